@@ -1,0 +1,10 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+// What Swift cannot see of the C library and the kernel: macros, variadic calls and types that Swift imports as
+// unsafe. Every name starts with nwp_; there is no logic here.
+#ifndef NWP_LINUX_SHIMS_H
+#define NWP_LINUX_SHIMS_H
+
+#include "nwp_event.h"
+#include "nwp_process.h"
+
+#endif

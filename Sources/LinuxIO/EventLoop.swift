@@ -1,0 +1,274 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CLinuxShims
+internal import Glibc
+internal import Synchronization
+
+/// One epoll thread that is a reactor and an executor at once.
+///
+/// Engines are plain classes confined to the loop's thread: they register descriptors and timers here and their
+/// handlers run on that thread, one after another, so engines need no locks. Actors that name the loop as their
+/// executor, and tasks that prefer it, run on the same thread. Swift's default executor is never touched, which is
+/// why an idle process has no wake-ups at all.
+///
+/// Everything but ``enqueue(_:)``, ``stop()`` and ``perform(_:)`` must be called on the loop's thread (before
+/// ``run()``: on the thread that made the loop); a call from elsewhere stops the program at once.
+public final class EventLoop: Sendable {
+    /// What a descriptor is watched for.
+    public struct Interest: OptionSet, Sendable {
+        public let rawValue: UInt32
+        /// Makes a set from its bits.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// There is something to read, or the peer closed.
+        public static let readable = Interest(rawValue: EPOLLIN.rawValue)
+        /// There is room to write.
+        public static let writable = Interest(rawValue: EPOLLOUT.rawValue)
+        /// The peer closed its writing side (`EPOLLRDHUP`).
+        public static let peerClosed = Interest(rawValue: EPOLLRDHUP.rawValue)
+    }
+
+    /// What became of a watched descriptor: the interests that are ready, and `failed`.
+    public struct Readiness: OptionSet, Sendable {
+        public let rawValue: UInt32
+        /// Makes a set from its bits.
+        public init(rawValue: UInt32) { self.rawValue = rawValue }
+        /// There is something to read, or the peer closed.
+        public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
+        /// There is room to write.
+        public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+        /// The peer closed its writing side, or both.
+        public static let peerClosed = Readiness(rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue)
+        /// An error is pending on the descriptor (`EPOLLERR`).
+        public static let failed = Readiness(rawValue: EPOLLERR.rawValue)
+    }
+
+    /// Names one registration, so that it can be changed or ended.
+    public struct Watch: Hashable, Sendable {
+        let token: UInt64
+        let descriptor: Int32
+    }
+
+    /// Jobs and calls that other threads hand over.
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var calls: [@Sendable () -> Void] = []
+        var isStopping = false
+        var isAwake = false
+    }
+
+    private let inbox = Mutex(Inbox())
+    private let epoll: FileDescriptor
+    private let wake: FileDescriptor
+    /// Registrations and timers; touched on the loop's thread only, which `confine` checks.
+    private nonisolated(unsafe) var reactor: Reactor
+    private let owner: Atomic<UInt>
+
+    /// The clock of the timers: `CLOCK_BOOTTIME`.
+    public let clock = KernelClock()
+
+    /// Makes a loop; ``run()`` starts it.
+    ///
+    /// Source: epoll_create1(2), eventfd(2), timerfd_create(2).
+    public init() throws(Errno) {
+        epoll = FileDescriptor(owning: try Errno.check(nwp_epoll_create()))
+        wake = FileDescriptor(owning: try Errno.check(nwp_eventfd()))
+        owner = Atomic(UInt(pthread_self()))
+        unsafe reactor = try Reactor()
+        try add(wake.rawValue, events: EPOLLIN.rawValue, token: Reactor.wakeToken)
+        try add(unsafe reactor.timer.rawValue, events: EPOLLIN.rawValue, token: Reactor.timerToken)
+    }
+
+    /// Whether the caller is on the loop's thread.
+    public var isCurrent: Bool {
+        owner.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    /// Serves events, timers and jobs on the calling thread until ``stop()``.
+    public func run() {
+        owner.store(UInt(pthread_self()), ordering: .relaxed)
+        var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
+        while drainInbox() {
+            let count = unsafe nwp_epoll_wait(epoll.rawValue, &ready, 64)
+            guard count >= 0 else { preconditionFailure("epoll_wait: \(Errno(count))") }
+            for index in 0..<Int(count) {
+                dispatch(ready[index].token, events: ready[index].events)
+            }
+        }
+    }
+
+    /// Makes ``run()`` return after the events in hand; may be called from any thread.
+    public func stop() {
+        post { $0.isStopping = true }
+    }
+
+    /// Runs `work` on the loop's thread soon; may be called from any thread.
+    public func perform(_ work: @escaping @Sendable () -> Void) {
+        post { $0.calls.append(work) }
+    }
+
+    private func post(_ change: (inout Inbox) -> Void) {
+        let mustWake = inbox.withLock { inbox in
+            change(&inbox)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        guard mustWake else { return }
+        _ = nwp_eventfd_signal(wake.rawValue)
+    }
+
+    /// Runs what other threads handed over, until there is nothing more.
+    /// - Returns: `false` when the loop is to stop.
+    private func drainInbox() -> Bool {
+        while true {
+            let (jobs, calls, isStopping) = inbox.withLock { inbox in
+                defer {
+                    inbox.jobs.removeAll()
+                    inbox.calls.removeAll()
+                }
+                // The loop goes to sleep only with an empty inbox; from then on a post must wake it.
+                if inbox.jobs.isEmpty && inbox.calls.isEmpty { inbox.isAwake = false }
+                return (inbox.jobs, inbox.calls, inbox.isStopping)
+            }
+            if isStopping { return false }
+            if jobs.isEmpty && calls.isEmpty { return true }
+            for call in calls { call() }
+            for job in jobs {
+                unsafe job.runSynchronously(
+                    isolatedTo: asUnownedSerialExecutor(),
+                    taskExecutor: asUnownedTaskExecutor()
+                )
+            }
+        }
+    }
+
+    private func dispatch(_ token: UInt64, events: UInt32) {
+        switch token {
+        case Reactor.wakeToken:
+            _ = try? wake.read(upTo: 8)
+        case Reactor.timerToken:
+            unsafe reactor.acknowledgeTimer()
+            while let handler = unsafe reactor.nextDueTimer(at: clock.boot) { handler() }
+        default:
+            unsafe reactor.handlers[token]?(Readiness(rawValue: events))
+        }
+    }
+
+    private func confine() {
+        precondition(isCurrent, "an event loop was used outside its thread")
+    }
+
+    private func add(_ descriptor: Int32, events: UInt32, token: UInt64) throws(Errno) {
+        _ = try Errno.check(nwp_epoll_control(epoll.rawValue, EPOLL_CTL_ADD, descriptor, events, token))
+    }
+}
+
+// MARK: - Descriptors
+
+extension EventLoop {
+    /// Calls `handler` whenever `descriptor` is ready, until ``unwatch(_:)``. Level-triggered.
+    ///
+    /// The caller keeps the descriptor open for as long as it is watched.
+    /// - Throws: epoll_ctl(2)'s error, such as `EPERM` for a regular file.
+    public func watch(
+        _ descriptor: Int32,
+        for interest: Interest,
+        handler: @escaping (Readiness) -> Void
+    ) throws(Errno) -> Watch {
+        confine()
+        let token = unsafe reactor.makeToken()
+        try add(descriptor, events: interest.rawValue, token: token)
+        unsafe reactor.handlers[token] = handler
+        return Watch(token: token, descriptor: descriptor)
+    }
+
+    /// Changes what a descriptor is watched for; an empty set pauses it (errors still arrive).
+    public func change(_ watch: Watch, to interest: Interest) throws(Errno) {
+        confine()
+        _ = try Errno.check(
+            nwp_epoll_control(epoll.rawValue, EPOLL_CTL_MOD, watch.descriptor, interest.rawValue, watch.token)
+        )
+    }
+
+    /// Ends a registration; its handler is not called again. Call it before closing the descriptor.
+    public func unwatch(_ watch: Watch) {
+        confine()
+        guard unsafe reactor.handlers.removeValue(forKey: watch.token) != nil else { return }
+        _ = nwp_epoll_control(epoll.rawValue, EPOLL_CTL_DEL, watch.descriptor, 0, watch.token)
+    }
+}
+
+// MARK: - Timers
+
+extension EventLoop {
+    /// Names one pending timer.
+    public struct Timer: Hashable, Sendable {
+        let id: UInt64
+    }
+
+    /// Calls `handler` once, at `deadline` on `CLOCK_BOOTTIME` or as soon after it as the loop is free.
+    @discardableResult
+    public func schedule(at deadline: Duration, handler: @escaping () -> Void) -> Timer {
+        confine()
+        return unsafe reactor.schedule(at: deadline, handler: handler)
+    }
+
+    /// Calls `handler` once, `delay` from now.
+    @discardableResult
+    public func schedule(after delay: Duration, handler: @escaping () -> Void) -> Timer {
+        schedule(at: clock.boot + delay, handler: handler)
+    }
+
+    /// Forgets a timer; one that has fired is no error.
+    public func cancel(_ timer: Timer) {
+        confine()
+        unsafe reactor.cancel(timer)
+    }
+
+    /// Suspends the calling task, which must run on this loop, for `delay`.
+    public func sleep(for delay: Duration) async {
+        await withCheckedContinuation { continuation in
+            perform { [self] in
+                schedule(after: delay) { continuation.resume() }
+            }
+        }
+    }
+}
+
+// MARK: - Signals
+
+extension EventLoop {
+    /// Calls `handler` with the signal's number whenever one of `signals` arrives.
+    ///
+    /// They are blocked for the calling thread and every thread it starts later, so call this first of all.
+    /// Source: signalfd(2).
+    public func handleSignals(_ signals: [Int32], handler: @escaping (Int32) -> Void) throws(Errno) {
+        confine()
+        let descriptor = try Errno.check(unsafe nwp_signalfd(signals, Int32(signals.count)))
+        // The registration lives as long as the process; so does the descriptor.
+        _ = try watch(descriptor, for: .readable) { _ in
+            while true {
+                let signal = nwp_signalfd_read(descriptor)
+                guard signal > 0 else { return }
+                handler(signal)
+            }
+        }
+    }
+}
+
+// MARK: - Executor
+
+extension EventLoop: SerialExecutor, TaskExecutor {
+    /// Takes a job from the Swift runtime; may be called from any thread.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        post { $0.jobs.append(job) }
+    }
+
+    /// Lets an actor find out synchronously that it is on its loop, in handlers as well as in jobs.
+    public func checkIsolated() {
+        precondition(isCurrent, "the code is not on its event loop")
+    }
+
+    /// As ``checkIsolated()``, as a question.
+    public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+}

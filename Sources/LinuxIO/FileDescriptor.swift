@@ -1,0 +1,93 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// Owns an open file descriptor and closes it exactly once.
+public struct FileDescriptor: ~Copyable, Sendable {
+    /// The kernel's number, for calls this type does not wrap. It is valid while this value lives.
+    public let rawValue: Int32
+
+    /// Takes ownership of an open descriptor.
+    public init(owning rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    deinit {
+        _ = Glibc.close(rawValue)
+    }
+
+    /// Opens a file; `O_CLOEXEC` is always added.
+    ///
+    /// Source: open(2).
+    /// - Throws: The kernel's error number.
+    public init(opening path: String, flags: Int32, mode: UInt32 = 0o644) throws(Errno) {
+        let descriptor = unsafe Glibc.open(path, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw .current }
+        rawValue = descriptor
+    }
+
+    /// Closes now and reports what close(2) says, which matters for files on failing disks.
+    public consuming func close() throws(Errno) {
+        let descriptor = rawValue
+        discard self
+        guard Glibc.close(descriptor) == 0 else { throw .current }
+    }
+
+    /// Gives up ownership: the caller closes the returned number.
+    public consuming func release() -> Int32 {
+        let descriptor = rawValue
+        discard self
+        return descriptor
+    }
+
+    /// Makes a second, independent descriptor of the same open file.
+    public borrowing func duplicate() throws(Errno) -> FileDescriptor {
+        let copy = fcntl(rawValue, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .current }
+        return FileDescriptor(owning: copy)
+    }
+
+    /// Sets `O_NONBLOCK`.
+    public borrowing func setNonBlocking() throws(Errno) {
+        let flags = fcntl(rawValue, F_GETFL)
+        guard flags >= 0, fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) >= 0 else { throw .current }
+    }
+}
+
+extension FileDescriptor {
+    /// Reads at most `count` bytes, repeated over `EINTR`.
+    /// - Returns: The bytes; an empty array means end of file.
+    /// - Throws: `Errno.again` when a non-blocking descriptor has nothing.
+    public borrowing func read(upTo count: Int) throws(Errno) -> [UInt8] {
+        var failure: Errno?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            var received: Int
+            repeat {
+                received = unsafe Glibc.read(rawValue, buffer.baseAddress, count)
+            } while received < 0 && errno == EINTR
+            if received < 0 { failure = .current }
+            initialized = max(received, 0)
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    /// Writes once, repeated over `EINTR`.
+    /// - Returns: How many bytes the kernel took; less than all is possible.
+    public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) -> Int {
+        var written: Int
+        repeat {
+            written = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(rawValue, $0.baseAddress, $0.count) }
+        } while written < 0 && errno == EINTR
+        guard written >= 0 else { throw .current }
+        return written
+    }
+
+    /// Writes everything to a blocking descriptor.
+    public borrowing func writeAll(_ bytes: Span<UInt8>) throws(Errno) {
+        var offset = 0
+        while offset < bytes.count {
+            offset += try write(bytes.extracting(offset...))
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CLinuxShims
+internal import Glibc
+
+/// The loop's registrations and timers; confined to the loop's thread.
+struct Reactor: ~Copyable {
+    static let wakeToken: UInt64 = 0
+    static let timerToken: UInt64 = 1
+
+    var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
+    let timer: FileDescriptor
+
+    private var lastToken: UInt64 = 1
+    private var lastTimer: UInt64 = 0
+    private var timers: [UInt64: () -> Void] = [:]
+    /// Pending deadlines, latest first, so that the next one is popped from the end. Entries of cancelled timers
+    /// stay until their time comes: `timers` is what decides.
+    private var deadlines: [(deadline: Duration, id: UInt64)] = []
+    private var armed: Duration?
+
+    init() throws(Errno) {
+        timer = FileDescriptor(owning: try Errno.check(nwp_timerfd(CLOCK_BOOTTIME)))
+    }
+
+    mutating func makeToken() -> UInt64 {
+        lastToken += 1
+        return lastToken
+    }
+
+    mutating func schedule(at deadline: Duration, handler: @escaping () -> Void) -> EventLoop.Timer {
+        lastTimer += 1
+        timers[lastTimer] = handler
+        var low = 0
+        var high = deadlines.count
+        while low < high {
+            let middle = (low + high) / 2
+            if deadlines[middle].deadline > deadline { low = middle + 1 } else { high = middle }
+        }
+        deadlines.insert((deadline, lastTimer), at: low)
+        arm()
+        return EventLoop.Timer(id: lastTimer)
+    }
+
+    mutating func cancel(_ timer: EventLoop.Timer) {
+        guard timers.removeValue(forKey: timer.id) != nil else { return }
+        // Cancelling is mostly done to the next timer or a recent one; sweep when the dead outnumber the living.
+        if deadlines.count > 32 && deadlines.count > 2 * timers.count {
+            deadlines.removeAll { timers[$0.id] == nil }
+        }
+        dropCancelled()
+        arm()
+    }
+
+    /// Takes the handler of the next timer whose time has come; `nil` when none has, with the next one armed.
+    mutating func nextDueTimer(at now: Duration) -> (() -> Void)? {
+        dropCancelled()
+        guard let next = deadlines.last, next.deadline <= now else {
+            arm()
+            return nil
+        }
+        deadlines.removeLast()
+        return timers.removeValue(forKey: next.id)
+    }
+
+    /// Clears the descriptor's readiness, so that it is armed anew.
+    mutating func acknowledgeTimer() {
+        _ = try? timer.read(upTo: 8)
+        armed = nil
+    }
+
+    private mutating func dropCancelled() {
+        while let last = deadlines.last, timers[last.id] == nil { deadlines.removeLast() }
+    }
+
+    private mutating func arm() {
+        let next = deadlines.last?.deadline
+        guard next != armed else { return }
+        armed = next
+        // An absolute time of zero would disarm the timer; anything in the past fires at once.
+        let nanoseconds = next.map { max(1, $0.nanoseconds) } ?? 0
+        let result = nwp_timerfd_arm(timer.rawValue, nanoseconds, 0)
+        precondition(result == 0, "timerfd_settime: \(Errno(result))")
+    }
+}

@@ -1,0 +1,1 @@
+@main enum NWPath { static func main() {} }

@@ -1,0 +1,42 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+public import Testing
+
+/// Runs a test on the thread of a namespace of its own; the body finds it as ``Namespace/current``.
+public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
+    /// Applies to every test of a suite, not to the suite as a whole.
+    public var isRecursive: Bool { true }
+
+    @concurrent public func provideScope(
+        for test: Test,
+        testCase: Test.Case?,
+        performing function: @concurrent @Sendable () async throws -> Void
+    ) async throws {
+        guard testCase != nil else { return try await function() }
+        let namespace = try Namespace()
+        try await Namespace.$scoped.withValue(namespace) {
+            try await withTaskExecutorPreference(namespace.loop) {
+                // Without this the optimiser lets the body run on the thread that came here.
+                await Task.yield()
+                try await function()
+            }
+        }
+    }
+}
+
+extension Trait where Self == InNamespace {
+    /// Runs each test case on the thread of a network namespace of its own.
+    public static var inNamespace: InNamespace { InNamespace() }
+}
+
+extension Namespace {
+    @TaskLocal static var scoped: Namespace?
+
+    /// The namespace whose thread the test runs on; only in tests with `.inNamespace`.
+    public static var current: Namespace {
+        guard let scoped else { preconditionFailure("the test lacks the trait .inNamespace") }
+        precondition(scoped.loop.isCurrent, "the test left the thread of its namespace")
+        return scoped
+    }
+}

@@ -1,0 +1,106 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+internal import CLinuxShims
+internal import Glibc
+internal import Synchronization
+
+/// A kernel network namespace of its own, with an event loop whose thread lives in it.
+///
+/// The namespace ends with its thread, so nothing is left behind however a test ends. Works as root, and as anybody
+/// under `unshare -rn`.
+public final class Namespace: Sendable {
+    /// The loop whose thread lives in the namespace.
+    public let loop: EventLoop
+    /// The kernel's id of that thread; `/proc/<pid>/task/<id>/ns/net` names the namespace.
+    public let threadID: Int32
+
+    /// Makes a namespace with `lo` up.
+    public init() throws {
+        let loop = try EventLoop()
+        self.loop = loop
+        let started = Started()
+        try startThread {
+            let code = nwp_unshare_network()
+            started.signal(code < 0 ? code : nwp_thread_id())
+            guard code >= 0 else { return }
+            loop.run()
+        }
+        threadID = started.wait()
+        guard threadID > 0 else { throw Errno(threadID) }
+        try ip("link set lo up")
+    }
+
+    deinit {
+        loop.stop()
+    }
+
+    /// The path by which `ip link set … netns` and setns(2) find this namespace.
+    public var path: String { "/proc/\(getpid())/task/\(threadID)/ns/net" }
+
+    /// Runs a command line inside the namespace and waits for it; words are split at spaces.
+    /// - Returns: What it printed on standard output.
+    /// - Throws: ``CommandFailure`` when it exits with anything but 0.
+    @discardableResult
+    public func run(_ command: String) throws -> String {
+        try run(command.split(separator: " ").map(String.init))
+    }
+
+    /// Runs a command inside the namespace and waits for it.
+    @discardableResult
+    public func run(_ arguments: [String]) throws -> String {
+        try Command.run(["nsenter", "--net=\(path)"] + arguments)
+    }
+
+    /// Runs `ip` with the given words, inside the namespace.
+    @discardableResult
+    public func ip(_ words: String) throws -> String { try run("ip \(words)") }
+
+    /// Runs many `ip` commands in one process, one a line (`ip -batch`).
+    public func ipBatch(_ lines: [String]) throws {
+        try Command.run(["nsenter", "--net=\(path)", "ip", "-batch", "-"], input: lines.joined(separator: "\n") + "\n")
+    }
+
+    /// Joins this namespace and `peer` by a veth pair, both ends up.
+    public func connect(_ name: String, to peer: Namespace, as peerName: String) throws {
+        try ip("link add \(name) type veth peer name \(peerName) netns \(peer.path)")
+        try ip("link set \(name) up")
+        try peer.ip("link set \(peerName) up")
+    }
+}
+
+/// Hands one number from a new thread to the thread that started it.
+private final class Started: Sendable {
+    private let value = Mutex<Int32>(0)
+    private let descriptor: Int32 = nwp_eventfd()
+
+    func signal(_ number: Int32) {
+        value.withLock { $0 = number }
+        _ = nwp_eventfd_signal(descriptor)
+    }
+
+    func wait() -> Int32 {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&entry, 1, 10_000)
+        close(descriptor)
+        return value.withLock { $0 }
+    }
+}
+
+private final class ThreadBody {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+/// Starts a detached thread.
+private func startThread(_ body: @escaping @Sendable () -> Void) throws(Errno) {
+    var thread = pthread_t()
+    let raw = unsafe Unmanaged.passRetained(ThreadBody(body)).toOpaque()
+    let code = unsafe pthread_create(&thread, nil, { raw in
+        guard let raw = unsafe raw else { return nil }
+        unsafe Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run()
+        return nil
+    }, raw)
+    guard code == 0 else { throw Errno(code) }
+    pthread_detach(thread)
+}
