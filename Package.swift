@@ -84,6 +84,7 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LayeringTests"),
+        .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
     ]
 )
