@@ -18,6 +18,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .target(name: "CLinuxShims"),
 
         // Values and the event loop.
@@ -50,7 +51,7 @@ let package = Package(
             name: "EventHub",
             dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
         ),
-        .target(name: "EventLog", dependencies: ["OrderedJSON", "LinuxIO", "EventHub"]),
+        .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
         .target(name: "Metrics", dependencies: ["LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"]),
         .target(
             name: "StatusServer",
@@ -86,6 +87,17 @@ let package = Package(
         .testTarget(name: "LayeringTests"),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
+        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
+        .executableTarget(
+            name: "EventLogWriter",
+            dependencies: ["LinuxIO", "EventHub", "EventLog"],
+            path: "Tests/EventLogWriter"
+        ),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
+        ),
     ]
 )
 
