@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+public import OrderedJSON
 public import PathModel
 
 /// A path as events, routes and commands show it.
@@ -8,7 +9,7 @@ public struct PathDocument: Encodable, Equatable, Sendable {
     /// `satisfied`, `unsatisfied` or `requiresConnection`.
     public var status: PathStatus
     /// Why not, such as `no_carrier`; `null` when satisfied.
-    @ExplicitNull public var unsatisfiedReason: UnsatisfiedReason?
+    @Nullable public var unsatisfiedReason: UnsatisfiedReason?
     /// The interfaces that can carry traffic, best first.
     public var interfaces: [Interface]
     /// Whether the traffic costs money.
@@ -36,9 +37,9 @@ public struct PathDocument: Encodable, Equatable, Sendable {
     /// Sixteen hexadecimal digits; equal exactly for equal paths.
     public var pathID: String
     /// The reason in words; `null` when satisfied.
-    @ExplicitNull public var why: String?
+    @Nullable public var why: String?
     /// What to do about it; `null` when there is nothing to say.
-    @ExplicitNull public var hint: String?
+    @Nullable public var hint: String?
 
     enum CodingKeys: String, CodingKey {
         case status

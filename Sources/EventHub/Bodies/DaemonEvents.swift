@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+
 /// `daemon.started`: the daemon runs.
 public struct DaemonStarted: EventBody {
     struct Daemon: Encodable, Sendable {

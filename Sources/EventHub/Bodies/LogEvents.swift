@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+
 /// `log.opened`: a log file begins, or is written on after a restart.
 public struct LogOpened: EventBody {
     /// Why the file was opened.

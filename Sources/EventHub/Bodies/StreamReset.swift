@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+
 /// `stream.reset`: what a reader missed cannot be replayed; it must fetch the present state. Only on streams.
 public struct StreamReset: EventBody {
     /// Why the past is incomplete.

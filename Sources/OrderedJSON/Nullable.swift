@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// An optional that is published as `null` instead of being left out, so that readers find every key.
-@propertyWrapper public struct ExplicitNull<Value: Encodable & Sendable>: Encodable, Sendable {
+/// An optional member that is written as `null` instead of being left out, so that readers find every key.
+@propertyWrapper public struct Nullable<Value: Encodable & Sendable>: Encodable, Sendable {
     /// The value, or `nil` for `null`.
     public var wrappedValue: Value?
 
@@ -13,8 +13,8 @@
     /// Writes the value, or `null`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        if let wrappedValue { try container.encode(wrappedValue) } else { try container.encodeNil() }
+        try container.encode(wrappedValue)
     }
 }
 
-extension ExplicitNull: Equatable where Value: Equatable {}
+extension Nullable: Equatable where Value: Equatable {}
