@@ -2,7 +2,9 @@
 
 internal import OrderedJSON
 
-/// `stream.reset`: what a reader missed cannot be replayed; it must fetch the present state. Only on streams.
+/// `stream.reset`: what a reader missed cannot be replayed; it must fetch the present state.
+///
+/// Only on streams.
 public struct StreamReset: EventBody {
     /// Why the past is incomplete.
     public enum Reason: String, Encodable, Sendable, CaseIterable {
