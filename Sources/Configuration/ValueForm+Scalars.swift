@@ -42,8 +42,7 @@ extension ValueForm where Value == Int {
 }
 
 extension ValueForm where Value == UInt32 {
-    /// A 32-bit number, decimal or hexadecimal with `0x`.
-    /// - Parameter isHexadecimal: Whether it is written back in hexadecimal.
+    /// A 32-bit number, decimal or hexadecimal with `0x`; `isHexadecimal` decides how it is written back.
     static func word(upTo maximum: UInt32, isHexadecimal: Bool) -> ValueForm {
         let expectation = "a number from 0 to " + (isHexadecimal ? "0x" + String(maximum, radix: 16) : "\(maximum)")
         return ValueForm(

@@ -39,8 +39,7 @@ struct ValueForm<Value: Sendable>: Sendable {
         self.write = write
     }
 
-    /// A value written as one text.
-    /// - Parameter mustBePlain: Whether quotes make it something else, as they do for booleans and numbers.
+    /// A value written as one text; `mustBePlain` when quotes make it something else, as they do for booleans.
     init(
         scalar expectation: String,
         schema: ConfigurationTree,

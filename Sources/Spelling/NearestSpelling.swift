@@ -8,7 +8,7 @@ public enum NearestSpelling {
     /// The candidate that needs the fewest typing errors corrected to become what was typed.
     ///
     /// At most one error per three letters is forgiven, and never so many that nothing of the word would be left.
-    /// - Parameter typed: What was found; letter case and `-` against `_` do not count.
+    /// Letter case and `-` against `_` do not count.
     /// - Returns: The nearest candidate, the first one of equals; `nil` when none is near.
     public static func nearest(to typed: String, among candidates: some Sequence<String>) -> String? {
         guard (1...longestText).contains(typed.utf8.count) else { return nil }
