@@ -24,6 +24,7 @@ let package = Package(
         // Values and the event loop.
         .target(name: "Addressing"),
         .target(name: "OrderedJSON"),
+        .target(name: "Spelling"),
         .target(name: "LinuxIO", dependencies: ["CLinuxShims", "Addressing"]),
 
         // The kernel's truth and the path.
@@ -31,7 +32,9 @@ let package = Package(
         .target(name: "PathModel", dependencies: ["Addressing", "Netlink"]),
         .target(
             name: "Providers",
-            dependencies: ["CSystemd", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel"]
+            dependencies: [
+                "CSystemd", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
+            ]
         ),
         .target(
             name: "PathEngine",
@@ -46,7 +49,10 @@ let package = Package(
         ),
 
         // What is published, and where it goes.
-        .target(name: "Documents", dependencies: ["Addressing", "OrderedJSON", "Netlink", "PathModel", "MulticastDNS"]),
+        .target(
+            name: "Documents",
+            dependencies: ["Addressing", "OrderedJSON", "Netlink", "PathModel", "MulticastDNS"]
+        ),
         .target(
             name: "EventHub",
             dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
@@ -59,7 +65,10 @@ let package = Package(
                 "CMicrohttpd", "CLinuxShims", "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics",
             ]
         ),
-        .target(name: "Configuration", dependencies: ["CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel"]),
+        .target(
+            name: "Configuration",
+            dependencies: ["CYAML", "Addressing", "OrderedJSON", "Spelling", "LinuxIO"]
+        ),
         .target(
             name: "PathService",
             dependencies: [
@@ -69,7 +78,7 @@ let package = Package(
         ),
 
         // The one executable.
-        .target(name: "CommandLineKit"),
+        .target(name: "CommandLineKit", dependencies: ["Spelling"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
@@ -98,6 +107,12 @@ let package = Package(
             name: "EventLogTests",
             dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
         ),
+        .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
+        .testTarget(
+            name: "ConfigurationTests",
+            dependencies: ["Configuration", "Addressing", "LinuxIO", "Spelling", "TestSupport"]
+        ),
+        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
     ]
 )
 

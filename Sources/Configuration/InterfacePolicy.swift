@@ -1,0 +1,90 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Spelling
+
+/// The types of interfaces, spelt as in the published documents.
+public enum InterfaceTypeName: String, Hashable, Sendable, CaseIterable {
+    /// Ethernet over a wire, or what acts like it.
+    case wiredEthernet
+    /// Wireless LAN, as a station.
+    case wifi
+    /// A modem.
+    case cellular
+    /// The machine itself.
+    case loopback
+    /// Tunnels and everything else.
+    case other
+}
+
+/// What the operator says of an interface; `nil` leaves it to the kernel and the providers.
+public struct InterfacePolicy: Hashable, Sendable {
+    /// The type in place of the detected one (rule S11).
+    public var type: InterfaceTypeName?
+    /// Whether its absence or failure is worth an alert.
+    public var isRequired: Bool?
+    /// Whether its traffic costs money (rule S37).
+    public var isExpensive: Bool?
+    /// Whether traffic should be saved (rule S38).
+    public var isConstrained: Bool?
+    /// Whether it carries next to nothing, as a satellite link (rule S38).
+    public var isUltraConstrained: Bool?
+
+    /// Says nothing.
+    public init() {}
+
+    /// Takes from `other` what this policy leaves open.
+    mutating func complete(from other: InterfacePolicy) {
+        type = type ?? other.type
+        isRequired = isRequired ?? other.isRequired
+        isExpensive = isExpensive ?? other.isExpensive
+        isConstrained = isConstrained ?? other.isConstrained
+        isUltraConstrained = isUltraConstrained ?? other.isUltraConstrained
+    }
+}
+
+extension InterfacePolicy: ConfigurationEntry {
+    static let settings: [Setting<InterfacePolicy>] = [
+        Setting("type", \.type, ValueForm.choice.optional, "The type in place of the detected one."),
+        Setting("required", \.isRequired, ValueForm.boolean.optional, "Alert when it is missing or down."),
+        Setting("expensive", \.isExpensive, ValueForm.boolean.optional, "Traffic costs money."),
+        Setting("constrained", \.isConstrained, ValueForm.boolean.optional, "Traffic should be saved."),
+        Setting(
+            "ultra_constrained",
+            \.isUltraConstrained,
+            ValueForm.boolean.optional,
+            "It carries next to nothing, as a satellite link."
+        ),
+    ]
+}
+
+extension Configuration {
+    /// What the operator says of an interface.
+    ///
+    /// The entry with exactly this name goes first, then matching patterns in written order; for each property the
+    /// first that says something wins.
+    public func policy(forInterface name: String) -> InterfacePolicy {
+        var policy = interfaces.first { $0.name == name }?.value ?? InterfacePolicy()
+        for entry in interfaces where entry.name != name && Glob(entry.name)?.matches(name) == true {
+            policy.complete(from: entry.value)
+        }
+        return policy
+    }
+
+    /// Whether an interface is left out everywhere.
+    public func ignores(interface name: String) -> Bool {
+        ignore.contains { $0.matches(name) }
+    }
+}
+
+extension ValueForm where Value == String {
+    /// The name of an interface, or a pattern for names.
+    static let interfacePattern = ValueForm(
+        scalar: Glob.expectation,
+        schema: ["type": "string", "minLength": 1, "maxLength": 256],
+        parse: { (text) throws(Refusal) in
+            guard let glob = Glob(text), !glob.isLiteral || text.utf8.count <= 15 else { throw .malformed }
+            return text
+        },
+        write: { .text($0) }
+    )
+}
