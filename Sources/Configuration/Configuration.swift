@@ -29,7 +29,7 @@ public struct Configuration: Hashable, Sendable {
     /// Interfaces that are left out everywhere (rule S15).
     public var ignore: [Glob] = []
     /// What the operator says of interfaces, by name or pattern; ask ``policy(forInterface:)``.
-    public var interfaces: [Named<InterfacePolicy>] = []
+    public var interfaces: [Named<InterfaceSettings>] = []
     /// Monitors besides the one called `default`.
     public var monitors: [Named<MonitorSettings>] = []
     /// Paths as seen by marked or bound traffic (rule S29).

@@ -74,7 +74,7 @@ import Testing
         #expect(policy.isExpensive == true)
         #expect(policy.type == .cellular)
         #expect(policy.isRequired == nil)
-        #expect(configuration.policy(forInterface: "eth0") == InterfacePolicy())
+        #expect(configuration.policy(forInterface: "eth0") == InterfaceSettings())
     }
 
     @Test func `later files replace values and lists, and add to maps`() throws {
@@ -98,7 +98,7 @@ import Testing
         #expect(count(LogSettings(file: "/x")) == LogSettings.settings.count)
         #expect(count(DebounceSettings()) == DebounceSettings.settings.count)
         #expect(count(ProbeSettings()) == ProbeSettings.settings.count)
-        #expect(count(InterfacePolicy()) == InterfacePolicy.settings.count)
+        #expect(count(InterfaceSettings()) == InterfaceSettings.settings.count)
         #expect(count(MonitorSettings()) == MonitorSettings.settings.count)
         #expect(count(ViewSettings()) == ViewSettings.settings.count)
         #expect(count(GatewayLivenessSettings()) == GatewayLivenessSettings.settings.count)

@@ -1,25 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import PathModel
 internal import Spelling
 
-/// The types of interfaces, spelt as in the published documents.
-public enum InterfaceTypeName: String, Hashable, Sendable, CaseIterable {
-    /// Ethernet over a wire, or what acts like it.
-    case wiredEthernet
-    /// Wireless LAN, as a station.
-    case wifi
-    /// A modem.
-    case cellular
-    /// The machine itself.
-    case loopback
-    /// Tunnels and everything else.
-    case other
-}
-
 /// What the operator says of an interface; `nil` leaves it to the kernel and the providers.
-public struct InterfacePolicy: Hashable, Sendable {
+public struct InterfaceSettings: Hashable, Sendable {
     /// The type in place of the detected one (rule S11).
-    public var type: InterfaceTypeName?
+    public var type: InterfaceType?
     /// Whether its absence or failure is worth an alert.
     public var isRequired: Bool?
     /// Whether its traffic costs money (rule S37).
@@ -33,7 +20,7 @@ public struct InterfacePolicy: Hashable, Sendable {
     public init() {}
 
     /// Takes from `other` what this policy leaves open.
-    mutating func complete(from other: InterfacePolicy) {
+    mutating func complete(from other: InterfaceSettings) {
         type = type ?? other.type
         isRequired = isRequired ?? other.isRequired
         isExpensive = isExpensive ?? other.isExpensive
@@ -42,8 +29,8 @@ public struct InterfacePolicy: Hashable, Sendable {
     }
 }
 
-extension InterfacePolicy: ConfigurationEntry {
-    static let settings: [Setting<InterfacePolicy>] = [
+extension InterfaceSettings: ConfigurationEntry {
+    static let settings: [Setting<InterfaceSettings>] = [
         Setting("type", \.type, ValueForm.choice.optional, "The type in place of the detected one."),
         Setting("required", \.isRequired, ValueForm.boolean.optional, "Alert when it is missing or down."),
         Setting("expensive", \.isExpensive, ValueForm.boolean.optional, "Traffic costs money."),
@@ -62,8 +49,8 @@ extension Configuration {
     ///
     /// The entry with exactly this name goes first, then matching patterns in written order; for each property the
     /// first that says something wins.
-    public func policy(forInterface name: String) -> InterfacePolicy {
-        var policy = interfaces.first { $0.name == name }?.value ?? InterfacePolicy()
+    public func policy(forInterface name: String) -> InterfaceSettings {
+        var policy = interfaces.first { $0.name == name }?.value ?? InterfaceSettings()
         for entry in interfaces where entry.name != name && Glob(entry.name)?.matches(name) == true {
             policy.complete(from: entry.value)
         }
