@@ -113,6 +113,7 @@ let package = Package(
             dependencies: ["Configuration", "Addressing", "LinuxIO", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),
     ]
 )
 
