@@ -84,6 +84,11 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
+        .testTarget(
+            name: "MulticastDNSTests",
+            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
     ]
 )
 
