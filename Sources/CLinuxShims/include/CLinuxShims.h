@@ -5,6 +5,7 @@
 #define NWP_LINUX_SHIMS_H
 
 #include "nwp_event.h"
+#include "nwp_multicast.h"
 #include "nwp_process.h"
 
 #endif

@@ -1,2 +1,0 @@
-// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-import Testing
