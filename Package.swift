@@ -114,6 +114,11 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
+        .testTarget(
+            name: "MulticastDNSTests",
+            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
     ]
 )
 
