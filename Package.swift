@@ -19,6 +19,8 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
         .target(name: "CLinuxShims"),
+        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
+        .target(name: "CCurl"),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -55,7 +57,8 @@ let package = Package(
         .target(
             name: "StatusServer",
             dependencies: [
-                "CMicrohttpd", "CLinuxShims", "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics",
+                "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
+                "EventLog", "Metrics",
             ]
         ),
         .target(name: "Configuration", dependencies: ["CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel"]),
@@ -69,6 +72,7 @@ let package = Package(
 
         // The one executable.
         .target(name: "CommandLineKit"),
+        .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
@@ -84,6 +88,15 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
+        .testTarget(
+            name: "StatusServerTests",
+            dependencies: ["StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+        ),
+        .testTarget(
+            name: "StatusClientTests",
+            dependencies: ["StatusClient", "StatusServer", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+        ),
     ]
 )
 
@@ -100,6 +113,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-for target in package.targets where target.type != .system && target.name != "CLinuxShims" {
+let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl"]
+for target in package.targets where target.type != .system && !shims.contains(target.name) {
     target.swiftSettings = swiftSettings
 }

@@ -6,5 +6,6 @@
 
 #include "nwp_event.h"
 #include "nwp_process.h"
+#include "nwp_stream.h"
 
 #endif
