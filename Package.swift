@@ -20,6 +20,8 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .target(name: "CLinuxShims"),
+        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
+        .target(name: "CCurl"),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -62,7 +64,8 @@ let package = Package(
         .target(
             name: "StatusServer",
             dependencies: [
-                "CMicrohttpd", "CLinuxShims", "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics",
+                "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
+                "EventLog", "Metrics",
             ]
         ),
         .target(
@@ -79,6 +82,8 @@ let package = Package(
 
         // The one executable.
         .target(name: "CommandLineKit", dependencies: ["Spelling"]),
+        .target(name: "CommandLineKit"),
+        .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
@@ -118,6 +123,14 @@ let package = Package(
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
+        .testTarget(
+            name: "StatusServerTests",
+            dependencies: ["StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+        ),
+        .testTarget(
+            name: "StatusClientTests",
+            dependencies: ["StatusClient", "StatusServer", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
         ),
     ]
 )
@@ -135,6 +148,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-for target in package.targets where target.type != .system && target.name != "CLinuxShims" {
+let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl"]
+for target in package.targets where target.type != .system && !shims.contains(target.name) {
     target.swiftSettings = swiftSettings
 }

@@ -8,5 +8,6 @@
 #include "nwp_netlink.h"
 #include "nwp_multicast.h"
 #include "nwp_process.h"
+#include "nwp_stream.h"
 
 #endif
