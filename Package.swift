@@ -53,7 +53,9 @@ let package = Package(
         // What is published, and where it goes.
         .target(
             name: "Documents",
-            dependencies: ["Addressing", "OrderedJSON", "Netlink", "PathModel", "MulticastDNS"]
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+            ]
         ),
         .target(
             name: "EventHub",
@@ -70,7 +72,7 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Addressing", "OrderedJSON", "Spelling", "LinuxIO"]
+            dependencies: ["CYAML", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "PathModel"]
         ),
         .target(
             name: "PathService",
@@ -82,13 +84,13 @@ let package = Package(
 
         // The one executable.
         .target(name: "CommandLineKit", dependencies: ["Spelling"]),
-        .target(name: "CommandLineKit"),
         .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
                 "CommandLineKit", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
-                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "Configuration", "PathService",
+                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
+                "PathService",
             ]
         ),
 
@@ -123,6 +125,7 @@ let package = Package(
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
