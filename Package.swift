@@ -83,6 +83,7 @@ let package = Package(
             dependencies: ["CLinuxShims", "LinuxIO"],
             path: "Tests/TestSupport"
         ),
+        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
     ]
 )
