@@ -16,8 +16,6 @@ public struct EngineCore: Sendable {
     public private(set) var settings: EngineSettings
     /// The monitors by name, `default` first.
     public private(set) var monitors: [MonitorState]
-    /// How often an audit found something that no event had told (rule S9).
-    public private(set) var silentChanges: UInt64 = 0
     /// How many evaluations there were.
     public private(set) var evaluations: UInt64 = 0
     /// When to evaluate again even if nothing is heard, as time since boot (rule S28).
@@ -26,7 +24,8 @@ public struct EngineCore: Sendable {
     private var memory = InterfaceMemory()
     private var settler: Settler
     private var cause: EngineCause?
-    private var published: [InterfaceView]?
+    private var ledger = InterfaceLedger()
+    private var looksAtAll = true
 
     /// Knows nothing yet.
     public init(_ settings: EngineSettings) {
@@ -78,6 +77,7 @@ extension EngineCore {
     public mutating func take(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
         guard facts != self.facts else { return }
         self.facts = facts
+        looksAtAll = true
         trigger(cause, at: now)
     }
 
@@ -96,6 +96,7 @@ extension EngineCore {
         self.settings = settings
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: monitors)
+        looksAtAll = true
         trigger(cause, at: now)
     }
 
@@ -123,44 +124,61 @@ extension EngineCore {
     }
 
     /// Asks the kernel's table and compares with what was published.
+    ///
     /// - Parameters:
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
     /// - Returns: What to publish; `nil` when nothing material changed.
     public mutating func evaluate(_ table: some ForwardingTable, clock: some TimeSource) -> EngineUpdate? {
         let started = clock.boot
+        let isFirst = evaluations == 0
         evaluations += 1
+        settler = Settler(quiet: settings.quiet, cap: settings.cap)
         let reason = cause ?? EngineCause(.expiry, source: "timer", received: clock.wall)
         cause = nil
-        for index in state.takeTouched() where state.links[index] == nil { memory.forget(index) }
+        var touched = state.takeTouched()
+        for index in touched where state.links[index] == nil { memory.forget(index) }
         let evaluator = PathEvaluator(judge)
         nextCheck = nil
-        var changes: [EngineUpdate.MonitorChange] = []
+        var paths: [EngineUpdate.MonitorChange] = []
+        var calmed: [String: Int] = [:]
         for place in monitors.indices {
             let evaluation = evaluator.evaluate(monitors[place].policy, table: table, at: started)
-            _ = memory.note(evaluation.path)
-            if let check = evaluation.nextCheck { nextCheck = min(nextCheck ?? check, check) }
-            guard let change = monitors[place].take(evaluation, at: started) else { continue }
-            changes.append(EngineUpdate.MonitorChange(monitor: monitors[place].policy.name, change: change))
+            let outcome = monitors[place].take(evaluation, hold: settings.recoveryHold, at: started)
+            touched.formUnion(memory.note(outcome.path))
+            if let check = outcome.nextCheck { nextCheck = min(nextCheck ?? check, check) }
+            let name = monitors[place].policy.name
+            if let folded = monitors[place].endOfFlapping(at: started) { calmed[name] = folded }
+            guard let change = outcome.change else { continue }
+            paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
-        let views = InterfaceView.all(judge)
-        let interfaceChanges = published.map { InterfaceChange.differences($0, views) } ?? []
-        let isFirst = published == nil
-        published = views
-        if reason.kind == .audit && !(changes.isEmpty && interfaceChanges.isEmpty) { silentChanges += 1 }
-        guard isFirst || !changes.isEmpty || !interfaceChanges.isEmpty else { return nil }
+        state.watch(gateways: monitors.reduce(into: []) { $0.formUnion($1.evaluation.gateways) })
+        let changes = (looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge))
+            + parts(of: paths.first { $0.monitor == MonitorPolicy.standardName }?.change)
+        looksAtAll = false
+        guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
         return EngineUpdate(
             cause: reason,
-            interfaces: interfaceChanges,
-            paths: changes,
+            changes: isFirst ? [] : changes,
+            paths: paths,
+            calmed: calmed,
             evaluation: clock.boot - started,
             at: started,
             isFirst: isFirst
         )
     }
 
-    /// The interfaces as they were last published.
-    public var interfaces: [InterfaceView] { published ?? [] }
+    /// Gateways and name servers are told as those of the default monitor.
+    private func parts(of change: PathChange?) -> [ModelChange] {
+        guard let change, let previous = change.previous else { return [] }
+        return SnapshotDiff.gateways(from: previous.gateways, to: change.current.gateways)
+            + SnapshotDiff.dns(from: previous.dns, to: change.current.dns)
+    }
+
+    /// The interfaces as they were last published, ignored ones included, by rising index.
+    public var interfaces: [InterfaceView] {
+        ledger.views.values.sorted { $0.index < $1.index }
+    }
 
     /// The state of a monitor.
     public func monitor(named name: String) -> MonitorState? {

@@ -10,14 +10,18 @@ public struct EngineUpdate: Hashable, Sendable {
         public var monitor: String
         /// The change.
         public var change: PathChange
+        /// Whether the change is told, folded, or the last one before folding.
+        public var flapping: FlapFolder.Action
     }
 
     /// What led to it.
     public var cause: EngineCause
-    /// Interfaces, addresses: what became different.
-    public var interfaces: [InterfaceChange]
+    /// Interfaces, addresses, gateways and name servers: what became different.
+    public var changes: [ModelChange]
     /// The paths that changed.
     public var paths: [MonitorChange]
+    /// Monitors whose flapping ended, with the number of changes that were folded.
+    public var calmed: [String: Int]
     /// How long the evaluation took.
     public var evaluation: Duration
     /// When it was evaluated, as time since boot.

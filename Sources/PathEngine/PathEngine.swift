@@ -22,8 +22,10 @@ public final class PathEngine {
     private let kernel: LiveKernel
     private let monitor: KernelMonitor
     private let table: KernelTable
-    private var sleep: SleepDetector
+    private var sleep = SleepDetector()
     private var audit: AuditSchedule
+    /// When to read everything again because the last reading was not consistent (rule S6).
+    private var rereadAt: Duration?
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -50,9 +52,11 @@ public final class PathEngine {
         kernel.recorder = recorder
         monitor.recorder = recorder
         table = KernelTable(kernel)
-        sleep = SleepDetector(boot: clock.boot, awake: clock.awake)
         audit = AuditSchedule(interval: settings.auditInterval)
     }
+
+    /// How often an audit found something that no event had told (rule S9).
+    public var silentChanges: Int { audit.silentChanges }
 
     /// What the kernel said so far, counted.
     public var statistics: EventStatistics { monitor.statistics }
@@ -108,23 +112,18 @@ public final class PathEngine {
 
     private func resync() {
         let started = clock.boot
-        guard let found = try? readAll() else { return retryResync() }
+        let found = (try? readAll()) ?? StateDifference()
         core.trigger(cause(.resync, source: "rtnetlink", message: "ENOBUFS"), at: started)
         evaluate()
         onResync(clock.boot - started, found)
     }
 
-    /// The kernel did not let itself be read: the next audit tries again, soon.
-    private func retryResync() {
-        audit.hasten(at: clock.boot)
-        advance()
-    }
-
     private func readAll() throws(NetlinkError) -> StateDifference {
+        rereadAt = clock.boot + .seconds(1)
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         let now = clock.boot
-        if !(links.isConsistent && addresses.isConsistent) { audit.hasten(at: now) }
+        if links.isConsistent && addresses.isConsistent { rereadAt = nil }
         return core.replace(links: links.values, addresses: addresses.values, at: now)
     }
 
@@ -141,7 +140,13 @@ public final class PathEngine {
 
     private func evaluate() {
         let update = core.evaluate(table, clock: clock)
-        audit.evaluated(isSatisfied: core.monitors.first?.path.status == .satisfied, at: clock.boot)
+        let kind = update?.cause.kind ?? .expiry
+        _ = audit.evaluated(
+            isSatisfied: core.monitors.allSatisfy { $0.path.status == .satisfied },
+            didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
+            cause: kind,
+            at: clock.boot
+        )
         if let update { onUpdate(update) }
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
@@ -150,10 +155,10 @@ public final class PathEngine {
         }
     }
 
-    /// Arms the one timer for the earlier of `delay` and the next audit.
+    /// Arms the one timer for the earliest of `delay`, the next audit and a reading that is to be repeated.
     private func arm(after delay: Duration?) {
         let now = clock.boot
-        let deadline = [delay.map { now + $0 }, audit.deadline].compactMap(\.self).min()
+        let deadline = [delay.map { now + $0 }, audit.due, rereadAt].compactMap(\.self).min()
         guard timer?.deadline != deadline else { return }
         if let timer { loop.cancel(timer.handle) }
         timer = deadline.map { deadline in
@@ -165,20 +170,17 @@ public final class PathEngine {
         timer = nil
         let now = clock.boot
         notice(at: now)
-        if audit.isDue(at: now) {
-            audit.began(at: now)
-            let found = try? readAll()
-            // A difference is news by itself; otherwise the audit only compares the kernel's answers.
+        if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
+            _ = try? readAll()
             core.trigger(cause(.audit, source: "timer"), at: now)
-            if found?.isEmpty == false || core.next(at: now) == .evaluate { return evaluate() }
             return evaluate()
         }
         advance()
     }
 
-    /// Finds out whether the machine slept since the last look.
+    /// Finds out whether the machine slept since the last look (rule S49).
     private func notice(at now: Duration) {
-        guard let slept = sleep.check(boot: now, awake: clock.awake) else { return }
+        guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return }
         _ = try? readAll()
         core.trigger(cause(.resume, source: "timer", slept: slept), at: now)
         onResume(slept)

@@ -23,6 +23,7 @@ public struct PathEvaluator: Sendable {
     ///   - table: The kernel's forwarding table.
     ///   - qualities: The quality of links, by interface index (rule S39).
     ///   - now: The time since boot.
+    /// - Returns: The path, and what to do so that it stays true.
     public func evaluate(
         _ monitor: MonitorPolicy = MonitorPolicy(),
         table: some ForwardingTable,

@@ -4,6 +4,9 @@ internal import Addressing
 public import Netlink
 
 /// The one place where an interface is judged: what it is, whether it works, whether it counts.
+///
+/// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
+/// copied.
 public struct InterfaceJudge: Sendable {
     /// Links and addresses.
     public let state: KernelState

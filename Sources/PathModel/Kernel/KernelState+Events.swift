@@ -4,7 +4,9 @@ public import Netlink
 
 extension KernelState {
     /// Takes one kernel event.
-    /// - Parameter now: The time since boot at which it was read.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - now: The time since boot at which it was read.
     /// - Returns: What the event asks for, or `nil` when it tells nothing new.
     public mutating func apply(_ event: KernelEvent, at now: Duration) -> Trigger? {
         switch event {
@@ -59,6 +61,7 @@ extension KernelState {
     /// - Parameters:
     ///   - index: The link that was read.
     ///   - link: What the kernel says, or `nil` when it does not exist.
+    ///   - now: The time since boot.
     /// - Returns: Whether that was news.
     public mutating func reread(_ index: Int, as link: Link?, at now: Duration) -> Bool {
         guard let link else { return remove(link: index) }
@@ -141,6 +144,8 @@ extension KernelState {
             if let master = old?.master { ports[master]?.remove(link.index) }
             if let master = link.master { ports[master, default: []].insert(link.index) }
         }
+        // The type of a bridge or bond is that of its ports.
+        for master in [old?.master, link.master].compactMap(\.self) { touched.insert(master) }
         let (below, nowBelow) = (old?.standsOn, link.standsOn)
         if below != nowBelow {
             if let below { uppers[below]?.remove(link.index) }
