@@ -58,7 +58,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         port = service.port
         addresses = service.addresses.map { "\($0)" }
         txt = Self.pairs(service.text)
-        txtRaw = service.rawText.map { SafeText.escape($0) }
+        txtRaw = service.rawText.map { SafeText.text(of: $0) }
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let (boot, wall) = (clock.boot, clock.wall)
         firstSeen = "\(wall + (service.firstSeen - boot))"

@@ -2,7 +2,7 @@
 
 public import Documents
 public import MulticastDNS
-public import OrderedJSON
+internal import OrderedJSON
 
 /// `service.added`: a service was found and resolved.
 public struct ServiceAdded: EventBody {
@@ -37,7 +37,7 @@ public struct ServiceChanged: EventBody {
         for field in changed {
             switch field {
             case .host: old["host"] = .string(previous.host)
-            case .port: old["port"] = .int(Int64(previous.port))
+            case .port: old["port"] = .integer(Int64(previous.port))
             case .addresses: old["addresses"] = .array(previous.addresses.map { .string($0) })
             case .text: old["txt"] = previous.txt
             }
