@@ -18,6 +18,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .target(name: "CLinuxShims"),
 
         // Values and the event loop.
@@ -56,7 +57,7 @@ let package = Package(
             name: "EventHub",
             dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
         ),
-        .target(name: "EventLog", dependencies: ["OrderedJSON", "LinuxIO", "EventHub"]),
+        .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
         .target(name: "Metrics", dependencies: ["LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"]),
         .target(
             name: "StatusServer",
@@ -66,7 +67,7 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Addressing", "OrderedJSON", "Spelling", "LinuxIO"]
+            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel"]
         ),
         .target(
             name: "PathService",
@@ -92,13 +93,26 @@ let package = Package(
             dependencies: ["CLinuxShims", "LinuxIO"],
             path: "Tests/TestSupport"
         ),
+        .testTarget(name: "LayeringTests"),
+        .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",
-            dependencies: ["Configuration", "Addressing", "LinuxIO", "Spelling", "TestSupport"]
+            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
+        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
+        .executableTarget(
+            name: "EventLogWriter",
+            dependencies: ["LinuxIO", "EventHub", "EventLog"],
+            path: "Tests/EventLogWriter"
+        ),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
+        ),
     ]
 )
 

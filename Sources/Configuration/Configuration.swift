@@ -28,8 +28,8 @@ public struct Configuration: Hashable, Sendable {
     public var probes = ProbeSettings()
     /// Interfaces that are left out everywhere (rule S15).
     public var ignore: [Glob] = []
-    /// What the operator says of interfaces, by name or pattern; ask ``policy(forInterface:)``.
-    public var interfaces: [Named<InterfacePolicy>] = []
+    /// What the operator says of interfaces, by name or pattern.
+    public var interfaces: [Named<InterfaceSettings>] = []
     /// Monitors besides the one called `default`.
     public var monitors: [Named<MonitorSettings>] = []
     /// Paths as seen by marked or bound traffic (rule S29).
@@ -124,7 +124,7 @@ extension Configuration: ConfigurationSection {
             names: .interfacePattern,
             upTo: 128,
             example: "wwan*:\n  expensive: true\neth0:\n  required: true",
-            "What you know of interfaces, by name or pattern. A name goes before patterns, these in written order."
+            "What you know of interfaces, by name or pattern. The exact name counts, else the first pattern that matches."
         ),
         Setting(
             map: "monitors",

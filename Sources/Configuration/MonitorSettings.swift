@@ -1,11 +1,13 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import PathModel
+
 /// The conditions of a monitor, as those of Apple's path monitor.
 public struct MonitorSettings: Hashable, Sendable {
     /// The only type of interface that counts; `nil` is any.
-    public var requiredType: InterfaceTypeName?
+    public var requiredType: InterfaceType?
     /// Types of interfaces that do not count.
-    public var prohibitedTypes: [InterfaceTypeName] = []
+    public var prohibitedTypes: [InterfaceType] = []
 
     /// Without conditions.
     public init() {}

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+internal import PathModel
 
 /// How a burst of changes becomes one event (rule S42).
 public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
@@ -30,13 +31,10 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
 
 /// Addresses whose routes are looked up (rule S20).
 public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
-    /// IPv4 addresses in four distant parts of the address space: public anycast resolvers.
-    public var ipv4: [IPAddress] = [.v4(0x0101_0101), .v4(0x0808_0808), .v4(0x0909_0909), .v4(0xD043_DEDE)]
+    /// IPv4 addresses far apart in the address space.
+    public var ipv4 = PathPolicy.defaultProbes[.ipv4] ?? []
     /// IPv6 addresses of the same kind.
-    public var ipv6: [IPAddress] = [
-        .v6(0x2606_4700_4700_0000_0000_0000_0000_1111), .v6(0x2001_4860_4860_0000_0000_0000_0000_8888),
-        .v6(0x2620_00FE_0000_0000_0000_0000_0000_00FE), .v6(0x2A05_DFC7_0005_0000_0000_0000_0000_0053),
-    ]
+    public var ipv6 = PathPolicy.defaultProbes[.ipv6] ?? []
 
     /// The defaults.
     public init() {}

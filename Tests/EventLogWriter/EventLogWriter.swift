@@ -1,0 +1,1 @@
+@main enum W { static func main() {} }
