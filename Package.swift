@@ -72,7 +72,7 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "PathModel"]
+            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel"]
         ),
         .target(
             name: "PathService",
@@ -117,7 +117,7 @@ let package = Package(
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",
-            dependencies: ["Configuration", "Addressing", "LinuxIO", "Spelling", "TestSupport"]
+            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),

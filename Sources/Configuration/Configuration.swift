@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
+public import Addressing
 public import Spelling
 
 /// Everything an operator can set.
@@ -28,7 +28,7 @@ public struct Configuration: Hashable, Sendable {
     public var probes = ProbeSettings()
     /// Interfaces that are left out everywhere (rule S15).
     public var ignore: [Glob] = []
-    /// What the operator says of interfaces, by name or pattern; ask ``policy(forInterface:)``.
+    /// What the operator says of interfaces, by name or pattern.
     public var interfaces: [Named<InterfaceSettings>] = []
     /// Monitors besides the one called `default`.
     public var monitors: [Named<MonitorSettings>] = []
@@ -56,8 +56,8 @@ public struct Configuration: Hashable, Sendable {
     /// The defaults.
     public init(paths: StandardPaths) {
         listen = [
-            .unix(path: paths.socket), .tcp(.v4(0x7F00_0001), port: Self.defaultPort),
-            .tcp(.v6(1), port: Self.defaultPort),
+            .unix(path: paths.socket), .tcp(ScopedAddress(.v4(0x7F00_0001)), port: Self.defaultPort),
+            .tcp(ScopedAddress(.v6(1)), port: Self.defaultPort),
         ]
         stateDirectory = paths.stateDirectory
         log = LogSettings(file: paths.logFile)
@@ -124,7 +124,7 @@ extension Configuration: ConfigurationSection {
             names: .interfacePattern,
             upTo: 128,
             example: "wwan*:\n  expensive: true\neth0:\n  required: true",
-            "What you know of interfaces, by name or pattern. A name goes before patterns, these in written order."
+            "What you know of interfaces, by name or pattern. The exact name counts, else the first pattern that matches."
         ),
         Setting(
             map: "monitors",

@@ -50,3 +50,34 @@ extension ConfigurationTree: ExpressibleByStringLiteral, ExpressibleByDictionary
         self = .map(elements.map { Field($0.0, $0.1) })
     }
 }
+
+extension ConfigurationTree: Encodable {
+    private struct TextKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Writes the values as they are, maps in their order.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .map(let fields):
+            var container = encoder.container(keyedBy: TextKey.self)
+            for field in fields { try container.encode(field.value, forKey: TextKey(stringValue: field.name)) }
+        case .list(let items):
+            var container = encoder.unkeyedContainer()
+            for item in items { try container.encode(item) }
+        case .boolean(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .integer(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .text(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        }
+    }
+}

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import PathModel
+
 internal import Spelling
 
 /// What the operator says of an interface; `nil` leaves it to the kernel and the providers.
@@ -18,15 +19,6 @@ public struct InterfaceSettings: Hashable, Sendable {
 
     /// Says nothing.
     public init() {}
-
-    /// Takes from `other` what this policy leaves open.
-    mutating func complete(from other: InterfaceSettings) {
-        type = type ?? other.type
-        isRequired = isRequired ?? other.isRequired
-        isExpensive = isExpensive ?? other.isExpensive
-        isConstrained = isConstrained ?? other.isConstrained
-        isUltraConstrained = isUltraConstrained ?? other.isUltraConstrained
-    }
 }
 
 extension InterfaceSettings: ConfigurationEntry {
@@ -42,25 +34,6 @@ extension InterfaceSettings: ConfigurationEntry {
             "It carries next to nothing, as a satellite link."
         ),
     ]
-}
-
-extension Configuration {
-    /// What the operator says of an interface.
-    ///
-    /// The entry with exactly this name goes first, then matching patterns in written order; for each property the
-    /// first that says something wins.
-    public func policy(forInterface name: String) -> InterfaceSettings {
-        var policy = interfaces.first { $0.name == name }?.value ?? InterfaceSettings()
-        for entry in interfaces where entry.name != name && Glob(entry.name)?.matches(name) == true {
-            policy.complete(from: entry.value)
-        }
-        return policy
-    }
-
-    /// Whether an interface is left out everywhere.
-    public func ignores(interface name: String) -> Bool {
-        ignore.contains { $0.matches(name) }
-    }
 }
 
 extension ValueForm where Value == String {

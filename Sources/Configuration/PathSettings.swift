@@ -31,7 +31,7 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
 
 /// Addresses whose routes are looked up (rule S20).
 public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
-    /// IPv4 addresses in four distant parts of the address space: public anycast resolvers.
+    /// IPv4 addresses far apart in the address space.
     public var ipv4 = PathPolicy.defaultProbes[.ipv4] ?? []
     /// IPv6 addresses of the same kind.
     public var ipv6 = PathPolicy.defaultProbes[.ipv6] ?? []

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import PathModel
 import Spelling
 import Testing
 
@@ -35,8 +36,7 @@ import Testing
         #expect(full.debounce.cap == .seconds(2))
         #expect(full.auditInterval == .zero)
         #expect(full.probes.ipv4 == [.v4(0xC000_0201), .v4(0xC633_6401)])
-        #expect(full.ignores(interface: "docker0"))
-        #expect(!full.ignores(interface: "eth0"))
+        #expect(full.ignore.map { $0.matches("docker0") } == [true, false])
         #expect(full.monitors.map(\.name) == ["wired", "free"])
         #expect(full.monitors[1].value.prohibitedTypes == [.cellular, .other])
         #expect(full.views[0].value.mark == 0xCA6C)
@@ -60,21 +60,33 @@ import Testing
         #expect(full.yaml.contains("interfaces:\n  eth0:\n    required: true\n    expensive: false\n"))
     }
 
-    @Test func `a name goes before patterns, and these in written order`() throws {
-        let configuration = try read(
-            """
-            interfaces:
-              "w*": {expensive: true, constrained: true}
-              "ww*": {expensive: false, type: cellular}
-              wwan0: {constrained: false}
-            """
+    @Test func `tells the path model what shapes paths`() throws {
+        let policy = try read(fullConfiguration).pathPolicy
+        #expect(policy.probes[.ipv6]?.map(\.description) == ["2001:db8::1"])
+        #expect(policy.ignore == ["docker*", "veth*"])
+        #expect(
+            policy.interfaces == [
+                InterfacePolicy(match: "eth0", isRequired: true, isExpensive: false),
+                InterfacePolicy(
+                    match: "wwan*",
+                    type: .cellular,
+                    isExpensive: true,
+                    isConstrained: true,
+                    isUltraConstrained: false
+                ),
+            ]
         )
-        let policy = configuration.policy(forInterface: "wwan0")
-        #expect(policy.isConstrained == false)
-        #expect(policy.isExpensive == true)
-        #expect(policy.type == .cellular)
-        #expect(policy.isRequired == nil)
-        #expect(configuration.policy(forInterface: "eth0") == InterfaceSettings())
+        #expect(
+            policy.monitors == [
+                MonitorPolicy(name: "wired", requiredType: .wiredEthernet),
+                MonitorPolicy(name: "free", prohibitedTypes: [.cellular, .other]),
+                MonitorPolicy(name: "vpn", mark: 0xCA6C),
+                MonitorPolicy(name: "lte", uid: 1000, outputInterface: "wwan0"),
+            ]
+        )
+        #expect(policy.requiresVPN)
+        #expect(policy.isGatewayStrict)
+        #expect(Configuration(paths: rootPaths).pathPolicy == PathPolicy())
     }
 
     @Test func `later files replace values and lists, and add to maps`() throws {

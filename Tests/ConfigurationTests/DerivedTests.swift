@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import OrderedJSON
 import Testing
 
 @testable import Configuration
@@ -41,6 +42,12 @@ import Testing
         let entry = try #require(schema["properties"]?["interfaces"]?["additionalProperties"])
         #expect(entry["properties"]?["required"]?["type"] == "boolean")
         #expect(entry["properties"]?["required"]?["default"] == nil)
+    }
+
+    @Test func `trees encode as JSON in their order`() throws {
+        let tree: ConfigurationTree = ["b": [1, true, "x"], "a": ["c": []]]
+        #expect(try OrderedJSONEncoder().string(tree) == #"{"b":[1,true,"x"],"a":{"c":[]}}"#)
+        #expect(try OrderedJSONEncoder().string(Configuration.schema(paths: rootPaths)).hasPrefix(#"{"$schema":"#))
     }
 
     @Test func `the reference has what a manual page needs`() throws {

@@ -109,7 +109,7 @@ import Testing
         (
             "interfaces: {eth0: {type: wired}}",
             """
-            nwpath.yaml:1:27: interfaces.eth0.type is 'wired', expected one of wiredEthernet, wifi, cellular, loopback, other
+            nwpath.yaml:1:27: interfaces.eth0.type is 'wired', expected one of other, wifi, cellular, wiredEthernet, loopback
             """
         ),
         (

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import CLinuxShims
 internal import Glibc
 internal import LinuxIO
@@ -113,7 +114,8 @@ final class Refusals {
         Self.drain(descriptor)
         unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
         shutdown(descriptor, Int32(SHUT_WR))
-        let watch = lingering.count < Self.most * 4
+        let watch =
+            lingering.count < Self.most * 4
             ? try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
                 if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
             } : nil
