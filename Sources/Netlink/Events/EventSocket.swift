@@ -29,6 +29,7 @@ public struct EventSocket: ~Copyable {
     ///   - groups: What to hear.
     ///   - bufferSize: The bytes to ask for; without `CAP_NET_ADMIN` the kernel gives at most `net.core.rmem_max`.
     ///   - isFiltered: Whether routes with long prefixes are dropped in the kernel (rule S3).
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
         groups: Set<EventGroup> = EventGroup.standard,
         bufferSize: Int = 8 << 20,

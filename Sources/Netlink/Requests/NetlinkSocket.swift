@@ -25,6 +25,7 @@ internal import LinuxIO
     /// - Parameters:
     ///   - family: The NETLINK_* protocol.
     ///   - capacity: How many bytes a datagram may have.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     init(family: Int32, capacity: Int) throws(NetlinkError) {
         guard let raw = unsafe nl_socket_alloc() else { throw .noSocket(step: "nl_socket_alloc", code: 12) }
         guard unsafe nl_connect(raw, family) >= 0 else {
