@@ -7,5 +7,6 @@
 #include "nwp_event.h"
 #include "nwp_netlink.h"
 #include "nwp_process.h"
+#include "nwp_user.h"
 
 #endif
