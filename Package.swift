@@ -84,7 +84,7 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
-        .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]),
     ]
 )
 

@@ -59,6 +59,9 @@ public struct EventSocket: ~Copyable {
     /// The socket's number, for an event loop to watch.
     public var descriptor: Int32 { socket.descriptor }
 
+    /// The number that messages to this socket are addressed to, as `/proc/net/netlink` shows it.
+    public var port: UInt32 { socket.port }
+
     /// Reads one datagram, if there is one, and hands it over with the group it was sent to.
     public mutating func receive(_ body: (Span<UInt8>, EventGroup?) -> Void) -> Received {
         switch socket.receive(waiting: false) {

@@ -44,6 +44,9 @@ internal import LinuxIO
 
     deinit { unsafe nl_socket_free(raw) }
 
+    /// The number that messages to this socket are addressed to.
+    var port: UInt32 { unsafe nl_socket_get_local_port(raw) }
+
     /// What the last datagram holds.
     @_lifetime(borrow self)
     borrowing func bytes(_ count: Int) -> Span<UInt8> { buffer.span.extracting(0..<count) }
