@@ -64,10 +64,13 @@ import Testing
         #expect(Link(bytes: Self.plain.attribute(5, lower).bytes)?.lower == nil)
     }
 
-    @Test(arguments: [
-        [], [UInt8](repeating: 0, count: 15), Builder.link(index: 7).bytes, Builder.link(index: 0).attribute(3, "x").bytes,
-        Builder.link(index: -4).attribute(3, "x").bytes, Self.plain.bytes + [9, 0, 1, 0], Self.plain.bytes + [1],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [UInt8](repeating: 0, count: 15), Builder.link(index: 7).bytes,
+            Builder.link(index: 0).attribute(3, "x").bytes,
+            Builder.link(index: -4).attribute(3, "x").bytes, Self.plain.bytes + [9, 0, 1, 0], Self.plain.bytes + [1],
+        ] as [[UInt8]]
+    )
     func `what is not whole is no link`(bytes: [UInt8]) {
         #expect(Link(bytes: bytes) == nil)
     }
@@ -97,7 +100,10 @@ import Testing
     }
 
     @Test func `lifetimes are seconds, and all ones mean for ever`() {
-        let header = Builder.address(family: 10, length: 64, flags: 0x40).attribute(1, IPAddress.of("2001:db8::1").bytes)
+        let header = Builder.address(family: 10, length: 64, flags: 0x40).attribute(
+            1,
+            IPAddress.of("2001:db8::1").bytes
+        )
         let stamps: [UInt32] = [600, .max, 1234, 5678]
         let address = InterfaceAddress(bytes: header.attribute(6, stamps.flatMap(Question.bytes(of:))).bytes)
         #expect(address?.preferredSeconds == 600)
@@ -106,13 +112,15 @@ import Testing
         #expect(address?.flags == .tentative)
     }
 
-    @Test(arguments: [
-        [], [2, 24, 0, 0, 1, 0, 0], Builder.address(family: 2, length: 24).bytes,
-        Builder.address(family: 7, length: 24).attribute(1, [1, 2, 3, 4]).bytes,
-        Builder.address(family: 10, length: 24).attribute(1, [1, 2, 3, 4]).bytes,
-        Builder.address(family: 2, length: 24).attribute(1, [1, 2, 3]).bytes,
-        Builder.address(family: 2, length: 24).attribute(1, [1, 2, 3, 4]).bytes + [8, 0, 2, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [2, 24, 0, 0, 1, 0, 0], Builder.address(family: 2, length: 24).bytes,
+            Builder.address(family: 7, length: 24).attribute(1, [1, 2, 3, 4]).bytes,
+            Builder.address(family: 10, length: 24).attribute(1, [1, 2, 3, 4]).bytes,
+            Builder.address(family: 2, length: 24).attribute(1, [1, 2, 3]).bytes,
+            Builder.address(family: 2, length: 24).attribute(1, [1, 2, 3, 4]).bytes + [8, 0, 2, 0],
+        ] as [[UInt8]]
+    )
     func `what is not whole is no address`(bytes: [UInt8]) {
         #expect(InterfaceAddress(bytes: bytes) == nil)
     }
@@ -148,37 +156,45 @@ import Testing
         )
     }
 
-    @Test(arguments: [
-        ([7, 0, 0, 0, 2, 0, 0, 0], 0), ([99, 0, 0, 0, 2, 0, 0, 0], 0), ([8, 0, 0, 0], 0), ([], 0),
-        ([8, 0, 0, 0, 2, 0, 0, 0, 4, 0], 1), ([8, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1),
-    ] as [([UInt8], Int)])
+    @Test(
+        arguments: [
+            ([7, 0, 0, 0, 2, 0, 0, 0], 0), ([99, 0, 0, 0, 2, 0, 0, 0], 0), ([8, 0, 0, 0], 0), ([], 0),
+            ([8, 0, 0, 0, 2, 0, 0, 0, 4, 0], 1), ([8, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1),
+        ] as [([UInt8], Int)]
+    )
     func `a torn leg ends the list`(bytes: [UInt8], count: Int) {
         let legs = RouteLeg.legs(ofMultipath: bytes.span)
         #expect(legs.count == count)
     }
 
-    @Test(arguments: [
-        (10 as UInt8, 0 as UInt32, 300 as Int32, 3.0), (10, 0, -250, -2.5), (10, 0, 0, nil), (10, 0x200, 300, nil),
-        (2, 0, 300, nil),
-    ] as [(UInt8, UInt32, Int32, Double?)])
+    @Test(
+        arguments: [
+            (10 as UInt8, 0 as UInt32, 300 as Int32, 3.0), (10, 0, -250, -2.5), (10, 0, 0, nil), (10, 0x200, 300, nil),
+            (2, 0, 300, nil),
+        ] as [(UInt8, UInt32, Int32, Double?)]
+    )
     func `only IPv6 entries that are no clones expire`(family: UInt8, flags: UInt32, ticks: Int32, expected: Double?) {
         let information = [UInt8](repeating: 0, count: 8) + Question.bytes(of: ticks) + [UInt8](repeating: 0, count: 20)
         let bytes = Builder.route(family: family, flags: flags).attribute(12, information).bytes
         #expect(RouteEntry(bytes: bytes)?.answer.expiresIn == expected)
     }
 
-    @Test(arguments: [
-        [10, 0], [7, 0, 1, 2, 3, 4], [2, 0, 1, 2, 3], [10, 0, 1, 2, 3, 4], [],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [10, 0], [7, 0, 1, 2, 3, 4], [2, 0, 1, 2, 3], [10, 0, 1, 2, 3, 4], [],
+        ] as [[UInt8]]
+    )
     func `an unknown or short via is no gateway`(via: [UInt8]) {
         let bytes = Builder.route().attribute(4, 3).attribute(18, via).bytes
         #expect(RouteEntry(bytes: bytes)?.answer.legs == [RouteLeg(index: 3)])
     }
 
-    @Test(arguments: [
-        [], [UInt8](repeating: 2, count: 11), Builder.route(family: 128).bytes, Builder.route().bytes + [5, 0],
-        Builder.route(family: 2).attribute(1, IPAddress.of("::1").bytes).bytes,
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [], [UInt8](repeating: 2, count: 11), Builder.route(family: 128).bytes, Builder.route().bytes + [5, 0],
+            Builder.route(family: 2).attribute(1, IPAddress.of("::1").bytes).bytes,
+        ] as [[UInt8]]
+    )
     func `what is not whole is no route`(bytes: [UInt8]) {
         #expect(RouteEntry(bytes: bytes) == nil)
     }
@@ -204,31 +220,40 @@ import Testing
 }
 
 @Suite struct PolicyRuleDecodingTests {
-    private static func header(source: UInt8 = 0, destination: UInt8 = 0, tos: UInt8 = 0, flags: UInt32 = 0) -> Builder {
+    private static func header(source: UInt8 = 0, destination: UInt8 = 0, tos: UInt8 = 0, flags: UInt32 = 0) -> Builder
+    {
         Builder([2, destination, source, tos, 254, 0, 0, 1] + Question.bytes(of: flags))
     }
 
-    @Test(arguments: [
-        (header(), "all"),
-        (header(source: 24).attribute(2, [192, 0, 2, 0]), "from 192.0.2.0/24"),
-        (header(destination: 32).attribute(1, [192, 0, 2, 7]), "to 192.0.2.7"),
-        (header(tos: 16), "tos 0x10"),
-        (header(flags: 2).attribute(10, 0xCA6C).attribute(16, .max), "not fwmark 0xca6c"),
-        (header().attribute(10, 0x10).attribute(16, 0xFF), "fwmark 0x10/0xff"),
-        (header().attribute(3, "v0").attribute(17, "w0"), "iif v0 oif w0"),
-        (header().attribute(20, Question.bytes(of: 1000 as UInt32) + Question.bytes(of: 1999 as UInt32)), "uidrange 1000-1999"),
-        (header().attribute(22, [6]).attribute(24, [53, 0, 53, 0]), "ipproto 6 dport 53"),
-        (header().attribute(23, [1, 0, 255, 0]), "sport 1-255"),
-        (header().attribute(19, [1]), "l3mdev"),
-        (header().attribute(14, 0).attribute(13, .max), "suppress_prefixlength 0"),
-        (header().attribute(14, .max).attribute(13, 3), "suppress_ifgroup 3"),
-        (header().attribute(4, 300), "goto 300"),
-    ] as [(Builder, String)])
+    @Test(
+        arguments: [
+            (header(), "all"),
+            (header(source: 24).attribute(2, [192, 0, 2, 0]), "from 192.0.2.0/24"),
+            (header(destination: 32).attribute(1, [192, 0, 2, 7]), "to 192.0.2.7"),
+            (header(tos: 16), "tos 0x10"),
+            (header(flags: 2).attribute(10, 0xCA6C).attribute(16, .max), "not fwmark 0xca6c"),
+            (header().attribute(10, 0x10).attribute(16, 0xFF), "fwmark 0x10/0xff"),
+            (header().attribute(3, "v0").attribute(17, "w0"), "iif v0 oif w0"),
+            (
+                header().attribute(20, Question.bytes(of: 1000 as UInt32) + Question.bytes(of: 1999 as UInt32)),
+                "uidrange 1000-1999"
+            ),
+            (header().attribute(22, [6]).attribute(24, [53, 0, 53, 0]), "ipproto 6 dport 53"),
+            (header().attribute(23, [1, 0, 255, 0]), "sport 1-255"),
+            (header().attribute(19, [1]), "l3mdev"),
+            (header().attribute(14, 0).attribute(13, .max), "suppress_prefixlength 0"),
+            (header().attribute(14, .max).attribute(13, 3), "suppress_ifgroup 3"),
+            (header().attribute(4, 300), "goto 300"),
+        ] as [(Builder, String)]
+    )
     func `says what it applies to as ip-rule does`(bytes: Builder, selector: String) {
         #expect(PolicyRule(bytes: bytes.bytes)?.selector == selector)
     }
 
-    @Test(arguments: [[], [2, 0, 0], [128, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], [2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]] as [[UInt8]])
+    @Test(
+        arguments: [[], [2, 0, 0], [128, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], [2, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]]
+            as [[UInt8]]
+    )
     func `what is not whole is no rule`(bytes: [UInt8]) {
         #expect(PolicyRule(bytes: bytes) == nil)
     }

@@ -4,8 +4,8 @@ import FoundationEssentials
 import TestSupport
 
 /// What `ip -j -d link` prints of one link.
-struct PrintedLink: Decodable {
-    struct Information: Decodable {
+struct PrintedLink: Decodable, Equatable {
+    struct Information: Decodable, Equatable {
         var info_kind: String?
         var info_slave_kind: String?
     }

@@ -38,7 +38,8 @@ import Testing
         let peer = try namespace.uplink()
         try namespace.ipBatch([
             "route add default via 192.0.2.1 dev v0", "route add ::/0 via 2001:db8:1::1 dev v0",
-            "nexthop add id 4 via 192.0.2.1 dev v0", "nexthop del id 4", "rule add pref 77 table 201", "rule del pref 77",
+            "nexthop add id 4 via 192.0.2.1 dev v0", "nexthop del id 4", "rule add pref 77 table 201",
+            "rule del pref 77",
             "neigh add 192.0.2.7 lladdr 02:00:00:00:00:07 dev v0", "neigh del 192.0.2.7 dev v0",
             "addr del 192.0.2.2/24 dev v0",
         ])
@@ -46,10 +47,14 @@ import Testing
         try namespace.ip("link del v0")
         await namespace.loop.eventually("RTM_DELLINK") { ear.heard("RTM_DELLINK") }
         let index = try #require(
-            ear.notices.lazy.compactMap { if case .link(let link) = $0.event, link.name == "v0" { link.index } else { nil } }
-                .first
+            ear.notices.lazy.compactMap {
+                if case .link(let link) = $0.event, link.name == "v0" { link.index } else { nil }
+            }
+            .first
         )
-        #expect(ear.heard("RTM_NEWADDR") { if case .address(let address) = $0 { address.index == index } else { false } })
+        #expect(
+            ear.heard("RTM_NEWADDR") { if case .address(let address) = $0 { address.index == index } else { false } }
+        )
         #expect(ear.heard("RTM_DELADDR"))
         let route = RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)
         #expect(ear.heard("RTM_NEWROUTE") { $0 == .route(route) })

@@ -14,8 +14,15 @@ import Testing
 
     /// Compares every link with what iproute2 prints.
     private func compare(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        let printed = try namespace.printed("-d link", as: PrintedLink.self)
-        let links = try kernel.links().values
+        // The kernel settles a link's operational state up to a second after its carrier: look between two equal prints.
+        var printed = try namespace.printed("-d link", as: PrintedLink.self)
+        var links: [Link] = []
+        for _ in 0..<10 {
+            links = try kernel.links().values
+            let again = try namespace.printed("-d link", as: PrintedLink.self)
+            if again == printed { break }
+            printed = again
+        }
         #expect(links.map(\.index) == printed.map(\.ifindex), sourceLocation: sourceLocation)
         let names = Dictionary(uniqueKeysWithValues: links.map { ($0.index, $0.name) })
         for (link, other) in zip(links, printed) {
@@ -43,10 +50,14 @@ import Testing
         ["link add v0 type veth peer name v1", "link set v0 up"],
         ["link add v0 type veth peer name v1", "link set v0 up", "link set v1 up"],
         ["link add b0 type bridge", "link set b0 up"],
-        ["link add b0 type bridge", "link add v0 type veth peer name v1", "link set v0 master b0", "link set v0 up",
-         "link set v1 up", "link set b0 up"],
-        ["link add v0 type veth peer name v1", "link set v0 up", "link set v1 up",
-         "link add link v0 name m0 type macvlan mode bridge", "link set m0 up mtu 1400"],
+        [
+            "link add b0 type bridge", "link add v0 type veth peer name v1", "link set v0 master b0", "link set v0 up",
+            "link set v1 up", "link set b0 up",
+        ],
+        [
+            "link add v0 type veth peer name v1", "link set v0 up", "link set v1 up",
+            "link add link v0 name m0 type macvlan mode bridge", "link set m0 up mtu 1400",
+        ],
         ["tuntap add t0 mode tun", "link set t0 up"], ["tuntap add t1 mode tap", "link set t1 up"],
         ["link add x0 type vxlan id 5 dstport 4789 local 127.0.0.1", "link set x0 up"],
         ["link add i0 type ifb", "link set i0 up"],

@@ -28,10 +28,13 @@ import Testing
         #expect(kernel.lookup(RouteQuery(probe(family), kind: kind)) == .failure(.noRoute))
     }
 
-    @Test(arguments: [
-        ("unreachable", RouteFailure.unreachable), ("prohibit", .prohibited), ("blackhole", .blackhole),
-        ("throw", .noRoute),
-    ], AddressFamily.allCases)
+    @Test(
+        arguments: [
+            ("unreachable", RouteFailure.unreachable), ("prohibit", .prohibited), ("blackhole", .blackhole),
+            ("throw", .noRoute),
+        ],
+        AddressFamily.allCases
+    )
     func `a route that rejects is its failure`(
         type: (word: String, failure: RouteFailure),
         family: AddressFamily

@@ -52,12 +52,14 @@ private struct Walk: Equatable {
         #expect(Walk(messages: []) == Walk())
     }
 
-    @Test(arguments: [
-        [1], [16, 0, 0, 0], [15, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        [17, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-        [255, 255, 255, 255, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [1], [16, 0, 0, 0], [15, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            [17, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            [0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            [255, 255, 255, 255, 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ] as [[UInt8]]
+    )
     func `a length that cannot be ends the walk`(bytes: [UInt8]) {
         #expect(Walk(messages: bytes) == Walk(isMalformed: true))
     }
@@ -82,9 +84,11 @@ private struct Walk: Equatable {
         #expect(Walk(attributes: [1, 2], from: 12) == Walk())
     }
 
-    @Test(arguments: [
-        ([65, 66, 0, 67], "AB"), ([65, 66], "AB"), ([0], ""), ([], ""), ([65, 0xFF, 66], "A\u{FFFD}B"),
-    ] as [([UInt8], String)])
+    @Test(
+        arguments: [
+            ([65, 66, 0, 67], "AB"), ([65, 66], "AB"), ([0], ""), ([], ""), ([65, 0xFF, 66], "A\u{FFFD}B"),
+        ] as [([UInt8], String)]
+    )
     func `text ends at the first zero and is always text`(bytes: [UInt8], expected: String) {
         let text = bytes.span.text
         #expect(text == expected)
@@ -109,11 +113,13 @@ private struct Walk: Equatable {
 }
 
 @Suite struct MessageTypeTests {
-    @Test(arguments: [
-        (16, "RTM_NEWLINK"), (17, "RTM_DELLINK"), (20, "RTM_NEWADDR"), (25, "RTM_DELROUTE"), (26, "RTM_GETROUTE"),
-        (29, "RTM_DELNEIGH"), (33, "RTM_DELRULE"), (68, "RTM_NEWNDUSEROPT"), (80, "RTM_NEWNETCONF"),
-        (105, "RTM_DELNEXTHOP"), (3, "RTM_3"), (65_535, "RTM_65535"),
-    ] as [(UInt16, String)])
+    @Test(
+        arguments: [
+            (16, "RTM_NEWLINK"), (17, "RTM_DELLINK"), (20, "RTM_NEWADDR"), (25, "RTM_DELROUTE"), (26, "RTM_GETROUTE"),
+            (29, "RTM_DELNEIGH"), (33, "RTM_DELRULE"), (68, "RTM_NEWNDUSEROPT"), (80, "RTM_NEWNETCONF"),
+            (105, "RTM_DELNEXTHOP"), (3, "RTM_3"), (65_535, "RTM_65535"),
+        ] as [(UInt16, String)]
+    )
     func `has the kernel's name`(number: UInt16, name: String) {
         #expect(MessageType(rawValue: number).description == name)
     }
