@@ -9,5 +9,6 @@
 #include "nwp_multicast.h"
 #include "nwp_process.h"
 #include "nwp_stream.h"
+#include "nwp_user.h"
 
 #endif

@@ -39,13 +39,23 @@ private struct RuleSelector {
         if header[3] != 0 { words.append("tos 0x\(String(header[3], radix: 16))") }
     }
 
+    /// The order in which ip-rule(8) prints them.
+    private static let order = [
+        "from", "to", "tos", "fwmark", "iif", "oif", "l3mdev", "uidrange", "ipproto", "sport", "dport", "goto",
+        "suppress_prefixlength", "suppress_ifgroup",
+    ]
+
     var text: String {
-        var all = isInverted ? ["not"] + words : words
+        var all = words
         if let mark {
             let suffix = mask == .max ? "" : "/0x\(String(mask, radix: 16))"
             all.append("fwmark 0x\(String(mark, radix: 16))\(suffix)")
         }
-        return all.isEmpty ? "all" : all.joined(separator: " ")
+        if all.isEmpty { return isInverted ? "not all" : "all" }
+        let sorted = Self.order.flatMap { keyword in
+            all.filter { $0 == keyword || $0.hasPrefix(keyword + " ") }
+        }
+        return (isInverted ? ["not"] + sorted : sorted).joined(separator: " ")
     }
 
     mutating func take(_ attribute: borrowing AttributeReader) {

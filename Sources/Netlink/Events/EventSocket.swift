@@ -29,6 +29,7 @@ public struct EventSocket: ~Copyable {
     ///   - groups: What to hear.
     ///   - bufferSize: The bytes to ask for; without `CAP_NET_ADMIN` the kernel gives at most `net.core.rmem_max`.
     ///   - isFiltered: Whether routes with long prefixes are dropped in the kernel (rule S3).
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
         groups: Set<EventGroup> = EventGroup.standard,
         bufferSize: Int = 8 << 20,
@@ -57,6 +58,9 @@ public struct EventSocket: ~Copyable {
 
     /// The socket's number, for an event loop to watch.
     public var descriptor: Int32 { socket.descriptor }
+
+    /// The number that messages to this socket are addressed to, as `/proc/net/netlink` shows it.
+    public var port: UInt32 { socket.port }
 
     /// Reads one datagram, if there is one, and hands it over with the group it was sent to.
     public mutating func receive(_ body: (Span<UInt8>, EventGroup?) -> Void) -> Received {

@@ -31,6 +31,7 @@ public final class KernelMonitor {
     ///   - clock: The clock of the batches.
     ///   - groups: What to hear.
     ///   - bufferSize: How many bytes of notifications the kernel is asked to keep.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
         loop: EventLoop,
         clock: any TimeSource = KernelClock(),

@@ -16,6 +16,7 @@ public final class LiveKernel: MessageSource {
 
     /// Opens the socket.
     /// - Parameter limit: How long one read may wait for the kernel.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(limit: Duration = .seconds(2)) throws(NetlinkError) {
         self.limit = limit
         socket = try RouteSocket(limit: limit)

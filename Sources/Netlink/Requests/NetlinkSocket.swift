@@ -25,6 +25,7 @@ internal import LinuxIO
     /// - Parameters:
     ///   - family: The NETLINK_* protocol.
     ///   - capacity: How many bytes a datagram may have.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     init(family: Int32, capacity: Int) throws(NetlinkError) {
         guard let raw = unsafe nl_socket_alloc() else { throw .noSocket(step: "nl_socket_alloc", code: 12) }
         guard unsafe nl_connect(raw, family) >= 0 else {
@@ -42,6 +43,9 @@ internal import LinuxIO
     }
 
     deinit { unsafe nl_socket_free(raw) }
+
+    /// The number that messages to this socket are addressed to.
+    var port: UInt32 { unsafe nl_socket_get_local_port(raw) }
 
     /// What the last datagram holds.
     @_lifetime(borrow self)

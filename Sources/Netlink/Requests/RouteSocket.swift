@@ -20,6 +20,7 @@ public struct RouteSocket: ~Copyable {
 
     /// Opens a socket in the network namespace of the calling thread; it stays there.
     /// - Parameter limit: How long one read may wait for the kernel, which answers at once unless it is stuck.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(limit: Duration = .seconds(2)) throws(NetlinkError) {
         // The kernel packs a dump into datagrams of up to 32 KiB, or as large as the largest buffer it was shown.
         let socket = try NetlinkSocket(family: NETLINK_ROUTE, capacity: 65_536)
