@@ -79,7 +79,8 @@ let package = Package(
             dependencies: [
                 "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
                 "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-            ]
+            ],
+            resources: [.embedInCode("Resources/event.json")]
         ),
 
         // The one executable.

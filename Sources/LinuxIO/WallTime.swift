@@ -21,6 +21,11 @@ public struct WallTime: Hashable, Sendable, Comparable {
         WallTime(nanoseconds: time.nanoseconds + duration.nanoseconds)
     }
 
+    /// The moment `duration` earlier.
+    public static func - (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(nanoseconds: time.nanoseconds - duration.nanoseconds)
+    }
+
     /// How much later `left` is than `right`; negative when earlier.
     public static func - (left: WallTime, right: WallTime) -> Duration {
         .nanoseconds(left.nanoseconds - right.nanoseconds)

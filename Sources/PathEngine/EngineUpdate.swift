@@ -10,7 +10,7 @@ public struct EngineUpdate: Hashable, Sendable {
         public var monitor: String
         /// The change.
         public var change: PathChange
-        /// Whether the change is told, folded, or the last one before folding.
+        /// Whether flapping begins with this change.
         public var flapping: FlapFolder.Action
     }
 
@@ -20,7 +20,7 @@ public struct EngineUpdate: Hashable, Sendable {
     public var changes: [ModelChange]
     /// The paths that changed.
     public var paths: [MonitorChange]
-    /// Monitors whose flapping ended, with the number of changes that were folded.
+    /// Monitors whose flapping ended, with the number of changes since it began.
     public var calmed: [String: Int]
     /// How long the evaluation took.
     public var evaluation: Duration

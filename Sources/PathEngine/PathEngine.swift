@@ -26,6 +26,7 @@ public final class PathEngine {
     private var audit: AuditSchedule
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
+    private var isStarted = false
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -71,6 +72,7 @@ public final class PathEngine {
         monitor.onResync = { [unowned self] in resync() }
         _ = try readAll()
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
+        isStarted = true
         evaluate()
         do {
             try monitor.start()
@@ -81,6 +83,7 @@ public final class PathEngine {
 
     /// Stops hearing and looking.
     public func stop() {
+        isStarted = false
         monitor.stop()
         if let timer { loop.cancel(timer.handle) }
         timer = nil
@@ -96,6 +99,14 @@ public final class PathEngine {
     public func take(_ settings: EngineSettings) {
         audit = AuditSchedule(interval: settings.auditInterval)
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
+        advance()
+    }
+
+    /// Reads everything again, for a manager that says the machine woke up (rule S49).
+    public func resume() {
+        guard isStarted else { return }
+        _ = try? readAll()
+        core.trigger(cause(.resume, source: "logind"), at: clock.boot)
         advance()
     }
 
@@ -131,6 +142,7 @@ public final class PathEngine {
 
     /// Does what is due, then waits for what is next.
     private func advance() {
+        guard isStarted else { return }
         switch core.next(at: clock.boot) {
         case .evaluate: evaluate()
         case .wait(let delay): arm(after: delay)

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Documents
+public import EventHub
 public import LinuxIO
 public import OrderedJSON
 
@@ -57,6 +57,11 @@ public struct OutageHistory: Sendable {
             case outages
         }
     }
+
+    /// The records that matter here.
+    public static let filter = EventFilter(
+        ["path.snapshot", "path.changed", "daemon.*"].compactMap { try? EventPattern($0) }
+    )
 
     private let monitor: String
     private let since: WallTime

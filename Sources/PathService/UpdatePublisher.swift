@@ -35,24 +35,20 @@ struct UpdatePublisher {
             hub.publish(PathSnapshot(monitor: path.monitor, path: document, sentence: sentence))
             return
         }
-        switch path.flapping {
-        case .fold: return
-        case .start(let changes):
-            let window = FlapFolder().window
-            hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
-        case .tell:
-            hub.publish(
-                PathChanged(
-                    monitor: path.monitor,
-                    changed: change.changed.map(\.rawValue),
-                    path: document,
-                    previous: PathChanged.Previous(path: PathDocument(previous), duration: change.previousDuration),
-                    cause: cause,
-                    evaluation: update.evaluation,
-                    sentence: PathSentence.change(change, monitor: path.monitor)
-                )
+        hub.publish(
+            PathChanged(
+                monitor: path.monitor,
+                changed: change.changed.map(\.rawValue),
+                path: document,
+                previous: PathChanged.Previous(path: PathDocument(previous), duration: change.previousDuration),
+                cause: cause,
+                evaluation: update.evaluation,
+                sentence: PathSentence.change(change, monitor: path.monitor)
             )
-        }
+        )
+        guard case .start(let changes) = path.flapping else { return }
+        let window = FlapFolder().window
+        hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
     }
 
     private func publish(_ change: ModelChange, cause: EventCause, at now: Duration) -> Event? {

@@ -105,7 +105,7 @@ public struct PathChanged: EventBody {
     }
 }
 
-/// `path.flapping`: changes are folded because there are too many, or no longer.
+/// `path.flapping`: a path changes so often that somebody should look, or is calm again; every change is still told.
 public struct PathFlapping: EventBody {
     struct Flapping: Encodable, Sendable {
         let state: String
@@ -122,12 +122,12 @@ public struct PathFlapping: EventBody {
     let monitor: String
     let flapping: Flapping
 
-    /// Describes the beginning or the end of folding.
+    /// Describes the beginning or the end of flapping.
     ///
     /// - Parameters:
     ///   - monitor: The monitor whose path it is.
-    ///   - hasStarted: Whether folding begins; otherwise it ends.
-    ///   - changes: How many changes there were: within the window at the beginning, folded ones at the end.
+    ///   - hasStarted: Whether it begins; otherwise it ends.
+    ///   - changes: How many changes there were: within the window at the beginning, since then at the end.
     ///   - window: The window in which changes are counted.
     public init(monitor: String, hasStarted: Bool, changes: Int, window: Duration) {
         self.monitor = monitor
@@ -142,10 +142,9 @@ public struct PathFlapping: EventBody {
     public var severity: Severity { flapping.state == "started" ? .warning : .info }
     public var message: String {
         guard flapping.state == "started" else {
-            return "Path \(monitor) is calm again; \(flapping.changes) changes were folded"
+            return "Path \(monitor) is calm again after \(flapping.changes) more changes"
         }
-        return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s; "
-            + "further changes are folded"
+        return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s"
     }
 
     private enum CodingKeys: String, CodingKey {
