@@ -52,11 +52,15 @@ static void make(long pairs) {
     }
 }
 
-// One flap is a down and an up.
-static void flap(unsigned index, long count) {
-    for (long done = 0; done < count * 2; done++) {
-        set_up(index, done % 2 != 0);
-        batch_flush(&batch, "flap");
+// One flap is a down and an up; `rate` flaps a second, 0 for full speed.
+static void flap(unsigned index, long count, long rate) {
+    long long start = now_ns();
+    for (long done = 0; done < count; done++) {
+        for (int up = 0; up <= 1; up++) {
+            set_up(index, up);
+            batch_flush(&batch, "flap");
+        }
+        if (rate > 0) sleep_until_ns(start + (done + 1) * 1000000000LL / rate);
     }
 }
 
@@ -97,9 +101,9 @@ int main(int count, char **words) {
         make(number(words[2], 0, 100000));
         return 0;
     }
-    if (count == 4 && strcmp(words[1], "flap") == 0) {
+    if (count == 5 && strcmp(words[1], "flap") == 0) {
         batch_open(&batch);
-        flap(device_index(words[2]), number(words[3], 0, 1000000));
+        flap(device_index(words[2]), number(words[3], 0, 1000000), number(words[4], 0, 100000));
         return 0;
     }
     if (count == 5 && strcmp(words[1], "containers") == 0) {
@@ -107,7 +111,7 @@ int main(int count, char **words) {
         containers(number(words[2], 0, 100000), device_index(words[3]), (unsigned)number(words[4], 1, 1 << 22));
         return 0;
     }
-    fprintf(stderr, "usage: links make PAIRS\n       links flap DEVICE FLAPS\n"
+    fprintf(stderr, "usage: links make PAIRS\n       links flap DEVICE FLAPS RATE\n"
                     "       links containers CYCLES BRIDGE PEER-PID\n");
     return 2;
 }
