@@ -4,6 +4,7 @@ import Addressing
 import CLinuxShims
 import LinuxIO
 import Netlink
+import Synchronization
 import TestSupport
 import Testing
 
@@ -51,6 +52,29 @@ import Testing
     func `a rule that rejects is its failure`(word: String, failure: RouteFailure) async throws {
         try namespace.ip("rule add pref 10 \(word)")
         #expect(kernel.lookup(RouteQuery(Self.probe4, kind: .entry)) == .failure(failure))
+    }
+
+    @Test func `where IPv6 is switched off, lookups fail and dumps do not`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.run("sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+        #expect(kernel.lookup(RouteQuery(Self.probe6, kind: .entry)) == .failure(.noRoute))
+        #expect(try kernel.addresses().values.allSatisfy { $0.address.family == .ipv4 })
+        #expect(try kernel.defaultRoutes(.ipv6).values.isEmpty)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a socket stays in the namespace it was opened in`() async throws {
+        let peer = try namespace.uplink()
+        let index = try index("v0")
+        let seen = Mutex<[String]>([])
+        let own = kernel
+        #expect(try own.links().values.map(\.name) == ["lo", "v0"])
+        peer.loop.perform {
+            let names = try? LiveKernel().links().values.map(\.name)
+            seen.withLock { $0 = names ?? ["none"] }
+        }
+        await namespace.loop.eventually("the peer's answer") { seen.withLock { $0 } == ["lo", "v1"] }
+        #expect(try own.link(index: index)?.name == "v0")
     }
 
     @Test func `an interface that does not exist is told`() async throws {

@@ -43,6 +43,8 @@ public final class KernelMonitor {
         socket = try EventSocket(groups: groups, bufferSize: bufferSize)
     }
 
+    deinit { stop() }
+
     /// What was counted so far.
     public var statistics: EventStatistics { decoder.statistics }
     /// How many bytes of notifications the kernel keeps, as the kernel counts them.

@@ -26,6 +26,9 @@ public final class RecordedKernel: MessageSource {
         let outcome: RecordedOutcome
     }
 
+    /// How much later than now an answer may have been recorded: the recorded program had to compute, too.
+    private static let tolerance = Duration.milliseconds(250)
+
     private let recording: NetlinkRecording
     private var answers: [Question: [Answer]] = [:]
     private var used: [Question: Int] = [:]
@@ -116,7 +119,7 @@ public final class RecordedKernel: MessageSource {
         let start = used[question] ?? 0
         // Answers older than the last step are history.
         let fresh = all[start...].firstIndex { $0.position > position } ?? all.count
-        if fresh < all.count, all[fresh].boot <= now + .milliseconds(250) {
+        if fresh < all.count, all[fresh].boot <= now + Self.tolerance {
             used[question] = fresh + 1
             return all[fresh]
         }
