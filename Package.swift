@@ -20,6 +20,8 @@ let package = Package(
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .target(name: "CLinuxShims"),
+        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
+        .target(name: "CCurl"),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -51,7 +53,9 @@ let package = Package(
         // What is published, and where it goes.
         .target(
             name: "Documents",
-            dependencies: ["Addressing", "OrderedJSON", "Netlink", "PathModel", "MulticastDNS"]
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+            ]
         ),
         .target(
             name: "EventHub",
@@ -62,7 +66,8 @@ let package = Package(
         .target(
             name: "StatusServer",
             dependencies: [
-                "CMicrohttpd", "CLinuxShims", "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics",
+                "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
+                "EventLog", "Metrics",
             ]
         ),
         .target(
@@ -79,11 +84,13 @@ let package = Package(
 
         // The one executable.
         .target(name: "CommandLineKit", dependencies: ["Spelling"]),
+        .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
                 "CommandLineKit", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
-                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "Configuration", "PathService",
+                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
+                "PathService",
             ]
         ),
 
@@ -96,12 +103,6 @@ let package = Package(
         .testTarget(name: "LayeringTests"),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
-        .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
-        .testTarget(
-            name: "ConfigurationTests",
-            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
-        ),
-        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
         .executableTarget(
@@ -112,6 +113,27 @@ let package = Package(
         .testTarget(
             name: "EventLogTests",
             dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
+        ),
+        .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
+        .testTarget(
+            name: "ConfigurationTests",
+            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
+        ),
+        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
+        .testTarget(
+            name: "MulticastDNSTests",
+            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
+        .testTarget(
+            name: "StatusServerTests",
+            dependencies: ["StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+        ),
+        .testTarget(
+            name: "StatusClientTests",
+            dependencies: ["StatusClient", "StatusServer", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
         ),
     ]
 )
@@ -129,6 +151,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-for target in package.targets where target.type != .system && target.name != "CLinuxShims" {
+let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl"]
+for target in package.targets where target.type != .system && !shims.contains(target.name) {
     target.swiftSettings = swiftSettings
 }

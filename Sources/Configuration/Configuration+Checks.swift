@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 extension Configuration {
     /// Finds what contradicts each other although every value is right alone.
     func check(_ findings: inout Findings) {

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
+public import Addressing
 public import Spelling
 
 /// Everything an operator can set.
@@ -56,8 +56,8 @@ public struct Configuration: Hashable, Sendable {
     /// The defaults.
     public init(paths: StandardPaths) {
         listen = [
-            .unix(path: paths.socket), .tcp(.v4(0x7F00_0001), port: Self.defaultPort),
-            .tcp(.v6(1), port: Self.defaultPort),
+            .unix(path: paths.socket), .tcp(ScopedAddress(.v4(0x7F00_0001)), port: Self.defaultPort),
+            .tcp(ScopedAddress(.v6(1)), port: Self.defaultPort),
         ]
         stateDirectory = paths.stateDirectory
         log = LogSettings(file: paths.logFile)

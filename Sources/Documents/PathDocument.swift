@@ -87,8 +87,9 @@ public struct PathDocument: Encodable, Equatable, Sendable {
         sources = [path.ipv4?.source, path.ipv6?.source].compactMap { $0.map { "\($0)" } }
         underlyingTypes = path.underlyingTypes
         warnings = path.warnings
-        pathID = ""
-        why = nil
-        hint = nil
+        pathID = path.pathId
+        let text = path.reason.map { ReasonText($0, path.subject) }
+        why = text?.clause
+        hint = text?.hint
     }
 }

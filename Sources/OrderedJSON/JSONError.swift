@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// Why JSON could not be written or read.
-public enum JSONError: Error, Equatable, Sendable {
+public enum JSONError: Error, Hashable, Sendable {
     /// The text is not JSON (RFC 8259), or over a limit; `offset` counts bytes from the start of the text.
     case syntax(JSONSyntaxProblem, offset: Int)
     /// A number at `path` is infinite or not a number, which JSON cannot say.
@@ -13,7 +13,7 @@ public enum JSONError: Error, Equatable, Sendable {
 }
 
 /// What is wrong at one place of a JSON text.
-public enum JSONSyntaxProblem: Error, Equatable, Sendable {
+public enum JSONSyntaxProblem: Error, Hashable, Sendable {
     /// The text ends inside a value.
     case unexpectedEnd
     /// This byte cannot stand here.

@@ -1,1 +1,113 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import LinuxIO
+public import Metrics
+
+/// The daemon's HTTP endpoint: routes, streams and sockets together.
+///
+/// Confined to one event loop, on which it makes every call to its provider. It never waits for a client.
+public final class StatusServer {
+    /// How the endpoint behaves.
+    public struct Configuration: Equatable, Sendable {
+        /// Names besides `localhost` and IP literals that a `Host` field may have.
+        public var hostNames: [String] = []
+        /// Limits of connections and requests.
+        public var server = ServerLimits()
+        /// Limits of streams and waiting requests.
+        public var api = StatusLimits()
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private let loop: EventLoop
+    private let api: StatusAPI
+    private let server: any HTTPServing
+    private let pingInterval: Duration
+    private var pingTimer: EventLoop.Timer?
+
+    /// Makes an endpoint that listens nowhere yet.
+    ///
+    /// Its own metrics are added to `registry`, which is what `/metrics` shows.
+    public init(
+        loop: EventLoop,
+        provider: any StatusProviding,
+        registry: MetricRegistry,
+        configuration: Configuration = Configuration()
+    ) throws(StatusServerError) {
+        self.loop = loop
+        pingInterval = configuration.api.pingInterval
+        let httpMetrics = HTTPMetrics(routes: Endpoint.allCases.filter { $0 != .reload }.map(\.rawValue))
+        let streamMetrics = EventStreamMetrics()
+        httpMetrics.register(in: registry)
+        streamMetrics.register(in: registry)
+        let api = StatusAPI(
+            loop: loop,
+            provider: provider,
+            limits: configuration.api,
+            registry: registry,
+            streamMetrics: streamMetrics
+        )
+        self.api = api
+        weak var this: StatusServer?
+        server = try MicrohttpdServer(
+            loop: loop,
+            limits: configuration.server,
+            hosts: HostPolicy(names: configuration.hostNames),
+            metrics: httpMetrics
+        ) { request, responder in
+            api.handle(request, responder)
+            this?.schedulePing()
+        }
+        this = self
+    }
+
+    deinit {
+        if let pingTimer { loop.cancel(pingTimer) }
+    }
+
+    /// Where it listens, with the ports the kernel chose.
+    public var addresses: [ListenAddress] { server.addresses }
+
+    /// How many connections are open.
+    public var connectionCount: Int { server.connectionCount }
+
+    /// How many event streams are open.
+    public var streamCount: Int { api.streams.count }
+
+    /// Opens one more listening socket.
+    public func listen(on address: ListenAddress) throws(StatusServerError) {
+        try server.listen(on: address)
+    }
+
+    /// Sends an event to every stream; the provider must already hold it.
+    public func broadcast(_ event: StreamEvent) {
+        api.streams.broadcast(event)
+    }
+
+    /// Answers the requests that wait for documents that have changed.
+    public func documentsChanged() {
+        api.polls.changed()
+    }
+
+    /// Ends streams with a reason, answers waiting requests, and closes everything within `limit`.
+    public func stop(within limit: Duration = .seconds(1), completion: @escaping () -> Void) {
+        if let pingTimer { loop.cancel(pingTimer) }
+        pingTimer = nil
+        api.streams.close(reason: "daemon_stopping")
+        api.polls.close()
+        server.stop(within: limit, completion: completion)
+    }
+
+    /// Keeps writing to streams while there are any; an idle endpoint has no timer.
+    private func schedulePing() {
+        guard pingTimer == nil, api.streams.count > 0 else { return }
+        pingTimer = loop.schedule(after: pingInterval) { [weak self] in
+            guard let self else { return }
+            pingTimer = nil
+            api.streams.ping()
+            schedulePing()
+        }
+    }
+}

@@ -96,9 +96,12 @@ public struct MonitorPolicy: Hashable, Sendable {
     /// The interface, or VRF master, the packets are bound to.
     public var outputInterface: String?
 
+    /// The name of the monitor that is always there.
+    public static let standardName = "default"
+
     /// The question of the `default` monitor, unless told otherwise.
     public init(
-        name: String = "default",
+        name: String = MonitorPolicy.standardName,
         requiredType: InterfaceType? = nil,
         prohibitedTypes: Set<InterfaceType> = [],
         mark: UInt32 = 0,

@@ -1,0 +1,151 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#include "CCurl.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The macros of curl.h check types against the linked functions, which are not linked here.
+#undef curl_easy_setopt
+#undef curl_easy_getinfo
+
+static struct {
+    void *library;
+    CURLcode (*global_init)(long);
+    CURL *(*init)(void);
+    CURLcode (*setopt)(CURL *, CURLoption, ...);
+    CURLcode (*getinfo)(CURL *, CURLINFO, ...);
+    CURLcode (*perform)(CURL *);
+    void (*cleanup)(CURL *);
+    struct curl_slist *(*append)(struct curl_slist *, const char *);
+    void (*free_all)(struct curl_slist *);
+    const char *(*text)(CURLcode);
+} api;
+
+static char load_error[256];
+
+struct nwp_curl {
+    CURL *easy;
+    struct curl_slist *fields;
+    nwp_curl_take head;
+    nwp_curl_take body;
+    void *context;
+    char error[CURL_ERROR_SIZE];
+};
+
+static int resolve(void **slot, const char *name) {
+    *slot = dlsym(api.library, name);
+    return *slot ? 0 : -1;
+}
+
+int nwp_curl_load(void) {
+    if (api.library) return 0;
+    api.library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    int failed = !api.library;
+    if (!failed) {
+        failed |= resolve((void **)&api.global_init, "curl_global_init");
+        failed |= resolve((void **)&api.init, "curl_easy_init");
+        failed |= resolve((void **)&api.setopt, "curl_easy_setopt");
+        failed |= resolve((void **)&api.getinfo, "curl_easy_getinfo");
+        failed |= resolve((void **)&api.perform, "curl_easy_perform");
+        failed |= resolve((void **)&api.cleanup, "curl_easy_cleanup");
+        failed |= resolve((void **)&api.append, "curl_slist_append");
+        failed |= resolve((void **)&api.free_all, "curl_slist_free_all");
+        failed |= resolve((void **)&api.text, "curl_easy_strerror");
+        if (!failed) failed = api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK;
+    }
+    if (!failed) return 0;
+    const char *reason = dlerror();
+    strncpy(load_error, reason ? reason : "curl_global_init failed", sizeof load_error - 1);
+    if (api.library) dlclose(api.library);
+    api.library = 0;
+    return -1;
+}
+
+const char *nwp_curl_load_error(void) { return load_error; }
+
+static size_t take_head(char *bytes, size_t size, size_t count, void *context) {
+    struct nwp_curl *request = context;
+    return request->head(request->context, bytes, size * count) ? size * count : 0;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+    struct nwp_curl *request = context;
+    return request->body(request->context, bytes, size * count) ? size * count : 0;
+}
+
+struct nwp_curl *nwp_curl_open(const char *url) {
+    struct nwp_curl *request = calloc(1, sizeof *request);
+    if (!request) return 0;
+    request->easy = api.init();
+    if (!request->easy) {
+        free(request);
+        return 0;
+    }
+    api.setopt(request->easy, CURLOPT_URL, url);
+    api.setopt(request->easy, CURLOPT_ERRORBUFFER, request->error);
+    api.setopt(request->easy, CURLOPT_NOSIGNAL, 1L);
+    api.setopt(request->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    api.setopt(request->easy, CURLOPT_FOLLOWLOCATION, 0L);
+    api.setopt(request->easy, CURLOPT_HEADERFUNCTION, take_head);
+    api.setopt(request->easy, CURLOPT_HEADERDATA, request);
+    api.setopt(request->easy, CURLOPT_WRITEFUNCTION, take_body);
+    api.setopt(request->easy, CURLOPT_WRITEDATA, request);
+    return request;
+}
+
+void nwp_curl_unix_socket(struct nwp_curl *request, const char *path) {
+    api.setopt(request->easy, CURLOPT_UNIX_SOCKET_PATH, path);
+    api.setopt(request->easy, CURLOPT_PROXY, "");
+}
+
+void nwp_curl_post(struct nwp_curl *request, const char *body, size_t count) {
+    api.setopt(request->easy, CURLOPT_POSTFIELDSIZE, (long)count);
+    api.setopt(request->easy, CURLOPT_COPYPOSTFIELDS, body);
+}
+
+void nwp_curl_header(struct nwp_curl *request, const char *field) {
+    request->fields = api.append(request->fields, field);
+    api.setopt(request->easy, CURLOPT_HTTPHEADER, request->fields);
+}
+
+void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole) {
+    if (connecting) api.setopt(request->easy, CURLOPT_CONNECTTIMEOUT_MS, connecting);
+    if (whole) api.setopt(request->easy, CURLOPT_TIMEOUT_MS, whole);
+}
+
+enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context) {
+    request->head = head;
+    request->body = body;
+    request->context = context;
+    CURLcode code = api.perform(request->easy);
+    if (code != CURLE_OK && !request->error[0])
+        strncpy(request->error, api.text(code), sizeof request->error - 1);
+    long number = 0;
+    switch (code) {
+    case CURLE_OK: return NWP_CURL_OK;
+    case CURLE_WRITE_ERROR: return NWP_CURL_STOPPED;
+    case CURLE_OPERATION_TIMEDOUT: return NWP_CURL_TIMED_OUT;
+    case CURLE_COULDNT_RESOLVE_HOST: return NWP_CURL_UNREACHABLE;
+    case CURLE_COULDNT_CONNECT:
+        api.getinfo(request->easy, CURLINFO_OS_ERRNO, &number);
+        return number == EACCES || number == EPERM ? NWP_CURL_DENIED : NWP_CURL_UNREACHABLE;
+    default: return NWP_CURL_FAILED;
+    }
+}
+
+long nwp_curl_status(struct nwp_curl *request) {
+    long status = 0;
+    api.getinfo(request->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+const char *nwp_curl_error(struct nwp_curl *request) { return request->error; }
+
+void nwp_curl_close(struct nwp_curl *request) {
+    api.free_all(request->fields);
+    api.cleanup(request->easy);
+    free(request);
+}

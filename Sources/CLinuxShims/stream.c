@@ -1,0 +1,185 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "nwp_stream.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int failed(int descriptor) {
+    int code = errno;
+    close(descriptor);
+    return -code;
+}
+
+static int unix_address(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof address->sun_path) return -ENAMETOOLONG;
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+int nwp_unix_listen(const char *path, mode_t mode, int backlog) {
+    struct sockaddr_un address;
+    int code = unix_address(path, &address);
+    if (code < 0) return code;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return failed(descriptor);
+    if (chmod(path, mode) < 0 || listen(descriptor, backlog) < 0) {
+        code = failed(descriptor);
+        unlink(path);
+        return code;
+    }
+    return descriptor;
+}
+
+int nwp_unix_connect(const char *path) {
+    struct sockaddr_un address;
+    int code = unix_address(path, &address);
+    if (code < 0) return code;
+    int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    if (connect(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return failed(descriptor);
+    return descriptor;
+}
+
+static socklen_t ip_address(struct sockaddr_storage *storage, const uint8_t *address, size_t length, uint32_t scope,
+                            uint16_t port) {
+    memset(storage, 0, sizeof *storage);
+    if (length == 4) {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        memcpy(&v4->sin_addr, address, 4);
+        return sizeof *v4;
+    }
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    v6->sin6_scope_id = scope;
+    memcpy(&v6->sin6_addr, address, 16);
+    return sizeof *v6;
+}
+
+int nwp_tcp_listen(const uint8_t *address, size_t length, uint32_t scope, uint16_t port, int backlog) {
+    struct sockaddr_storage storage;
+    socklen_t size = ip_address(&storage, address, length, scope, port);
+    int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (descriptor < 0) return -errno;
+    int one = 1;
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (storage.ss_family == AF_INET6) setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (bind(descriptor, (struct sockaddr *)&storage, size) < 0) return failed(descriptor);
+    if (listen(descriptor, backlog) < 0) return failed(descriptor);
+    return descriptor;
+}
+
+int nwp_tcp_connect(const uint8_t *address, size_t length, uint16_t port) {
+    struct sockaddr_storage storage;
+    socklen_t size = ip_address(&storage, address, length, 0, port);
+    int descriptor = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+    if (descriptor < 0) return -errno;
+    if (connect(descriptor, (struct sockaddr *)&storage, size) < 0) return failed(descriptor);
+    return descriptor;
+}
+
+int nwp_tcp_port(int descriptor) {
+    struct sockaddr_storage storage;
+    socklen_t size = sizeof storage;
+    if (getsockname(descriptor, (struct sockaddr *)&storage, &size) < 0) return -errno;
+    return storage.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&storage)->sin_port)
+                                        : ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
+}
+
+int nwp_accept(int descriptor) {
+    int accepted;
+    do {
+        accepted = accept4(descriptor, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    } while (accepted < 0 && (errno == EINTR || errno == ECONNABORTED));
+    return accepted < 0 ? -errno : accepted;
+}
+
+int nwp_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *group) {
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) return -errno;
+    *process = credentials.pid;
+    *user = credentials.uid;
+    *group = credentials.gid;
+    return 0;
+}
+
+void nwp_stream_limits(int descriptor, int send_buffer, unsigned timeout_milliseconds) {
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+    setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_milliseconds, sizeof timeout_milliseconds);
+}
+
+ssize_t nwp_send(int descriptor, const void *bytes, size_t count) {
+    ssize_t sent;
+    do {
+        sent = send(descriptor, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : sent;
+}
+
+int nwp_path_kind(const char *path) {
+    struct stat status;
+    if (lstat(path, &status) < 0) return errno == ENOENT ? 0 : -errno;
+    return S_ISSOCK(status.st_mode) ? 1 : 2;
+}
+
+int nwp_process_name(pid_t process, char *name, size_t capacity) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -errno;
+    ssize_t count = read(descriptor, name, capacity - 1);
+    if (count < 0) return failed(descriptor);
+    close(descriptor);
+    while (count > 0 && name[count - 1] == '\n') count--;
+    name[count] = 0;
+    return 0;
+}
+
+static int has_open(int process, const char *wanted) {
+    char path[64], link[64];
+    snprintf(path, sizeof path, "/proc/%d/fd", process);
+    DIR *descriptors = opendir(path);
+    if (!descriptors) return 0;
+    int found = 0;
+    for (struct dirent *entry; !found && (entry = readdir(descriptors));) {
+        ssize_t count = readlinkat(dirfd(descriptors), entry->d_name, link, sizeof link - 1);
+        if (count <= 0) continue;
+        link[count] = 0;
+        found = strcmp(link, wanted) == 0;
+    }
+    closedir(descriptors);
+    return found;
+}
+
+pid_t nwp_socket_owner(uint64_t inode, char *name, size_t capacity) {
+    char wanted[64];
+    snprintf(wanted, sizeof wanted, "socket:[%" PRIu64 "]", inode);
+    DIR *processes = opendir("/proc");
+    if (!processes) return 0;
+    pid_t owner = 0;
+    for (struct dirent *entry; !owner && (entry = readdir(processes));) {
+        int process = atoi(entry->d_name);
+        if (process > 0 && has_open(process, wanted)) owner = process;
+    }
+    closedir(processes);
+    if (owner && nwp_process_name(owner, name, capacity) < 0) name[0] = 0;
+    return owner;
+}

@@ -1,0 +1,74 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+// What Swift cannot call of libmicrohttpd: its variadic functions. The callbacks of one server are bundled in a
+// table, and every pointer that libmicrohttpd hands out during a request is given as is, valid for that call only.
+#ifndef NWP_MICROHTTPD_SHIMS_H
+#define NWP_MICROHTTPD_SHIMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+struct nwp_http;
+struct MHD_Connection;
+struct MHD_Response;
+
+/// What libmicrohttpd calls; `server` is the context given to `nwp_http_start`.
+struct nwp_http_handlers {
+    /// A connection was added; the result is its context for as long as it lives.
+    void *(*opened)(void *server, int descriptor);
+    /// The connection is about to be closed.
+    void (*closed)(void *server, void *connection);
+    /// A request line was read; the result is the request's context.
+    void *(*target)(void *server, void *connection, const char *target);
+    /// The head is complete (first call), body bytes arrived (`*size` > 0), or an answer is wanted (`*size` is 0).
+    /// Returns 1, or 0 to close the connection.
+    int (*request)(void *server, void *request, struct MHD_Connection *raw, const char *method,
+                   const char *version, const char *body, size_t *size);
+    /// The request is over, however it ended.
+    void (*completed)(void *server, void *request);
+};
+
+/// One header field as libmicrohttpd holds it.
+struct nwp_http_field {
+    const char *name;
+    size_t name_length;
+    const char *value;
+    size_t value_length;
+};
+
+/// Starts a server without sockets and threads of its own; connections are handed in. NULL when it cannot start.
+struct nwp_http *nwp_http_start(const struct nwp_http_handlers *handlers, void *server, unsigned connection_limit,
+                                  size_t memory_limit);
+/// Ends a server and frees it; no connection may be suspended.
+void nwp_http_stop(struct nwp_http *http);
+/// The epoll descriptor to watch; -1 when there is none.
+int nwp_http_epoll(struct nwp_http *http);
+/// Does what is to be done now. Returns 0 when libmicrohttpd failed.
+int nwp_http_run(struct nwp_http *http);
+/// Milliseconds until `nwp_http_run` wants to be called without an event; -1 when it need not.
+int64_t nwp_http_timeout(struct nwp_http *http);
+/// Hands over an accepted, non-blocking socket, which libmicrohttpd then owns and closes even when it fails.
+int nwp_http_add(struct nwp_http *http, int descriptor);
+/// Fills `fields` with the request's header fields in order. Returns how many there are, which may be more.
+int nwp_http_fields(struct MHD_Connection *connection, struct nwp_http_field *fields, int capacity);
+/// The size in bytes of the request's head; 0 when it is not known.
+size_t nwp_http_head_size(struct MHD_Connection *connection);
+
+/// A response from bytes that stay valid until `released` is called.
+struct MHD_Response *nwp_http_fixed(const void *bytes, size_t count, void (*released)(void *), void *context);
+/// A response of unknown length. `reader` fills `bytes`; 0 after suspending, -1 at the end, -2 to break off.
+struct MHD_Response *nwp_http_stream(size_t block, ssize_t (*reader)(void *, uint64_t, char *, size_t),
+                                     void (*released)(void *), void *context);
+/// Adds a header field. Returns 0 when it is refused.
+int nwp_http_header(struct MHD_Response *response, const char *name, const char *value);
+/// Queues an answer. Returns 0 when it cannot.
+int nwp_http_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response);
+/// Gives up one reference to a response.
+void nwp_http_release(struct MHD_Response *response);
+/// Takes a connection out of the server's care until it is resumed.
+void nwp_http_suspend(struct MHD_Connection *connection);
+/// Ends `nwp_http_suspend`.
+void nwp_http_resume(struct MHD_Connection *connection);
+
+#endif

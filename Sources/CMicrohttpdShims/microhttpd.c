@@ -1,0 +1,163 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#include "CMicrohttpdShims.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/// The table and its context, in one block whose address libmicrohttpd hands back.
+struct nwp_http {
+    struct nwp_http_handlers handlers;
+    void *server;
+    struct MHD_Daemon *daemon;
+};
+
+static void opened_or_closed(void *context, struct MHD_Connection *connection, void **socket_context,
+                             enum MHD_ConnectionNotificationCode code) {
+    struct nwp_http *http = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = http->handlers.opened(http->server, info ? info->connect_fd : -1);
+    } else if (*socket_context) {
+        http->handlers.closed(http->server, *socket_context);
+        *socket_context = 0;
+    }
+}
+
+static void *target(void *context, const char *uri, struct MHD_Connection *connection) {
+    struct nwp_http *http = context;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (!info || !info->socket_context) return 0;
+    return http->handlers.target(http->server, info->socket_context, uri);
+}
+
+static enum MHD_Result request(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+                               const char *version, const char *body, size_t *size, void **request) {
+    struct nwp_http *http = context;
+    (void)url;
+    if (!*request) return MHD_NO;
+    return http->handlers.request(http->server, *request, connection, method, version, body, size) ? MHD_YES : MHD_NO;
+}
+
+static void completed(void *context, struct MHD_Connection *connection, void **request,
+                      enum MHD_RequestTerminationCode code) {
+    struct nwp_http *http = context;
+    (void)connection;
+    (void)code;
+    if (*request) http->handlers.completed(http->server, *request);
+    *request = 0;
+}
+
+/// The target is decoded by ourselves, from the bytes as they came.
+static size_t keep(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context;
+    (void)connection;
+    return strlen(text);
+}
+
+static void discard(void *context, const char *format, va_list arguments) {
+    (void)context;
+    (void)format;
+    (void)arguments;
+}
+
+struct nwp_http *nwp_http_start(const struct nwp_http_handlers *handlers, void *server, unsigned connection_limit,
+                                  size_t memory_limit) {
+    struct nwp_http *http = malloc(sizeof *http);
+    if (!http) return 0;
+    http->handlers = *handlers;
+    http->server = server;
+    http->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG, 0, 0, 0, request, http,
+        MHD_OPTION_EXTERNAL_LOGGER, discard, (void *)0, MHD_OPTION_CONNECTION_LIMIT, connection_limit,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_limit, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_CONNECTION, opened_or_closed, http, MHD_OPTION_NOTIFY_COMPLETED, completed, http,
+        MHD_OPTION_URI_LOG_CALLBACK, target, http, MHD_OPTION_UNESCAPE_CALLBACK, keep, (void *)0, MHD_OPTION_END);
+    if (!http->daemon) {
+        free(http);
+        return 0;
+    }
+    return http;
+}
+
+void nwp_http_stop(struct nwp_http *http) {
+    MHD_stop_daemon(http->daemon);
+    free(http);
+}
+
+int nwp_http_epoll(struct nwp_http *http) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info ? info->epoll_fd : -1;
+}
+
+int nwp_http_run(struct nwp_http *http) { return MHD_run(http->daemon) == MHD_YES; }
+
+int64_t nwp_http_timeout(struct nwp_http *http) {
+    MHD_UNSIGNED_LONG_LONG milliseconds;
+    if (MHD_get_timeout(http->daemon, &milliseconds) != MHD_YES) return -1;
+    return milliseconds > INT32_MAX ? INT32_MAX : (int64_t)milliseconds;
+}
+
+int nwp_http_add(struct nwp_http *http, int descriptor) {
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    // The peer of a unix socket has no name; libmicrohttpd only wants some address.
+    if (getpeername(descriptor, (struct sockaddr *)&address, &length) != 0 || length < sizeof(sa_family_t))
+        address.ss_family = AF_UNIX, length = sizeof(sa_family_t);
+    return MHD_add_connection(http->daemon, descriptor, (struct sockaddr *)&address, length) == MHD_YES;
+}
+
+struct list {
+    struct nwp_http_field *fields;
+    int capacity;
+    int count;
+};
+
+static enum MHD_Result collect(void *context, enum MHD_ValueKind kind, const char *name, size_t name_length,
+                               const char *value, size_t value_length) {
+    struct list *list = context;
+    (void)kind;
+    if (list->count < list->capacity) {
+        struct nwp_http_field field = {name, name_length, value, value_length};
+        list->fields[list->count] = field;
+    }
+    list->count++;
+    return MHD_YES;
+}
+
+int nwp_http_fields(struct MHD_Connection *connection, struct nwp_http_field *fields, int capacity) {
+    struct list list = {fields, capacity, 0};
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, collect, &list);
+    return list.count;
+}
+
+size_t nwp_http_head_size(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
+struct MHD_Response *nwp_http_fixed(const void *bytes, size_t count, void (*released)(void *), void *context) {
+    return MHD_create_response_from_buffer_with_free_callback_cls(count, (void *)bytes, released, context);
+}
+
+struct MHD_Response *nwp_http_stream(size_t block, ssize_t (*reader)(void *, uint64_t, char *, size_t),
+                                     void (*released)(void *), void *context) {
+    return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, block, reader, context, released);
+}
+
+int nwp_http_header(struct MHD_Response *response, const char *name, const char *value) {
+    return MHD_add_response_header(response, name, value) == MHD_YES;
+}
+
+int nwp_http_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response) {
+    return MHD_queue_response(connection, status, response) == MHD_YES;
+}
+
+void nwp_http_release(struct MHD_Response *response) { MHD_destroy_response(response); }
+
+void nwp_http_suspend(struct MHD_Connection *connection) { MHD_suspend_connection(connection); }
+
+void nwp_http_resume(struct MHD_Connection *connection) { MHD_resume_connection(connection); }

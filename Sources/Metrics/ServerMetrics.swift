@@ -1,0 +1,112 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// What the HTTP server counts about itself.
+public final class HTTPMetrics {
+    /// Requests answered, by route pattern, method and status code.
+    public let requests: Counter
+    /// Time from request line to answer.
+    public let durations: Histogram
+    /// Connections that could not be taken.
+    public let connectionsRefused = Counter(
+        MetricFamily("nwpath_http_connections_refused_total", .counter, help: "Connections refused for lack of room.")
+    )
+    /// Connections broken off at a deadline.
+    public let connectionsTimedOut = Counter(
+        MetricFamily("nwpath_http_connections_timed_out_total", .counter, help: "Connections broken off at a deadline.")
+    )
+
+    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
+
+    /// Makes the metrics; `routes` are the patterns that get a zero from the start.
+    public init(routes: [String] = []) {
+        let labels = ["handler", "method", "code"]
+        requests = Counter(
+            MetricFamily("nwpath_http_requests_total", .counter, help: "HTTP requests answered.", labels: labels),
+            children: routes.map { [$0, "GET", "200"] }
+        )
+        durations = Histogram(
+            MetricFamily(
+                "nwpath_http_request_duration_seconds",
+                .histogram,
+                help: "Time from request line to answer.",
+                labels: labels
+            )
+        )
+    }
+
+    /// Counts one answer; methods nobody uses are counted as `other`, so that clients cannot make series.
+    public func answered(route: String, method: String, status: Int, after duration: Duration) {
+        let method = Self.methods.contains(method) ? method : "other"
+        requests.increment(route, method, "\(status)")
+        let (seconds, attoseconds) = duration.components
+        durations.observe(Double(seconds) + Double(attoseconds) / 1e18, route, method, "\(status)")
+    }
+
+    /// Registers everything.
+    public func register(in registry: MetricRegistry) {
+        registry.add(requests)
+        registry.add(durations)
+        registry.add(connectionsRefused)
+        registry.add(connectionsTimedOut)
+    }
+}
+
+/// What the event streams count about themselves.
+public final class EventStreamMetrics {
+    /// How a client listens.
+    public enum Transport: String, CaseIterable, Sendable {
+        /// Server-sent events.
+        case sse
+        /// WebSocket.
+        case websocket
+        /// A request that waits for a change.
+        case longpoll
+        /// Endless JSON lines.
+        case ndjson
+    }
+
+    private static let clientsFamily = MetricFamily(
+        "nwpath_event_stream_clients",
+        .gauge,
+        help: "Clients that listen now.",
+        labels: ["transport"]
+    )
+    private var clients: [Transport: Int] = [:]
+    private let dropped = Counter(
+        MetricFamily(
+            "nwpath_event_stream_dropped_total",
+            .counter,
+            help: "Clients dropped because they were too slow.",
+            labels: ["transport"]
+        ),
+        children: Transport.allCases.map { [$0.rawValue] }
+    )
+
+    /// Makes the metrics.
+    public init() {}
+
+    /// A client came.
+    public func opened(_ transport: Transport) { clients[transport, default: 0] += 1 }
+
+    /// A client left, or was dropped.
+    public func closed(_ transport: Transport) { clients[transport, default: 0] -= 1 }
+
+    /// A client was too slow and is being dropped.
+    public func dropped(_ transport: Transport) { dropped.increment(transport.rawValue) }
+
+    /// How many clients listen now.
+    public func clients(_ transport: Transport) -> Int { clients[transport] ?? 0 }
+
+    /// How many clients were dropped.
+    public func drops(_ transport: Transport) -> Int { Int(dropped.value(transport.rawValue)) }
+
+    /// Registers everything.
+    public func register(in registry: MetricRegistry) {
+        registry.add { [self] writer in
+            for transport in Transport.allCases {
+                writer.write(Self.clientsFamily, Double(clients(transport)), transport.rawValue)
+            }
+        }
+        registry.add(dropped)
+    }
+}

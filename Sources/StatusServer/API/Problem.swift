@@ -1,0 +1,112 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// A failure in machine-readable form (RFC 9457, `application/problem+json`).
+public struct Problem: Error, Equatable, Sendable {
+    /// The kinds of problems that clients can tell apart.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// Nothing but what the status code says.
+        case plain = "about:blank"
+        /// There is no monitor of that name.
+        case unknownMonitor = "/problems/unknown-monitor"
+        /// There is no interface of that name.
+        case unknownInterface = "/problems/unknown-interface"
+        /// There is no service of that type and name.
+        case unknownService = "/problems/unknown-service"
+        /// A query parameter is unknown or has a bad value.
+        case badParameter = "/problems/bad-parameter"
+        /// The log no longer holds what was asked for.
+        case sinceTooOld = "/problems/since-too-old"
+        /// The `Host` is not served here.
+        case hostNotAllowed = "/problems/host-not-allowed"
+        /// The `Origin` may not use this route.
+        case originNotAllowed = "/problems/origin-not-allowed"
+        /// There are as many streams as are allowed.
+        case tooManyStreams = "/problems/too-many-streams"
+        /// The daemon cannot answer yet.
+        case notReady = "/problems/not-ready"
+        /// The new configuration is not valid; the old one stays.
+        case configInvalid = "/problems/config-invalid"
+        /// The caller may not do this.
+        case unauthorized = "/problems/unauthorized"
+    }
+
+    /// What kind of problem it is.
+    public let kind: Kind
+    /// The status code.
+    public let status: Int
+    /// What went wrong this time, for people.
+    public let detail: String
+    /// Names this occurrence, for looking it up in the journal.
+    public let instance: String?
+
+    /// Makes a problem.
+    public init(_ kind: Kind = .plain, status: Int, detail: String, instance: String? = nil) {
+        self.kind = kind
+        self.status = status
+        self.detail = detail
+        self.instance = instance
+    }
+
+    /// The document, one line.
+    var rendered: [UInt8] {
+        var json = "{\"type\":\(JSONText.quote(kind.rawValue)),\"title\":\(JSONText.quote(title)),"
+        json += "\"status\":\(status),\"detail\":\(JSONText.quote(detail))"
+        if let instance { json += ",\"instance\":\(JSONText.quote(instance))" }
+        return Array((json + "}\n").utf8)
+    }
+
+    private var title: String {
+        switch kind {
+        case .plain: Self.phrase(status)
+        case .unknownMonitor: "Unknown monitor"
+        case .unknownInterface: "Unknown interface"
+        case .unknownService: "Unknown service"
+        case .badParameter: "Bad parameter"
+        case .sinceTooOld: "Too old"
+        case .hostNotAllowed: "Host not allowed"
+        case .originNotAllowed: "Origin not allowed"
+        case .tooManyStreams: "Too many streams"
+        case .notReady: "Not ready"
+        case .configInvalid: "Configuration not valid"
+        case .unauthorized: "Not allowed"
+        }
+    }
+
+    private static func phrase(_ status: Int) -> String {
+        switch status {
+        case 400: "Bad request"
+        case 404: "Not found"
+        case 405: "Method not allowed"
+        case 408: "Request timeout"
+        case 413: "Content too large"
+        case 414: "URI too long"
+        case 431: "Request header fields too large"
+        case 500: "Internal error"
+        case 503: "Service unavailable"
+        case 505: "HTTP version not supported"
+        default: "Error \(status)"
+        }
+    }
+}
+
+/// Text as a JSON string.
+enum JSONText {
+    /// Quotes and escapes (RFC 8259 section 7).
+    static func quote(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            case _ where scalar.value < 32:
+                let hex = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,66 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The routes of the API.
+enum Endpoint: String, CaseIterable {
+    case status = "/api/v1/status"
+    case paths = "/api/v1/paths"
+    case path = "/api/v1/paths/{monitor}"
+    case satisfied = "/api/v1/paths/{monitor}/satisfied"
+    case interfaces = "/api/v1/interfaces"
+    case interface = "/api/v1/interfaces/{name}"
+    case gateways = "/api/v1/gateways"
+    case dns = "/api/v1/dns"
+    case services = "/api/v1/services"
+    case serviceTypes = "/api/v1/services/types"
+    case service = "/api/v1/services/{type}/{name}"
+    case events = "/api/v1/events"
+    case history = "/api/v1/history"
+    case eventSchema = "/api/v1/schema/event.json"
+    case configuration = "/api/v1/config"
+    case healthy = "/-/healthy"
+    case ready = "/-/ready"
+    case reload = "/-/reload"
+    case metrics = "/metrics"
+
+    /// The methods it answers.
+    var methods: [String] { self == .reload ? ["POST"] : ["GET", "HEAD"] }
+}
+
+/// Finds the route of a request.
+struct Router {
+    enum Match: Equatable {
+        case found(Endpoint, parameters: [String])
+        case wrongMethod(Endpoint, allow: String)
+        case notFound
+    }
+
+    private let table: [(endpoint: Endpoint, pattern: [Substring])] = Endpoint.allCases.map {
+        ($0, $0.rawValue.dropFirst().split(separator: "/"))
+    }
+
+    /// Matches a method and decoded path segments; the parameters come in the pattern's order.
+    func match(method: String, path: [String]) -> Match {
+        for (endpoint, pattern) in table {
+            guard let parameters = Self.match(path, pattern) else { continue }
+            guard endpoint.methods.contains(method) else {
+                return .wrongMethod(endpoint, allow: endpoint.methods.joined(separator: ", "))
+            }
+            return .found(endpoint, parameters: parameters)
+        }
+        return .notFound
+    }
+
+    private static func match(_ path: [String], _ pattern: [Substring]) -> [String]? {
+        guard path.count == pattern.count else { return nil }
+        var parameters: [String] = []
+        for (segment, expected) in zip(path, pattern) {
+            if expected.hasPrefix("{") {
+                guard !segment.isEmpty else { return nil }
+                parameters.append(segment)
+            } else if segment != expected {
+                return nil
+            }
+        }
+        return parameters
+    }
+}

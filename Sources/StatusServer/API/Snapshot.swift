@@ -1,0 +1,30 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// A published document: bytes rendered once per change, with the entity tag that names the state they show.
+public final class Snapshot {
+    /// The document.
+    public let content: SharedBytes
+    /// The opaque part of the entity tag, such as `7f3a.45`; no quotes.
+    public let tag: String
+
+    /// Makes a snapshot.
+    public init(_ bytes: [UInt8], tag: String) {
+        content = SharedBytes(bytes)
+        self.tag = tag
+    }
+
+    /// The header field's value, such as `"7f3a.45"` with its quotes.
+    public var entityTag: String { "\"\(tag)\"" }
+
+    /// Whether an `If-None-Match` field names this state (RFC 9110 section 13.1.2: weak comparison, or `*`).
+    func matches(_ condition: String?) -> Bool {
+        guard let condition else { return false }
+        return condition.split(separator: ",").contains { candidate in
+            var text = candidate.drop { $0 == " " || $0 == "\t" }
+            while text.last == " " || text.last == "\t" { text.removeLast() }
+            if text == "*" { return true }
+            if text.hasPrefix("W/") { text = text.dropFirst(2) }
+            return text == entityTag
+        }
+    }
+}

@@ -1,0 +1,235 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+internal import Metrics
+
+/// Answers the routes from what the provider says; knows nothing of sockets.
+final class StatusAPI {
+    let provider: any StatusProviding
+    let limits: StatusLimits
+    let streams: EventStreams
+    let polls: LongPolls
+    private let registry: MetricRegistry
+    private let router = Router()
+    private let clock: any TimeSource
+    private var lastInstance: UInt64
+
+    init(
+        loop: EventLoop,
+        provider: any StatusProviding,
+        limits: StatusLimits,
+        registry: MetricRegistry,
+        streamMetrics: EventStreamMetrics
+    ) {
+        self.provider = provider
+        self.limits = limits
+        self.registry = registry
+        clock = loop.clock
+        lastInstance = UInt64.random(in: 0...UInt64.max)
+        streams = EventStreams(provider: provider, limit: limits.stream, metrics: streamMetrics) { [weak loop] work in
+            loop?.schedule(after: limits.farewell, handler: work)
+        }
+        polls = LongPolls(loop: loop, provider: provider, metrics: streamMetrics)
+    }
+
+    /// Answers one request, now or later.
+    func handle(_ request: HTTPRequest, _ responder: any HTTPResponder) {
+        switch router.match(method: request.method, path: request.path) {
+        case .notFound:
+            let problem = Problem(status: 404, detail: "There is nothing at this path.")
+            responder.respond(HTTPResponse(problem), route: "unknown")
+        case .wrongMethod(let endpoint, let allow):
+            let problem = Problem(status: 405, detail: "This route answers \(allow).")
+            responder.respond(HTTPResponse(problem, fields: [HTTPField("Allow", allow)]), route: endpoint.rawValue)
+        case .found(let endpoint, let parameters):
+            do {
+                guard let response = try answer(endpoint, parameters, request, responder) else { return }
+                responder.respond(response, route: endpoint.rawValue)
+            } catch {
+                responder.respond(failure(error), route: endpoint.rawValue)
+            }
+        }
+    }
+
+    /// The answer to what a route threw.
+    private func failure(_ error: any Error) -> HTTPResponse {
+        guard let problem = error as? Problem else {
+            lastInstance &+= 0x9E37_79B9_7F4A_7C15
+            let instance = "urn:nwpath:" + String(lastInstance, radix: 16)
+            provider.internalError(error, instance: instance)
+            let detail = "Something failed inside; the journal knows it by its instance."
+            return HTTPResponse(Problem(status: 500, detail: detail, instance: instance))
+        }
+        switch problem.status {
+        case 429: return HTTPResponse(problem, fields: [HTTPField("Retry-After", "10")])
+        case 503: return HTTPResponse(problem, fields: [HTTPField("Retry-After", "1")])
+        default: return HTTPResponse(problem)
+        }
+    }
+
+    /// - Returns: `nil` when the answer comes later.
+    private func answer(
+        _ endpoint: Endpoint,
+        _ parameters: [String],
+        _ request: HTTPRequest,
+        _ responder: any HTTPResponder
+    ) throws -> HTTPResponse? {
+        switch endpoint {
+        case .satisfied: return try satisfied(parameters[0], request)
+        case .events: return try events(request)
+        case .history: return try history(request)
+        case .healthy: return try readiness(provider.health, request)
+        case .ready: return try readiness(provider.readiness, request)
+        case .reload: return try reload(request)
+        case .metrics: return try metrics(request)
+        default: return try document(endpoint, parameters, request, responder)
+        }
+    }
+}
+
+/// How much the API gives to its clients.
+public struct StatusLimits: Equatable, Sendable {
+    /// The most event streams at a time; more get 429.
+    public var streams = 256
+    /// The most requests that wait for a change at a time; more get 429.
+    public var longPolls = 256
+    /// The longest `wait`.
+    public var longestWait = Duration.seconds(60)
+    /// How far a stream may fall behind.
+    public var stream = OutgoingStream.Limit()
+    /// How long a dropped stream has to read its last event.
+    public var farewell = Duration.seconds(5)
+    /// How often an idle stream is written to.
+    public var pingInterval = Duration.seconds(15)
+
+    /// The defaults.
+    public init() {}
+}
+
+// MARK: - Documents
+
+extension StatusAPI {
+    private func document(
+        _ endpoint: Endpoint,
+        _ parameters: [String],
+        _ request: HTTPRequest,
+        _ responder: any HTTPResponder
+    ) throws -> HTTPResponse? {
+        let filters = endpoint == .services ? ["type", "name", "interface"] : []
+        let query = try QueryParameters(request.query, allowed: filters + ["wait"])
+        let wait = try query.duration("wait", limit: limits.longestWait)
+        let (document, missing) = Self.documents(endpoint, parameters, query)
+        guard let snapshot = try provider.snapshot(of: document) else { throw missing }
+        let condition = request.field("If-None-Match")
+        let isKnown = snapshot.matches(condition)
+        guard isKnown, let wait, wait > .zero, let condition, request.method == "GET" else {
+            return .document(snapshot, isKnown: isKnown)
+        }
+        guard polls.count < limits.longPolls else {
+            throw Problem(.tooManyStreams, status: 429, detail: "Too many requests wait already.")
+        }
+        polls.park(document, condition: condition, limit: wait, responder: responder, route: endpoint.rawValue)
+        return nil
+    }
+
+    /// The document of a route, and what to say when there is none.
+    private static func documents(
+        _ endpoint: Endpoint,
+        _ parameters: [String],
+        _ query: QueryParameters
+    ) -> (StatusDocument, Problem) {
+        let notReady = Problem(.notReady, status: 503, detail: "Nothing is known yet; try again soon.")
+        switch endpoint {
+        case .paths: return (.paths, notReady)
+        case .path: return (.path(monitor: parameters[0]), unknownMonitor(parameters[0]))
+        case .interfaces: return (.interfaces, notReady)
+        case .interface:
+            let detail = "There is no interface '\(parameters[0])'."
+            return (.interface(name: parameters[0]), Problem(.unknownInterface, status: 404, detail: detail))
+        case .gateways: return (.gateways, notReady)
+        case .dns: return (.dns, notReady)
+        case .services:
+            return (.services(type: query["type"], name: query["name"], interface: query["interface"]), notReady)
+        case .serviceTypes: return (.serviceTypes, notReady)
+        case .service:
+            let detail = "There is no service '\(parameters[1])' of type '\(parameters[0])'."
+            let problem = Problem(.unknownService, status: 404, detail: detail)
+            return (.service(type: parameters[0], name: parameters[1]), problem)
+        case .eventSchema: return (.eventSchema, notReady)
+        case .configuration: return (.configuration, notReady)
+        default: return (.status, notReady)
+        }
+    }
+
+    private static func unknownMonitor(_ name: String) -> Problem {
+        Problem(.unknownMonitor, status: 404, detail: "There is no monitor '\(name)'.")
+    }
+
+    private func satisfied(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else { throw Self.unknownMonitor(monitor) }
+        return HTTPResponse(
+            status: isSatisfied ? 200 : 503,
+            type: "application/json",
+            text: isSatisfied ? "true\n" : "false\n",
+            fields: [HTTPField("Cache-Control", "no-store")] + (isSatisfied ? [] : [HTTPField("Retry-After", "5")])
+        )
+    }
+
+    private func readiness(_ readiness: Readiness, _ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        guard case .notReady(let reason) = readiness else {
+            return HTTPResponse(status: 200, type: "text/plain; charset=utf-8", text: "ok\n")
+        }
+        throw Problem(.notReady, status: 503, detail: reason)
+    }
+
+    private func history(_ request: HTTPRequest) throws -> HTTPResponse {
+        let query = try QueryParameters(request.query, allowed: ["since", "monitor"])
+        let text = query["since"] ?? "24h"
+        let age: Duration
+        if let duration = DurationText.parse(text) {
+            age = duration
+        } else if let time = WallTime(text), time <= clock.wall {
+            age = clock.wall - time
+        } else {
+            throw query.bad("since", text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
+        }
+        if let monitor = query["monitor"], try provider.isSatisfied(monitor: monitor) == nil {
+            throw Self.unknownMonitor(monitor)
+        }
+        let content = try provider.history(since: age, monitor: query["monitor"])
+        return HTTPResponse(
+            status: 200,
+            fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
+            body: .bytes(SharedBytes(content))
+        )
+    }
+
+    private func reload(_ request: HTTPRequest) throws -> HTTPResponse {
+        guard case .unix(_, let user, _) = request.peer, user == 0 || user == geteuid() else {
+            let detail = "Reload is allowed through the unix socket only, to root and the daemon's own user."
+            throw Problem(.unauthorized, status: 403, detail: detail)
+        }
+        _ = try QueryParameters(request.query, allowed: [])
+        let content = try provider.reload()
+        return HTTPResponse(
+            status: 200,
+            fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
+            body: .bytes(SharedBytes(content))
+        )
+    }
+
+    private func metrics(_ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        let offers = MetricFormat.allCases.map(\.mediaType)
+        let chosen = ContentNegotiation.choose(request.field("Accept"), among: offers)
+        let format = MetricFormat.allCases.first { $0.mediaType == chosen } ?? .text
+        return HTTPResponse(
+            status: 200,
+            fields: [HTTPField("Content-Type", format.contentType), HTTPField("Cache-Control", "no-store")],
+            body: .bytes(SharedBytes(registry.scrape(format)))
+        )
+    }
+}

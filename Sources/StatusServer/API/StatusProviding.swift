@@ -1,0 +1,95 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// One event for the streams.
+public struct StreamEvent: Equatable, Sendable {
+    /// Its number, one more than the one before.
+    public var sequence: UInt64
+    /// Which log the number counts in, four to eight hexadecimal digits.
+    public var stream: String
+    /// Its type, such as `path.changed`.
+    public var name: String
+    /// The JSON object on one line, ended by a line feed.
+    public var line: [UInt8]
+
+    /// Makes an event.
+    public init(sequence: UInt64, stream: String, name: String, line: [UInt8]) {
+        self.sequence = sequence
+        self.stream = stream
+        self.name = name
+        self.line = line
+    }
+}
+
+/// What is known of the events after some number.
+public enum EventReplay: Equatable, Sendable {
+    /// The events that follow, oldest first; none when there is nothing newer.
+    case events([StreamEvent])
+    /// The log begins later: events are lost.
+    case tooOld(oldest: UInt64)
+}
+
+/// A document of the API.
+public enum StatusDocument: Hashable, Sendable {
+    /// `/api/v1/status`.
+    case status
+    /// `/api/v1/paths`.
+    case paths
+    /// `/api/v1/paths/{monitor}`.
+    case path(monitor: String)
+    /// `/api/v1/interfaces`.
+    case interfaces
+    /// `/api/v1/interfaces/{name}`.
+    case interface(name: String)
+    /// `/api/v1/gateways`.
+    case gateways
+    /// `/api/v1/dns`.
+    case dns
+    /// `/api/v1/services`, narrowed by what is not `nil`.
+    case services(type: String?, name: String?, interface: String?)
+    /// `/api/v1/services/types`.
+    case serviceTypes
+    /// `/api/v1/services/{type}/{name}`.
+    case service(type: String, name: String)
+    /// `/api/v1/config`, secrets redacted.
+    case configuration
+    /// `/api/v1/schema/event.json`.
+    case eventSchema
+}
+
+/// Whether the daemon can do its work.
+public enum Readiness: Equatable, Sendable {
+    /// It can.
+    case ready
+    /// It cannot, or not yet; the text says why.
+    case notReady(reason: String)
+}
+
+/// What the daemon tells the HTTP routes.
+///
+/// Every call is on the event loop and must not wait. An error that is not a ``Problem`` becomes a 500 whose
+/// `instance` is handed to ``internalError(_:instance:)``.
+public protocol StatusProviding: AnyObject {
+    /// The rendered document; `nil` when there is no such monitor, interface or service, or nothing to show yet.
+    func snapshot(of document: StatusDocument) throws -> Snapshot?
+    /// Whether a monitor's path is satisfied; `nil` when there is no such monitor.
+    func isSatisfied(monitor: String) throws -> Bool?
+    /// Whether the process works.
+    var health: Readiness { get }
+    /// Whether the first status is known.
+    var readiness: Readiness { get }
+    /// Which log the event numbers count in.
+    var eventStream: String { get }
+    /// The number of the newest event; 0 before the first.
+    var lastSequence: UInt64 { get }
+    /// Up to `limit` events after a number, from the ring or the log; the newest is there before it is broadcast.
+    func events(after sequence: UInt64, limit: Int) throws -> EventReplay
+    /// The number of the newest event that is older than `age`; 0 when there is none.
+    func sequence(olderThan age: Duration) throws -> UInt64
+    /// Outages and availability since `age` ago, a JSON object.
+    func history(since age: Duration, monitor: String?) throws -> [UInt8]
+    /// Reads the configuration again; the answer is a JSON object.
+    /// - Throws: A ``Problem`` of kind `configInvalid` when the new one is not valid.
+    func reload() throws -> [UInt8]
+    /// Takes an error that was answered with a 500, for the journal.
+    func internalError(_ error: any Error, instance: String)
+}

@@ -1,0 +1,118 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// One header field.
+public struct HTTPField: Equatable, Sendable {
+    /// The name as sent; compare it without regard to case.
+    public let name: String
+    /// The value without surrounding white space.
+    public let value: String
+
+    /// Makes a field.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// Who is at the other end of a connection.
+public enum HTTPPeer: Equatable, Sendable {
+    /// A local process, as the kernel vouches (`SO_PEERCRED`).
+    case unix(process: Int32, user: UInt32, group: UInt32)
+    /// Anybody who can reach the TCP port.
+    case tcp
+
+    /// Whether the peer came through a unix socket.
+    public var isUnix: Bool { self != .tcp }
+}
+
+/// One request that passed the guards.
+public struct HTTPRequest: Equatable, Sendable {
+    /// The method, such as `GET`.
+    public var method: String
+    /// The decoded path segments: `/api/v1/status` is `["api", "v1", "status"]`.
+    public var path: [String]
+    /// The decoded query, in order.
+    public var query: [QueryItem]
+    /// The header fields, in order.
+    public var fields: [HTTPField]
+    /// The body; empty when there was none.
+    public var body: [UInt8]
+    /// Who asks.
+    public var peer: HTTPPeer
+
+    /// Makes a request.
+    public init(
+        method: String = "GET",
+        path: [String],
+        query: [QueryItem] = [],
+        fields: [HTTPField] = [],
+        body: [UInt8] = [],
+        peer: HTTPPeer = .tcp
+    ) {
+        self.method = method
+        self.path = path
+        self.query = query
+        self.fields = fields
+        self.body = body
+        self.peer = peer
+    }
+
+    /// The value of a header field; several of the same name are joined by commas (RFC 9110 section 5.3).
+    public func field(_ name: String) -> String? {
+        let name = name.lowercased()
+        let values = fields.filter { $0.name.lowercased() == name }.map(\.value)
+        return values.isEmpty ? nil : values.joined(separator: ", ")
+    }
+}
+
+/// What carries an answer's content.
+public enum HTTPBody {
+    /// Bytes that are there already and may be shared by many answers.
+    case bytes(SharedBytes)
+    /// Bytes that come as things happen, until the stream is finished.
+    case stream(OutgoingStream)
+}
+
+/// One answer.
+public struct HTTPResponse {
+    /// The status code.
+    public var status: Int
+    /// Header fields besides `Date`, `Connection`, `Content-Length` and `Transfer-Encoding`.
+    public var fields: [HTTPField]
+    /// The content.
+    public var body: HTTPBody
+    /// Whether the connection ends with this answer.
+    public var closes: Bool
+
+    /// Makes an answer.
+    public init(status: Int, fields: [HTTPField] = [], body: HTTPBody, closes: Bool = false) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.closes = closes
+    }
+
+    /// Makes an answer from text.
+    public init(status: Int, type: String, text: String, fields: [HTTPField] = []) {
+        self.init(
+            status: status,
+            fields: [HTTPField("Content-Type", type)] + fields,
+            body: .bytes(SharedBytes(Array(text.utf8)))
+        )
+    }
+
+    /// Makes an answer that explains a failure.
+    public init(_ problem: Problem, fields: [HTTPField] = [], closes: Bool = false) {
+        self.init(
+            status: problem.status,
+            fields: [HTTPField("Content-Type", "application/problem+json")] + fields,
+            body: .bytes(SharedBytes(problem.rendered)),
+            closes: closes
+        )
+    }
+
+    /// An answer without content.
+    static func empty(status: Int, fields: [HTTPField] = []) -> HTTPResponse {
+        HTTPResponse(status: status, fields: fields, body: .bytes(.empty))
+    }
+}

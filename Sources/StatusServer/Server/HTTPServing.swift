@@ -1,0 +1,51 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+/// Serves HTTP/1.1 to a handler, whatever library does it.
+///
+/// Confined to one event loop. The handler sees requests that passed every guard and answers each exactly once, now
+/// or later.
+public protocol HTTPServing: AnyObject {
+    /// Where it listens, with the ports the kernel chose.
+    var addresses: [ListenAddress] { get }
+    /// How many connections are open.
+    var connectionCount: Int { get }
+    /// Opens one more listening socket.
+    func listen(on address: ListenAddress) throws(StatusServerError)
+    /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.
+    func stop(within limit: Duration, completion: @escaping () -> Void)
+}
+
+/// Takes the answer to one request.
+public protocol HTTPResponder: AnyObject {
+    /// Answers; only the first call counts. The route names the pattern that matched, for metrics.
+    func respond(_ response: HTTPResponse, route: String)
+    /// Called when the client goes away before it was answered.
+    var onCancelled: (() -> Void)? { get set }
+}
+
+/// Takes requests.
+public typealias HTTPHandler = (HTTPRequest, any HTTPResponder) -> Void
+
+/// How the server treats its clients.
+public struct ServerLimits: Equatable, Sendable {
+    /// What one request may be.
+    public var request = RequestLimits()
+    /// The most connections of one listening socket; more get a 503.
+    public var connectionsPerListener = 512
+    /// The most connections of all; never more than the descriptor limit leaves room for.
+    public var connections = 1024
+    /// From the first byte of a connection or request line to the end of the head, however the bytes trickle.
+    public var headDeadline = Duration.seconds(10)
+    /// From the end of the head to the end of the body.
+    public var bodyDeadline = Duration.seconds(10)
+    /// How long a kept-alive connection may be idle.
+    public var idleDeadline = Duration.seconds(60)
+    /// How long a fixed answer may take to be read.
+    public var sendDeadline = Duration.seconds(30)
+    /// The kernel's send buffer of a stream, in bytes.
+    public var streamSendBuffer = 65_536
+
+    /// The defaults.
+    public init() {}
+}

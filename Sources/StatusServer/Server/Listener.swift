@@ -1,0 +1,178 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CLinuxShims
+internal import Glibc
+internal import LinuxIO
+
+/// Accepts connections of one listening socket.
+final class Listener {
+    let address: ListenAddress
+    /// How many connections came through it and are open.
+    var count = 0
+    private let loop: EventLoop
+    private let refusals: Refusals
+    private var socket: ListeningSocket?
+    private var watch: EventLoop.Watch?
+    private let accepted: (Int32, Listener) -> Void
+
+    init(
+        _ socket: consuming ListeningSocket,
+        loop: EventLoop,
+        refusals: Refusals,
+        accepted: @escaping (Int32, Listener) -> Void
+    ) throws(StatusServerError) {
+        address = socket.address
+        self.loop = loop
+        self.refusals = refusals
+        self.accepted = accepted
+        let descriptor = socket.descriptor.rawValue
+        self.socket = consume socket
+        do {
+            watch = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.accept(from: descriptor) }
+        } catch {
+            throw .failed(address: address.description, errno: error)
+        }
+    }
+
+    /// Stops listening and takes a unix socket's file away.
+    func close() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        if let socket = socket.take() { socket.remove() }
+    }
+
+    /// Who is at the other end.
+    func peer(of descriptor: Int32) -> HTTPPeer {
+        guard case .unix = address else { return .tcp }
+        var process: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        // Nobody's user when the kernel does not say: no right comes from a failure.
+        guard unsafe nwp_peer_credentials(descriptor, &process, &user, &group) == 0 else {
+            return .unix(process: 0, user: .max, group: .max)
+        }
+        return .unix(process: process, user: user, group: group)
+    }
+
+    private func accept(from descriptor: Int32) {
+        // A bounded number at a time, so that a flood of connections leaves the loop to others.
+        for _ in 0..<64 {
+            let result = nwp_accept(descriptor)
+            guard result < 0 else {
+                accepted(result, self)
+                continue
+            }
+            switch result {
+            case -EMFILE, -ENFILE:
+                guard refusals.refuseWithReserve(from: descriptor) else { return pause() }
+            default: return
+            }
+        }
+    }
+
+    /// Looks away for a moment when there is not even a descriptor left to refuse with.
+    private func pause() {
+        guard let watch else { return }
+        try? loop.change(watch, to: [])
+        loop.schedule(after: .milliseconds(100)) { [weak self] in
+            guard let self, let watch = self.watch else { return }
+            try? self.loop.change(watch, to: .readable)
+        }
+    }
+}
+
+/// Tells clients that there is no room, and lets them read it.
+///
+/// Closing a socket with unread bytes destroys what was sent, so a refused connection lingers until the client closes
+/// it, for two seconds at most. A few descriptors are held back for the time when the process has no more.
+final class Refusals {
+    private static let answer: [UInt8] = {
+        let content = Problem(status: 503, detail: "Too many connections; try again soon.").rendered
+        let head = """
+            HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r
+            Content-Length: \(content.count)\r\nConnection: close\r\n\r\n
+            """
+        return Array(head.utf8) + content
+    }()
+    private static let most = 16
+
+    private let loop: EventLoop
+    private var reserve: [FileDescriptorBox] = []
+    private var lingering: [Int32: EventLoop.Watch] = [:]
+    /// How many connections were refused.
+    private(set) var count = 0
+
+    init(loop: EventLoop) {
+        self.loop = loop
+        refill()
+    }
+
+    /// Sends the refusal on an accepted socket and closes it in time.
+    func refuse(_ descriptor: Int32) {
+        count += 1
+        Self.drain(descriptor)
+        unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
+        shutdown(descriptor, Int32(SHUT_WR))
+        let watch =
+            lingering.count < Self.most * 4
+            ? try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
+                if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
+            } : nil
+        guard let watch else {
+            Glibc.close(descriptor)
+            return refill()
+        }
+        lingering[descriptor] = watch
+        loop.schedule(after: .seconds(2)) { [weak self] in
+            if self?.lingering[descriptor] == watch { self?.end(descriptor) }
+        }
+    }
+
+    /// Accepts with a descriptor held back, and refuses.
+    /// - Returns: `false` when none is left.
+    func refuseWithReserve(from listener: Int32) -> Bool {
+        guard reserve.popLast() != nil else { return false }
+        let result = nwp_accept(listener)
+        if result >= 0 { refuse(result) } else { refill() }
+        return true
+    }
+
+    /// Closes everything.
+    func close() {
+        for descriptor in Array(lingering.keys) { end(descriptor) }
+        reserve = []
+    }
+
+    private func end(_ descriptor: Int32) {
+        guard let watch = lingering.removeValue(forKey: descriptor) else { return }
+        loop.unwatch(watch)
+        Glibc.close(descriptor)
+        refill()
+    }
+
+    private func refill() {
+        while reserve.count < Self.most, let null = try? FileDescriptor(opening: "/dev/null", flags: O_RDONLY) {
+            reserve.append(FileDescriptorBox(null))
+        }
+    }
+
+    /// Throws away what the client sent.
+    /// - Returns: Whether it has closed its side.
+    @discardableResult
+    private static func drain(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        for _ in 0..<16 {
+            let count = unsafe recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+            if count == 0 { return true }
+            if count < 0 { return errno != EAGAIN && errno != EINTR }
+        }
+        return false
+    }
+}
+
+/// A descriptor in an array.
+private final class FileDescriptorBox {
+    private let descriptor: FileDescriptor
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+}

@@ -1,0 +1,141 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CLinuxShims
+internal import Glibc
+internal import LinuxIO
+
+/// Owns one listening socket, and the file of a unix one.
+struct ListeningSocket: ~Copyable {
+    /// What it is bound to, with the port the kernel chose.
+    let address: ListenAddress
+    let descriptor: FileDescriptor
+    private static let backlog: Int32 = 512
+
+    /// Opens and binds; a stale unix socket, which nobody serves, is replaced.
+    /// - Parameter mode: The permissions of a unix socket's file.
+    init(_ address: ListenAddress, mode: UInt32 = 0o660) throws(StatusServerError) {
+        let raw: Int32
+        var bound = address
+        switch address {
+        case .unix(let path): raw = try Self.openUnix(path, mode: mode, address: address)
+        case .tcp(let scoped, let port):
+            raw = try Self.openTCP(scoped, port: port, address: address)
+            let chosen = nwp_tcp_port(raw)
+            if chosen > 0 { bound = .tcp(scoped, port: UInt16(truncatingIfNeeded: chosen)) }
+        }
+        self.address = bound
+        descriptor = FileDescriptor(owning: raw)
+    }
+
+    private static func openTCP(
+        _ scoped: ScopedAddress,
+        port: UInt16,
+        address: ListenAddress
+    ) throws(StatusServerError) -> Int32 {
+        let bytes = scoped.address.bytes
+        let scope = scoped.scope.map { unsafe if_nametoindex($0) } ?? 0
+        let result = unsafe nwp_tcp_listen(bytes, bytes.count, scope, port, backlog)
+        guard result >= 0 else { throw failure(Errno(result), address: address) }
+        return result
+    }
+
+    /// Closes the socket and takes its file away.
+    consuming func remove() {
+        if case .unix(let path) = address { _ = unsafe unlink(path) }
+    }
+
+    private static func openUnix(
+        _ path: String,
+        mode: UInt32,
+        address: ListenAddress
+    ) throws(StatusServerError) -> Int32 {
+        switch unsafe nwp_path_kind(path) {
+        case 0: break
+        case 1: try removeStale(path, address: address)
+        case 2: throw .pathTaken(path: path)
+        case let code: throw .from(Errno(code), address: address.description)
+        }
+        let result = unsafe nwp_unix_listen(path, mode, backlog)
+        guard result >= 0 else {
+            let errno = Errno(result)
+            if errno == .noEntry { throw .noDirectory(path: path) }
+            throw failure(errno, address: address)
+        }
+        return result
+    }
+
+    private static func removeStale(_ path: String, address: ListenAddress) throws(StatusServerError) {
+        let result = unsafe nwp_unix_connect(path)
+        guard result >= 0 else {
+            guard Errno(result) == Errno(ECONNREFUSED) else { throw .from(Errno(result), address: address.description) }
+            _ = unsafe unlink(path)
+            return
+        }
+        let probe = FileDescriptor(owning: result)
+        throw .addressInUse(address: address.description, owner: PortOwner.peer(of: probe.rawValue))
+    }
+
+    private static func failure(_ errno: Errno, address: ListenAddress) -> StatusServerError {
+        guard errno == .addressInUse else { return .from(errno, address: address.description) }
+        var owner: String?
+        if case .tcp(let scoped, let port) = address {
+            owner = PortOwner.listener(family: scoped.address.family, port: port)
+        }
+        return .addressInUse(address: address.description, owner: owner)
+    }
+}
+
+/// Finds out who serves an address that we wanted.
+enum PortOwner {
+    /// The process at the other end of a connected unix socket.
+    static func peer(of descriptor: Int32) -> String? {
+        var process: pid_t = 0
+        var user: uid_t = 0
+        var group: gid_t = 0
+        guard unsafe nwp_peer_credentials(descriptor, &process, &user, &group) == 0 else { return nil }
+        var name = [CChar](repeating: 0, count: 32)
+        guard unsafe nwp_process_name(process, &name, name.count) == 0 else { return "process \(process)" }
+        return describe(process, name: name)
+    }
+
+    /// The process that listens on a TCP port, as `/proc` shows it to this user.
+    static func listener(family: AddressFamily, port: UInt16) -> String? {
+        let tables = family == .ipv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"]
+        for table in tables {
+            guard let text = ProcessFile.read(table), let inode = inode(in: text, port: port) else { continue }
+            var name = [CChar](repeating: 0, count: 32)
+            let process = unsafe nwp_socket_owner(inode, &name, name.count)
+            if process > 0 { return describe(process, name: name) }
+        }
+        return nil
+    }
+
+    /// The inode of the listening socket (state 0A) on `port` in the text of `/proc/net/tcp`.
+    static func inode(in text: String, port: UInt16) -> UInt64? {
+        for line in text.split(separator: "\n").dropFirst() {
+            let words = line.split(separator: " ")
+            guard words.count > 9, words[3] == "0A", let colon = words[1].lastIndex(of: ":"),
+                UInt16(words[1][words[1].index(after: colon)...], radix: 16) == port
+            else { continue }
+            return UInt64(words[9])
+        }
+        return nil
+    }
+
+    private static func describe(_ process: pid_t, name: [CChar]) -> String {
+        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return text.isEmpty ? "process \(process)" : "\(text) (process \(process))"
+    }
+}
+
+/// Reads small files of `/proc`.
+enum ProcessFile {
+    /// The whole text, at most 1 MiB; `nil` when it cannot be read.
+    static func read(_ path: String) -> String? {
+        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY) else { return nil }
+        var bytes: [UInt8] = []
+        while bytes.count < 1 << 20, let part = try? file.read(upTo: 65_536), !part.isEmpty { bytes += part }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

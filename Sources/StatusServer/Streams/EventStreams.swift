@@ -1,0 +1,195 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Metrics
+
+/// The two ways an event is written to a stream.
+enum StreamFormat: Equatable {
+    case serverSent
+    case lines
+
+    var contentType: String { self == .serverSent ? "text/event-stream" : "application/x-ndjson" }
+
+    var transport: EventStreamMetrics.Transport { self == .serverSent ? .sse : .ndjson }
+
+    /// What a stream begins with.
+    var preamble: [UInt8] { self == .serverSent ? Array("retry: 2000\n\n".utf8) : [] }
+
+    /// What keeps an idle stream alive: a comment, or an empty line.
+    var ping: [UInt8] { Array((self == .serverSent ? ": ping\n\n" : "\n").utf8) }
+
+    /// One event.
+    func frame(_ event: StreamEvent) -> [UInt8] {
+        guard self == .serverSent else { return event.line }
+        var frame = Array("id: \(event.stream).\(event.sequence)\nevent: \(event.name)\ndata: ".utf8)
+        frame += event.line
+        if event.line.last != UInt8(ascii: "\n") { frame.append(UInt8(ascii: "\n")) }
+        frame.append(UInt8(ascii: "\n"))
+        return frame
+    }
+}
+
+/// Sends events to every client that listens, each with a queue and a place of its own.
+///
+/// A client first catches up from the ring or the log, a page at a time as it reads, and then gets what is broadcast.
+/// One that falls behind its bound is told by `stream.reset` and dropped; nobody waits for it.
+final class EventStreams {
+    /// Why a client gets no event where it asked to begin.
+    enum ResetReason: String {
+        case tooOld = "too_old"
+        case otherStream = "other_stream"
+        case slowClient = "slow_client"
+    }
+
+    private final class Subscriber {
+        let stream: OutgoingStream
+        let format: StreamFormat
+        let filter: EventFilter
+        /// The last event it got, or was passed over for it.
+        var sequence: UInt64
+        var isCatchingUp = true
+
+        init(_ stream: OutgoingStream, _ format: StreamFormat, _ filter: EventFilter, after sequence: UInt64) {
+            self.stream = stream
+            self.format = format
+            self.filter = filter
+            self.sequence = sequence
+        }
+    }
+
+    private static let page = 64
+    private let limit: OutgoingStream.Limit
+    private let metrics: EventStreamMetrics
+    private unowned let provider: any StatusProviding
+    private var subscribers: [ObjectIdentifier: Subscriber] = [:]
+    /// Calls a closure after a grace period, to cut those who do not even read their farewell.
+    private let afterGrace: (@escaping () -> Void) -> Void
+
+    init(
+        provider: any StatusProviding,
+        limit: OutgoingStream.Limit,
+        metrics: EventStreamMetrics,
+        afterGrace: @escaping (@escaping () -> Void) -> Void
+    ) {
+        self.provider = provider
+        self.limit = limit
+        self.metrics = metrics
+        self.afterGrace = afterGrace
+    }
+
+    /// How many clients listen.
+    var count: Int { subscribers.count }
+
+    /// Starts a stream at a place.
+    /// - Parameter cursor: Where to begin; `nil` is now.
+    func open(_ format: StreamFormat, from cursor: EventCursor?, filter: EventFilter) throws -> OutgoingStream {
+        let stream = OutgoingStream(limit: limit)
+        _ = stream.send(format.preamble)
+        let start = try resolve(cursor)
+        let subscriber = Subscriber(stream, format, filter, after: start.sequence)
+        if let reason = start.reset { _ = stream.send(format.frame(resetEvent(reason))) }
+        let id = ObjectIdentifier(subscriber)
+        subscribers[id] = subscriber
+        metrics.opened(format.transport)
+        stream.onDrained = { [weak self, weak subscriber] in
+            if let subscriber { self?.catchUp(subscriber) }
+        }
+        stream.onClosed = { [weak self] in self?.remove(id) }
+        return stream
+    }
+
+    /// Sends one event to everybody.
+    func broadcast(_ event: StreamEvent) {
+        let serverSent = StreamFormat.serverSent.frame(event)
+        for subscriber in Array(subscribers.values) where !subscriber.isCatchingUp {
+            subscriber.sequence = event.sequence
+            guard subscriber.filter.matches(event.name) else { continue }
+            send(subscriber.format == .serverSent ? serverSent : event.line, to: subscriber)
+        }
+    }
+
+    /// Writes to every client, so that those that are gone are found.
+    func ping() {
+        for subscriber in Array(subscribers.values) { send(subscriber.format.ping, to: subscriber) }
+    }
+
+    /// Ends every stream with a reason.
+    func close(reason: String) {
+        for (id, subscriber) in subscribers {
+            subscriber.stream.finish(with: subscriber.format.frame(notice("stream.closed", reason: reason)))
+            remove(id)
+        }
+    }
+
+    private func send(_ bytes: [UInt8], to subscriber: Subscriber) {
+        guard !subscriber.stream.send(bytes) else { return }
+        metrics.dropped(subscriber.format.transport)
+        subscriber.stream.overflow(with: subscriber.format.frame(notice("stream.reset", reason: "slow_client")))
+        remove(ObjectIdentifier(subscriber))
+        afterGrace { [weak stream = subscriber.stream] in stream?.abort() }
+    }
+
+    private func catchUp(_ subscriber: Subscriber) {
+        while subscriber.isCatchingUp, subscriber.stream.queuedChunks == 0 {
+            guard let replay = try? provider.events(after: subscriber.sequence, limit: Self.page) else {
+                return subscriber.stream.abort()
+            }
+            switch replay {
+            case .events(let events):
+                if events.isEmpty { subscriber.isCatchingUp = false }
+                for event in events {
+                    subscriber.sequence = event.sequence
+                    guard subscriber.filter.matches(event.name) else { continue }
+                    _ = subscriber.stream.send(subscriber.format.frame(event))
+                }
+            case .tooOld:
+                // The log was cut while this client was reading it.
+                subscriber.sequence = provider.lastSequence
+                _ = subscriber.stream.send(subscriber.format.frame(resetEvent(.tooOld)))
+            }
+        }
+    }
+
+    private func remove(_ id: ObjectIdentifier) {
+        guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+        metrics.closed(subscriber.format.transport)
+        subscriber.stream.onDrained = nil
+    }
+}
+
+// MARK: - Places and notices
+
+extension EventStreams {
+    /// Turns what a client asked for into a number, and says when that is not where the client was.
+    func resolve(_ cursor: EventCursor?) throws -> (sequence: UInt64, reset: ResetReason?) {
+        let last = provider.lastSequence
+        switch cursor {
+        case nil: return (last, nil)
+        case .age(let age): return (try provider.sequence(olderThan: age), nil)
+        case .after(let sequence, let stream):
+            if let stream, stream != provider.eventStream { return (last, .otherStream) }
+            guard sequence <= last else { return (last, .otherStream) }
+            if case .tooOld = try provider.events(after: sequence, limit: 1) { return (last, .tooOld) }
+            return (sequence, nil)
+        }
+    }
+
+    private func resetEvent(_ reason: ResetReason) -> StreamEvent {
+        notice("stream.reset", reason: reason.rawValue)
+    }
+
+    /// An event that is only on streams: it says what happened to this stream, with the state as of now.
+    private func notice(_ name: String, reason: String) -> StreamEvent {
+        let sequence = provider.lastSequence
+        let stream = provider.eventStream
+        var line = "{\"seq\":\(sequence),\"stream\":\(JSONText.quote(stream)),\"schema\":\"nwpath.event/1\","
+        line += "\"event\":\(JSONText.quote(name)),\"reason\":\(JSONText.quote(reason))"
+        var bytes = Array(line.utf8)
+        if name == "stream.reset", let snapshot = try? provider.snapshot(of: .status) {
+            bytes += Array(",\"snapshot\":".utf8)
+            // One line: JSON has no line feeds inside strings, so those between tokens can go.
+            bytes += snapshot.content.bytes.filter { $0 != 10 && $0 != 13 }
+        }
+        bytes += Array("}\n".utf8)
+        return StreamEvent(sequence: sequence, stream: stream, name: name, line: bytes)
+    }
+}
