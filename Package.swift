@@ -120,7 +120,7 @@ let package = Package(
             dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
-        .testTarget(name: "NetlinkTests", dependencies: ["Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",

@@ -27,7 +27,7 @@ extension Configuration {
 
     var rotation: RotationPolicy {
         RotationPolicy(
-            size: log.maximumSize == .zero ? nil : Int(log.maximumSize.bytes),
+            size: log.maximumSize.bytes == 0 ? nil : Int(log.maximumSize.bytes),
             age: log.maximumAge == .zero ? nil : log.maximumAge,
             keep: log.keep
         )
