@@ -9,6 +9,12 @@ public struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong.
     public let fact: Fact
 
+    /// Says what is wrong with the line of a command.
+    public init(command: [String], fact: Fact) {
+        self.command = command
+        self.fact = fact
+    }
+
     /// The kinds of mistakes.
     public enum Fact: Hashable, Sendable {
         /// No command was given.

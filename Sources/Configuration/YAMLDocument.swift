@@ -57,8 +57,8 @@ struct YAMLDocument: ~Copyable {
         _ findings: inout Findings
     ) throws(Stop) -> YAMLNode {
         let place = place(marked)
-        if marked.hasAnchor { findings.report(.unsupported("an anchor (&)"), at: place) }
-        if marked.hasTag { findings.report(.unsupported("a tag (!)"), at: place) }
+        if marked.hasAnchor { findings.report(.unsupported("an anchor (& without quotes)"), at: place) }
+        if marked.hasTag { findings.report(.unsupported("a tag (! without quotes)"), at: place) }
         guard depth <= Self.deepestNesting else {
             findings.report(.tooDeep(limit: Self.deepestNesting), at: place)
             throw Stop()
@@ -71,7 +71,7 @@ struct YAMLDocument: ~Copyable {
         case .mapStart:
             return YAMLNode(place: place, content: .map(try map(depth: depth, &findings)))
         default:
-            findings.report(.unsupported("an alias (*)"), at: place)
+            findings.report(.unsupported("an alias (* without quotes)"), at: place)
             throw Stop()
         }
     }

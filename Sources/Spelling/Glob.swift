@@ -22,9 +22,10 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
     private let steps: [Step]
 
     /// Reads a pattern.
-    /// - Returns: `nil` when it is empty, too long, or has a `[` without its `]`, an empty or a reversed set.
+    /// - Returns: `nil` when it is empty, over 256 bytes, has control characters, or a set that is open, empty or reversed.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Self.longestPattern else { return nil }
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return nil }
         var steps: [Step] = []
         var rest = text.unicodeScalars[...]
         while let scalar = rest.popFirst() {

@@ -37,17 +37,19 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a: &x 1\nb: 2\n", ["a.yaml:1:4: an anchor (&) is not supported"]),
+        ("a: &x 1\nb: 2\n", ["a.yaml:1:4: an anchor (& without quotes) is not supported"]),
         (
             "a: &x 1\nb: *x\n",
             [
-                "a.yaml:1:4: an anchor (&) is not supported", "a.yaml:2:4: an alias (*) is not supported",
+                "a.yaml:1:4: an anchor (& without quotes) is not supported",
+                "a.yaml:2:4: an alias (* without quotes) is not supported",
             ]
         ),
         (
             "a: !!str 1\nb: !x [1]\n",
             [
-                "a.yaml:1:4: a tag (!) is not supported", "a.yaml:2:4: a tag (!) is not supported",
+                "a.yaml:1:4: a tag (! without quotes) is not supported",
+                "a.yaml:2:4: a tag (! without quotes) is not supported",
             ]
         ),
         ("a: 1\nb: 2\na: 3\n", ["a.yaml:3:1: key 'a' is already at a.yaml:1:1"]),

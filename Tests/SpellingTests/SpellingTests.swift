@@ -102,7 +102,7 @@ import Testing
         #expect(try #require(Glob(pattern)).matches(name) == false)
     }
 
-    @Test(arguments: ["", "[", "[]", "[a", "[c-a]", "[!]", String(repeating: "a", count: 257)])
+    @Test(arguments: ["", "[", "[]", "[a", "[c-a]", "[!]", "a\nb", "\u{7F}", String(repeating: "a", count: 257)])
     func `refuses broken patterns`(pattern: String) {
         #expect(Glob(pattern) == nil)
     }
