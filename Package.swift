@@ -89,7 +89,7 @@ let package = Package(
         .executableTarget(
             name: "nwpath",
             dependencies: [
-                "CommandLineKit", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
+                "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
                 "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
                 "PathService",
             ]

@@ -6,7 +6,7 @@ public protocol Command: Defaulted {
     static var specification: Specification<Self> { get }
 
     /// Does what the command is for.
-    func run(_ common: CommonOptions) async -> ExitStatus
+    func run(_ common: CommonOptions) -> ExitStatus
 }
 
 /// What a command is called, what it takes, and how it is explained.

@@ -40,7 +40,7 @@ struct Wait: Command {
         check: { $0.any && $0.conditions.isEmpty ? "--any needs conditions" : nil }
     )
 
-    func run(_ common: CommonOptions) async -> ExitStatus { any ? .success : .timedOut }
+    func run(_ common: CommonOptions) -> ExitStatus { any ? .success : .timedOut }
 }
 
 struct ConfigCheck: Command {
@@ -54,13 +54,13 @@ struct ConfigCheck: Command {
         common: [.output, .messages]
     )
 
-    func run(_ common: CommonOptions) async -> ExitStatus { .success }
+    func run(_ common: CommonOptions) -> ExitStatus { .success }
 }
 
 struct ConfigShow: Command {
     static let specification = Specification<ConfigShow>("config show", "Shows the configuration.", common: [.output])
 
-    func run(_ common: CommonOptions) async -> ExitStatus { .success }
+    func run(_ common: CommonOptions) -> ExitStatus { .success }
 }
 
 struct Replay: Command {
@@ -74,7 +74,7 @@ struct Replay: Command {
         helpStatus: .timedOut
     )
 
-    func run(_ common: CommonOptions) async -> ExitStatus { .success }
+    func run(_ common: CommonOptions) -> ExitStatus { .success }
 }
 
 let program = Program(
