@@ -13,7 +13,7 @@ struct JSONText {
     }
 
     mutating func append(literal: StaticString) {
-        for unsafe byte in unsafe UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount) {
+        for unsafebyte in unsafe UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount) {
             bytes.append(byte)
         }
     }

@@ -72,8 +72,10 @@ public struct ClockJumped: EventBody {
     public var name: EventName { .clockJumped }
     public var severity: Severity { .info }
     public var message: String {
-        if clock.kind == "suspend" { return "The machine slept for \(clock.jumpSeconds) s" }
-        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(abs(clock.jumpSeconds)) s"
+        let text = "\(abs(clock.jumpSeconds))"
+        let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
+        if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
+        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 
     private enum CodingKeys: String, CodingKey {
