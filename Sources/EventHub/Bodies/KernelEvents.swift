@@ -30,8 +30,11 @@ public struct NetlinkOverrun: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .netlinkOverrun }
+    /// How much it matters.
     public var severity: Severity { .warning }
+    /// One sentence for people.
     public var message: String { "Netlink buffer overran; state was read again from the kernel" }
 
     private enum CodingKeys: String, CodingKey {
@@ -69,8 +72,11 @@ public struct ClockJumped: EventBody {
         }
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .clockJumped }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// One sentence for people.
     public var message: String {
         let text = "\(abs(clock.jumpSeconds))"
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
