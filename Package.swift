@@ -94,7 +94,8 @@ let package = Package(
         ),
         .testTarget(
             name: "EventLogTests",
-            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"],
+            exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py"]
         ),
     ]
 )

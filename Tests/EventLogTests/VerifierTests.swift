@@ -57,7 +57,7 @@ import Testing
         ([opening, line(2, stream: "XYZ")], ["2: invalid value of 'stream'"]),
         ([opening, line(2, event: "Nope")], ["2: invalid value of 'event'"]),
         ([opening, line(2, event: "future.event")], []),
-        ([opening, line(2, rest: #","seq":2"#)], ["2: not JSON: byte 165: key 'seq' appears twice"]),
+        ([opening, line(2, rest: #","seq":2"#)], ["2: not JSON: byte 163: key 'seq' appears twice"]),
     ]
 
     @Test(arguments: cases.indices)
