@@ -113,7 +113,8 @@ let package = Package(
         ),
         .testTarget(
             name: "EventLogTests",
-            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"]
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"],
+            exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py"]
         ),
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(

@@ -13,6 +13,7 @@ public enum Severity: String, CaseIterable, Sendable, Encodable {
 }
 
 extension Severity: Comparable {
+    /// Whether `left` matters less.
     public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
 
     private var rank: Int {

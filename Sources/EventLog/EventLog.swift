@@ -103,6 +103,7 @@ public final class EventLog {
 // MARK: - Journal
 
 extension EventLog: EventJournal {
+    /// Puts the file in order, and writes the records that must come before the next event.
     public func prepare(for hub: EventHub) {
         checkFile()
         if let reason = opening { writeOpening(reason, to: hub) }
@@ -112,6 +113,7 @@ extension EventLog: EventJournal {
         }
     }
 
+    /// Writes an event, or counts it as lost.
     public func append(_ event: Event) {
         // prepare(for:) has just tried to end an outage: what comes while it lasts is lost.
         if opening == nil && status.outage == nil && write(event) { return }

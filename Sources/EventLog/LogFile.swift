@@ -24,7 +24,9 @@ final class LogFile {
 
     /// Opens or creates the log at `path` and repairs its end.
     ///
-    /// - Parameter isNew: Whether the file must not exist yet.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - isNew: Whether the file must not exist yet.
     /// - Throws: ``EventLogError/foreign(file:found:)`` when it holds something else; then nothing is changed.
     init(path: String, isNew: Bool = false) throws(EventLogError) {
         isStream = false

@@ -26,6 +26,11 @@ struct LogLock: ~Copyable {
         self.descriptor = descriptor
     }
 
+    deinit {
+        // Closing alone would leave the lock to a child that was just forked and has not yet executed its program.
+        flock(descriptor.rawValue, LOCK_UN)
+    }
+
     private static func open(_ path: String) throws(EventLogError) -> FileDescriptor {
         do throws(Errno) {
             return try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o640)

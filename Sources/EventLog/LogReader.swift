@@ -82,7 +82,9 @@ public final class LogReader {
         let streams = Dictionary(grouping: files) { $0.first.position.stream }
         return streams.values
             .map { $0.sorted { $0.first.sequence < $1.first.sequence } }
-            .sorted { ($0.first?.firstTime ?? WallTime(nanoseconds: 0)) < ($1.first?.firstTime ?? WallTime(nanoseconds: 0)) }
+            .sorted {
+                ($0.first?.firstTime ?? WallTime(nanoseconds: 0)) < ($1.first?.firstTime ?? WallTime(nanoseconds: 0))
+            }
             .flatMap { $0 }
     }
 

@@ -149,7 +149,9 @@ public final class EventLoop: Sendable {
             _ = try? wake.read(upTo: 8)
         case Reactor.timerToken:
             unsafe reactor.acknowledgeTimer()
-            while let handler = unsafe reactor.nextDueTimer(at: clock.boot) { handler() }
+            // One reading of the clock: a handler that schedules the next without delay must not starve descriptors.
+            let now = clock.boot
+            while let handler = unsafe reactor.nextDueTimer(at: now) { handler() }
         default:
             unsafe reactor.handlers[token]?(Readiness(rawValue: events))
         }

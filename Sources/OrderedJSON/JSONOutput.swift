@@ -155,6 +155,6 @@ extension JSONOutput {
 
     func write<Number: BinaryFloatingPoint & LosslessStringConvertible>(number value: Number) throws(JSONError) {
         guard let token = JSONNumber.text(of: value) else { throw .notFinite(path: path) }
-        text.append(token: token)
+        text.append(literal: token)
     }
 }

@@ -12,10 +12,9 @@ struct JSONText {
         bytes.append(UInt8(truncatingIfNeeded: mark.value))
     }
 
-    mutating func append(literal: StaticString) {
-        for unsafe byte in unsafe UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount) {
-            bytes.append(byte)
-        }
+    /// Appends an already written token, such as the digits of a number.
+    mutating func append(literal: String) {
+        bytes.append(contentsOf: literal.utf8)
     }
 
     mutating func appendIndent(depth: Int) {
@@ -33,11 +32,6 @@ struct JSONText {
             magnitude /= 10
         } while magnitude > 0
         bytes[start...].reverse()
-    }
-
-    /// Appends an already written token, such as the digits of a number.
-    mutating func append(token: String) {
-        bytes.append(contentsOf: token.utf8)
     }
 
     /// Appends a quoted string, escaped as RFC 8259 section 7 demands, with U+007F and the JavaScript line

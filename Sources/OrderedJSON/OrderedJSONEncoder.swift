@@ -27,6 +27,7 @@ public struct OrderedJSONEncoder: Sendable {
     ///   - value: What to encode.
     ///   - capacity: How many bytes the text probably has.
     ///   - terminator: A byte appended to the text, such as a line feed.
+    /// - Returns: The text.
     /// - Throws: ``JSONError`` when a number is not finite or a type encodes itself wrongly.
     public func encode(
         _ value: some Encodable,

@@ -171,13 +171,17 @@ private struct AllIntegers: Encodable {
         #expect(try encoder.string(AllIntegers()) == expected)
     }
 
-    @Test(arguments: [
-        (0, "0"), (-0.0, "-0"), (1, "1"), (-2.5, "-2.5"), (0.1, "0.1"), (7.097, "7.097"), (1e15, "1000000000000000"),
-        (1e16, "10000000000000000"), (1.5e17, "150000000000000000"), (123_456_789_012_345_680, "123456789012345680"),
-        (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.0001, "0.0001"), (0.00001, "0.00001"),
-        (-1.25e-7, "-0.000000125"), (1e-8, "1e-08"), (Double.greatestFiniteMagnitude, "1.7976931348623157e+308"),
-        (Double.leastNonzeroMagnitude, "5e-324"), (9_007_199_254_740_992, "9007199254740992"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (0, "0"), (-0.0, "-0"), (1, "1"), (-2.5, "-2.5"), (0.1, "0.1"), (7.097, "7.097"),
+            (1e15, "1000000000000000"),
+            (1e16, "10000000000000000"), (1.5e17, "150000000000000000"),
+            (123_456_789_012_345_680, "123456789012345680"),
+            (1e20, "100000000000000000000"), (1e21, "1e+21"), (0.0001, "0.0001"), (0.00001, "0.00001"),
+            (-1.25e-7, "-0.000000125"), (1e-8, "1e-08"), (Double.greatestFiniteMagnitude, "1.7976931348623157e+308"),
+            (Double.leastNonzeroMagnitude, "5e-324"), (9_007_199_254_740_992, "9007199254740992"),
+        ] as [(Double, String)]
+    )
     func `writes doubles shortest and plain`(value: Double, expected: String) throws {
         #expect(try encoder.string(value) == expected)
         #expect(Double(expected) == value)

@@ -17,7 +17,9 @@ private struct Seeded: RandomNumberGenerator {
 
     mutating func text() -> String {
         let alphabet = "ab\"\\/\n\u{0}\u{1F}\u{7F}é€\u{2028}\u{2029}🌐{}[],: "
-        return String((0..<Int.random(in: 0...12, using: &self)).map { _ in alphabet.randomElement(using: &self) ?? "a" })
+        return String(
+            (0..<Int.random(in: 0...12, using: &self)).map { _ in alphabet.randomElement(using: &self) ?? "a" }
+        )
     }
 
     mutating func tree(depth: Int) -> JSONValue {

@@ -4,31 +4,39 @@ import OrderedJSON
 import Testing
 
 @Suite struct ReaderTests {
-    @Test(arguments: [
-        ("null", .null), (" true ", .bool(true)), ("false\n", .bool(false)), ("0", .integer(0)), ("-0", .double(-0.0)),
-        ("-9223372036854775808", .integer(.min)), ("18446744073709551615", .unsigned(.max)),
-        ("18446744073709551616", .double(18_446_744_073_709_551_616)), ("1.0", .double(1)), ("1e2", .double(100)),
-        ("-1.5E-3", .double(-0.0015)), ("[]", .array([])), ("[ 1 , 2 ]", .array([.integer(1), .integer(2)])),
-        ("{}", .object(JSONObject())), (#""\u00e9\ud83c\udf10\/\b\f""#, .string("é🌐/\u{8}\u{C}")),
-    ] as [(String, JSONValue)])
+    @Test(
+        arguments: [
+            ("null", .null), (" true ", .bool(true)), ("false\n", .bool(false)), ("0", .integer(0)),
+            ("-0", .double(-0.0)),
+            ("-9223372036854775808", .integer(.min)), ("18446744073709551615", .unsigned(.max)),
+            ("18446744073709551616", .double(18_446_744_073_709_551_616)), ("1.0", .double(1)), ("1e2", .double(100)),
+            ("-1.5E-3", .double(-0.0015)), ("[]", .array([])), ("[ 1 , 2 ]", .array([.integer(1), .integer(2)])),
+            ("{}", .object(JSONObject())), (#""\u00e9\ud83c\udf10\/\b\f""#, .string("é🌐/\u{8}\u{C}")),
+        ] as [(String, JSONValue)]
+    )
     func `reads what RFC 8259 allows`(text: String, expected: JSONValue) throws {
         #expect(try JSONValue(parsing: text) == expected)
     }
 
-    @Test(arguments: [
-        ("", .unexpectedEnd, 0), (" ", .unexpectedEnd, 1), ("nul", .unexpectedEnd, 3),
-        ("nulx", .unexpectedByte(0x78), 3), ("True", .unexpectedByte(0x54), 0), ("1 2", .trailingBytes, 2),
-        ("01", .invalidNumber, 0), ("-", .unexpectedEnd, 1), ("-a", .invalidNumber, 1), ("1.", .unexpectedEnd, 2),
-        ("1.e1", .invalidNumber, 2), ("1e", .unexpectedEnd, 2), ("+1", .unexpectedByte(0x2B), 0),
-        (".5", .unexpectedByte(0x2E), 0), ("1e999", .invalidNumber, 0), ("NaN", .unexpectedByte(0x4E), 0),
-        ("[1,]", .unexpectedByte(0x5D), 3), ("[1 2]", .unexpectedByte(0x32), 3), ("[", .unexpectedEnd, 1),
-        ("[,1]", .unexpectedByte(0x2C), 1), ("{1:2}", .unexpectedByte(0x31), 1), (#"{"a" 1}"#, .unexpectedByte(0x31), 5),
-        (#"{"a":1,}"#, .unexpectedByte(0x7D), 7), (#"{"a":1,"a":2}"#, .duplicateKey("a"), 7), ("'a'", .unexpectedByte(0x27), 0),
-        (#""a"#, .unexpectedEnd, 2), ("\"a\nb\"", .controlCharacter(0x0A), 2), (#""\x""#, .invalidEscape, 1),
-        (#""\u12"#, .unexpectedEnd, 5), (#""\u12g4""#, .invalidEscape, 1), (#""\ud800""#, .loneSurrogate, 1),
-        (#""\udc00""#, .loneSurrogate, 1), (#""\ud800\u0041""#, .loneSurrogate, 1), (#""\ud800x""#, .loneSurrogate, 1),
-        (#""\"#, .unexpectedEnd, 2), ("// no", .unexpectedByte(0x2F), 0), ("\u{FEFF}1", .unexpectedByte(0xEF), 0),
-    ] as [(String, JSONSyntaxProblem, Int)])
+    @Test(
+        arguments: [
+            ("", .unexpectedEnd, 0), (" ", .unexpectedEnd, 1), ("nul", .unexpectedEnd, 3),
+            ("nulx", .unexpectedByte(0x78), 3), ("True", .unexpectedByte(0x54), 0), ("1 2", .trailingBytes, 2),
+            ("01", .invalidNumber, 0), ("-", .unexpectedEnd, 1), ("-a", .invalidNumber, 1), ("1.", .unexpectedEnd, 2),
+            ("1.e1", .invalidNumber, 2), ("1e", .unexpectedEnd, 2), ("+1", .unexpectedByte(0x2B), 0),
+            (".5", .unexpectedByte(0x2E), 0), ("1e999", .invalidNumber, 0), ("NaN", .unexpectedByte(0x4E), 0),
+            ("[1,]", .unexpectedByte(0x5D), 3), ("[1 2]", .unexpectedByte(0x32), 3), ("[", .unexpectedEnd, 1),
+            ("[,1]", .unexpectedByte(0x2C), 1), ("{1:2}", .unexpectedByte(0x31), 1),
+            (#"{"a" 1}"#, .unexpectedByte(0x31), 5),
+            (#"{"a":1,}"#, .unexpectedByte(0x7D), 7), (#"{"a":1,"a":2}"#, .duplicateKey("a"), 7),
+            ("'a'", .unexpectedByte(0x27), 0),
+            (#""a"#, .unexpectedEnd, 2), ("\"a\nb\"", .controlCharacter(0x0A), 2), (#""\x""#, .invalidEscape, 1),
+            (#""\u12"#, .unexpectedEnd, 5), (#""\u12g4""#, .invalidEscape, 1), (#""\ud800""#, .loneSurrogate, 1),
+            (#""\udc00""#, .loneSurrogate, 1), (#""\ud800\u0041""#, .loneSurrogate, 1),
+            (#""\ud800x""#, .loneSurrogate, 1),
+            (#""\"#, .unexpectedEnd, 2), ("// no", .unexpectedByte(0x2F), 0), ("\u{FEFF}1", .unexpectedByte(0xEF), 0),
+        ] as [(String, JSONSyntaxProblem, Int)]
+    )
     func `refuses what it does not allow, and says where`(text: String, problem: JSONSyntaxProblem, offset: Int) {
         #expect(throws: JSONError.syntax(problem, offset: offset)) { try JSONValue(parsing: text) }
     }
@@ -63,7 +71,9 @@ import Testing
     }
 
     @Test func `reads members conveniently, and nil for what is not there`() throws {
-        let value = try JSONValue(parsing: #"{"n":5,"d":2.0,"u":18446744073709551615,"s":"x","b":true,"l":[1],"z":null}"#)
+        let value = try JSONValue(
+            parsing: #"{"n":5,"d":2.0,"u":18446744073709551615,"s":"x","b":true,"l":[1],"z":null}"#
+        )
         #expect(value["n"]?.int == 5 && value["n"]?.uint64 == 5 && value["n"]?.double == 5)
         #expect(value["d"]?.int == 2 && value["d"]?.uint64 == 2 && value["d"]?.double == 2)
         #expect(value["u"]?.uint64 == .max && value["u"]?.int == nil && value["u"]?.double == 0x1p64)
@@ -97,7 +107,8 @@ import Testing
         ]
         for (error, text) in errors { #expect(error.description == text) }
         let problems: [JSONSyntaxProblem] = [
-            .unexpectedEnd, .trailingBytes, .invalidEscape, .loneSurrogate, .invalidUTF8, .invalidNumber, .tooDeep, .tooLong,
+            .unexpectedEnd, .trailingBytes, .invalidEscape, .loneSurrogate, .invalidUTF8, .invalidNumber, .tooDeep,
+            .tooLong,
         ]
         #expect(Set(problems.map(\.description)).count == problems.count)
     }

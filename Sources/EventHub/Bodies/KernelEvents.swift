@@ -30,8 +30,11 @@ public struct NetlinkOverrun: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .netlinkOverrun }
+    /// How much it matters.
     public var severity: Severity { .warning }
+    /// One sentence for people.
     public var message: String { "Netlink buffer overran; state was read again from the kernel" }
 
     private enum CodingKeys: String, CodingKey {
@@ -69,11 +72,16 @@ public struct ClockJumped: EventBody {
         }
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .clockJumped }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// One sentence for people.
     public var message: String {
-        if clock.kind == "suspend" { return "The machine slept for \(clock.jumpSeconds) s" }
-        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(abs(clock.jumpSeconds)) s"
+        let text = "\(abs(clock.jumpSeconds))"
+        let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
+        if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
+        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 
     private enum CodingKeys: String, CodingKey {

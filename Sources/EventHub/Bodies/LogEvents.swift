@@ -75,8 +75,11 @@ public struct LogOpened: EventBody {
         daemon = Daemon(version: identity.version, revision: identity.revision, pid: identity.processID)
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .logOpened }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// One sentence for people.
     public var message: String { "Event log opened" }
 
     private enum CodingKeys: String, CodingKey {
@@ -125,8 +128,11 @@ public struct LogGap: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .logGap }
+    /// How much it matters.
     public var severity: Severity { .warning }
+    /// One sentence for people.
     public var message: String {
         let events = log.lost == 1 ? "1 event is" : "\(log.lost) events are"
         return "\(events) missing from the log: \(log.error)"

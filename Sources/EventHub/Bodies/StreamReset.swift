@@ -2,9 +2,7 @@
 
 internal import OrderedJSON
 
-/// `stream.reset`: what a reader missed cannot be replayed; it must fetch the present state.
-///
-/// Only on streams.
+/// `stream.reset`: what a reader missed cannot be replayed, so it must fetch the present state; only on streams.
 public struct StreamReset: EventBody {
     /// Why the past is incomplete.
     public enum Reason: String, Encodable, Sendable, CaseIterable {
@@ -42,8 +40,11 @@ public struct StreamReset: EventBody {
         reset = Reset(reason: reason, requested: requested?.description, resumesAfter: resumesAfter)
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .streamReset }
+    /// How much it matters.
     public var severity: Severity { .warning }
+    /// One sentence for people.
     public var message: String {
         switch reset.reason {
         case .stale: "Events before \(reset.resumesAfter + 1) are no longer kept; fetch the present state"
