@@ -41,7 +41,7 @@ struct Forms: Command {
         ]
     )
 
-    func run(_ common: CommonOptions) async -> CommandLineKit.ExitStatus { .success }
+    func run(_ common: CommonOptions) -> CommandLineKit.ExitStatus { .success }
 }
 
 @Suite struct ArgumentFormTests {
@@ -155,7 +155,7 @@ struct Forms: Command {
             }
         }
 
-        func run(_ common: CommonOptions) async -> CommandLineKit.ExitStatus { .success }
+        func run(_ common: CommonOptions) -> CommandLineKit.ExitStatus { .success }
     }
 
     @Test func `a command takes the groups it declares, and no other`() {

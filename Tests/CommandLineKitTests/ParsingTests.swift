@@ -21,12 +21,12 @@ import Testing
         #expect(common == CommonOptions())
     }
 
-    @Test func `without arguments the defaults hold`() async throws {
+    @Test func `without arguments the defaults hold`() throws {
         let (command, common) = try #require(try parsed(Wait.self, ["wait"]))
         #expect(command.conditions == [])
         #expect(command.count == 1)
         #expect(command.family == nil)
-        #expect(await command.run(common) == .timedOut)
+        #expect(command.run(common) == .timedOut)
     }
 
     @Test func `common options stand before or behind the command`() throws {
