@@ -64,6 +64,7 @@ public final class StatusServer {
 
     deinit {
         if let pingTimer { loop.cancel(pingTimer) }
+        server.close()
     }
 
     /// Where it listens, with the ports the kernel chose.

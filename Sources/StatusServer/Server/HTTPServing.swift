@@ -13,6 +13,8 @@ public protocol HTTPServing: AnyObject {
     func listen(on address: ListenAddress) throws(StatusServerError)
     /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.
     func stop(within limit: Duration, completion: @escaping () -> Void)
+    /// Breaks everything off at once; must be called, unless it was stopped, before the server is dropped.
+    func close()
 }
 
 /// Takes the answer to one request.

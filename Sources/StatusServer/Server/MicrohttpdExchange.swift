@@ -233,5 +233,6 @@ final class HTTPConnection {
         guard let raw = unsafe raw, isSuspended else { return }
         isSuspended = false
         unsafe nwp_http_resume(raw)
+        connection.server.runSoon()
     }
 }
