@@ -95,7 +95,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StatusClientTests",
-            dependencies: ["StatusClient", "StatusServer", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+            dependencies: ["StatusClient", "StatusServer", "CLinuxShims", "LinuxIO", "Metrics", "TestSupport"]
         ),
     ]
 )
