@@ -57,7 +57,8 @@ extension WallTime: CustomStringConvertible {
             let hour = reader.number(digits: 2), reader.skip(":"),
             let minute = reader.number(digits: 2), reader.skip(":"),
             let second = reader.number(digits: 2),
-            (1678...2261).contains(year), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60,
+            (1678...2261).contains(year), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+            second <= 60,
             let fraction = reader.skip(".") ? reader.fraction() : 0,
             let offset = reader.offset(), reader.isAtEnd
         else { return nil }

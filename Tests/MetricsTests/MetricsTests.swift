@@ -10,7 +10,12 @@ import Testing
 private func sampleRegistry() -> MetricRegistry {
     let registry = MetricRegistry()
     let build = MetricFamily("nwpath_build_info", .info, help: "Build facts.", labels: ["version", "revision"])
-    let satisfied = MetricFamily("nwpath_path_satisfied", .gauge, help: "Whether a path is usable.", labels: ["monitor"])
+    let satisfied = MetricFamily(
+        "nwpath_path_satisfied",
+        .gauge,
+        help: "Whether a path is usable.",
+        labels: ["monitor"]
+    )
     let status = MetricFamily("nwpath_path_status", .gauge, help: "Status as a set.", labels: ["monitor", "status"])
     registry.add { writer in
         writer.write(info: build, "0.1.0", "de\"ad\\be\nef")
@@ -77,15 +82,19 @@ private func sampleRegistry() -> MetricRegistry {
 
     @Test func `keeps the samples of a family together however they are written`() {
         let text = String(decoding: sampleRegistry().scrape(), as: UTF8.self)
-        #expect(text.contains("nwpath_path_satisfied{monitor=\"default\"} 1\nnwpath_path_satisfied{monitor=\"wired\"} 0\n"))
+        #expect(
+            text.contains("nwpath_path_satisfied{monitor=\"default\"} 1\nnwpath_path_satisfied{monitor=\"wired\"} 0\n")
+        )
         #expect(text.contains("{monitor=\"default\",status=\"unsatisfied\"} 0\n"))
         #expect(text.components(of: "# TYPE nwpath_path_satisfied ") == 1)
     }
 
-    @Test(arguments: [
-        (0, "0"), (1, "1"), (-3, "-3"), (0.25, "0.25"), (1e15, "1000000000000000"), (1e21, "1e+21"),
-        (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
-    ] as [(Double, String)])
+    @Test(
+        arguments: [
+            (0, "0"), (1, "1"), (-3, "-3"), (0.25, "0.25"), (1e15, "1000000000000000"), (1e21, "1e+21"),
+            (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
+        ] as [(Double, String)]
+    )
     func `writes numbers as scrapers read them`(value: Double, text: String) {
         #expect(MetricFormat.number(value) == text)
     }
@@ -114,7 +123,10 @@ private func sampleRegistry() -> MetricRegistry {
 
 @Suite struct StoredMetricTests {
     @Test func `counts per combination of labels`() {
-        let counter = Counter(MetricFamily("x_total", .counter, help: "X.", labels: ["a", "b"]), children: [["1", "2"]])
+        let counter = Counter(
+            MetricFamily("x_total", .counter, help: "X.", labels: ["a", "b"]),
+            children: [["1", "2"]]
+        )
         counter.increment("1", "2")
         counter.increment("1", "2", by: 4)
         counter.increment(labels: ["3", "4"])
@@ -161,7 +173,8 @@ private func sampleRegistry() -> MetricRegistry {
 
 @Suite struct ProcessMetricsTests {
     @Test func `reads the line of a process with an awkward name`() throws {
-        let line = "7 (a) b (c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 3 0 12345 1048576 321 18446744073709551615\n"
+        let line =
+            "7 (a) b (c) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 3 0 12345 1048576 321 18446744073709551615\n"
         let stat = try #require(ProcessStat(line))
         #expect(stat.userTicks == 250)
         #expect(stat.systemTicks == 50)
@@ -175,10 +188,16 @@ private func sampleRegistry() -> MetricRegistry {
         #expect(ProcessStat(text) == nil)
     }
 
-    @Test(arguments: [
-        ("Limit  Soft Limit  Hard Limit\nMax open files            1024                 4096                 files\n", 1024),
-        ("Max open files            unlimited            unlimited            files\n", .infinity), ("nothing", nil),
-    ] as [(String, Double?)])
+    @Test(
+        arguments: [
+            (
+                "Limit  Soft Limit  Hard Limit\nMax open files            1024                 4096                 files\n",
+                1024
+            ),
+            ("Max open files            unlimited            unlimited            files\n", .infinity),
+            ("nothing", nil),
+        ] as [(String, Double?)]
+    )
     func `reads the limit of descriptors`(text: String, limit: Double?) {
         #expect(ProcessMetrics.descriptorLimit(text) == limit)
     }

@@ -64,7 +64,9 @@ final class SmallProvider: StatusProviding {
     func events(after sequence: UInt64, limit: Int) -> EventReplay {
         guard sequence < 3 else { return .events([]) }
         return .events(
-            ((sequence + 1)...3).map { StreamEvent(sequence: $0, stream: "7f3a", name: "x", line: Array("{\"seq\":\($0)}\n".utf8)) }
+            ((sequence + 1)...3).map {
+                StreamEvent(sequence: $0, stream: "7f3a", name: "x", line: Array("{\"seq\":\($0)}\n".utf8))
+            }
         )
     }
 

@@ -66,7 +66,9 @@ import Testing
 
     @Test func `names the socket that nobody serves`() {
         let path = "/tmp/nwpath-nobody-\(getpid()).sock"
-        let error = #expect(throws: StatusClientError.self) { try StatusClient(.unix(path: path)).get("/api/v1/status") }
+        let error = #expect(throws: StatusClientError.self) {
+            try StatusClient(.unix(path: path)).get("/api/v1/status")
+        }
         guard case .notReachable("unix:\(path)", _) = error else { return #expect(error == nil) }
         #expect(error?.description.contains("systemctl status nwpath") == true)
     }
@@ -100,7 +102,9 @@ import Testing
         #expect(ProblemText.member("detail", of: text) == detail)
     }
 
-    @Test(arguments: ["", "{", "{\"detail\":", "{\"detail\":3}", "{\"detail\":\"x", "{\"detail\":\"\\u12", "<html>", "[\"detail\"]"])
+    @Test(arguments: [
+        "", "{", "{\"detail\":", "{\"detail\":3}", "{\"detail\":\"x", "{\"detail\":\"\\u12", "<html>", "[\"detail\"]",
+    ])
     func `finds no detail where there is none`(text: String) {
         #expect(ProblemText.member("detail", of: text) == nil)
     }

@@ -124,7 +124,8 @@ import Testing
     @Test func `understands curl`() async throws {
         let fixture = try ServerFixture()
         let output = fixture.path + ".out"
-        let command = "curl -s --unix-socket \(fixture.path) http://localhost/api/v1/dns > \(output).new; mv \(output).new \(output)"
+        let command =
+            "curl -s --unix-socket \(fixture.path) http://localhost/api/v1/dns > \(output).new; mv \(output).new \(output)"
         let curl = try RunningCommand(["sh", "-c", command])
         await fixture.loop.eventually { unsafe nwp_path_kind(output) == 2 }
         #expect(curl.wait() == 0)
@@ -218,7 +219,9 @@ import Testing
         #expect(address.isLocal == isLocal)
     }
 
-    @Test(arguments: ["", "unix:", "unix:relative", "8353", ":8353", "::1:8353", "[127.0.0.1]:1", "localhost:80", "1.2.3.4:99999"])
+    @Test(arguments: [
+        "", "unix:", "unix:relative", "8353", ":8353", "::1:8353", "[127.0.0.1]:1", "localhost:80", "1.2.3.4:99999",
+    ])
     func `refuses what is no address`(text: String) {
         #expect(ListenAddress(text) == nil)
     }

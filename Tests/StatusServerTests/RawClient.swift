@@ -92,7 +92,8 @@ final class RawClient {
     }
 
     /// Waits for one complete answer with a Content-Length and takes it from what was received.
-    func response(headOnly: Bool = false, sourceLocation: SourceLocation = #_sourceLocation) async throws -> RawResponse {
+    func response(headOnly: Bool = false, sourceLocation: SourceLocation = #_sourceLocation) async throws -> RawResponse
+    {
         var response: RawResponse?
         await wait("an answer came", sourceLocation: sourceLocation) { client in
             response = client.takeResponse(headOnly: headOnly)

@@ -165,7 +165,11 @@ import Testing
         #expect(first.status == 200)
         let response = try await fixture.get("/metrics", fields: fields)
         #expect(response.fields["content-type"] == type)
-        #expect(response.body.contains("nwpath_http_requests_total{handler=\"/api/v1/status\",method=\"GET\",code=\"200\"} 1"))
+        #expect(
+            response.body.contains(
+                "nwpath_http_requests_total{handler=\"/api/v1/status\",method=\"GET\",code=\"200\"} 1"
+            )
+        )
         #expect(response.body.hasSuffix("# EOF\n") == type.hasPrefix("application"))
     }
 }

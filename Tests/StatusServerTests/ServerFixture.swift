@@ -46,7 +46,11 @@ final class ServerFixture {
     }
 
     /// Opens an event stream and waits until it is there.
-    func stream(_ target: String = "/api/v1/events", fields: String = "", overTCP: Bool = false) async throws -> RawClient {
+    func stream(
+        _ target: String = "/api/v1/events",
+        fields: String = "",
+        overTCP: Bool = false
+    ) async throws -> RawClient {
         let client = overTCP ? try tcpClient() : try client()
         client.get(target, fields: "Accept: text/event-stream\r\n\(fields)")
         await client.wait("the stream began") { $0.chunkedContent.hasPrefix("retry: 2000\n\n") }

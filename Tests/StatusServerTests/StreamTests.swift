@@ -86,7 +86,10 @@ import Testing
         let client = try await fixture.stream("/api/v1/events?since=0&event=\(pattern)")
         await fixture.loop.sleep(for: .milliseconds(1))
         fixture.publish("path.changed")
-        let page = try await fixture.get("/api/v1/events?since=0&event=\(pattern)", fields: "Accept: application/json\r\n")
+        let page = try await fixture.get(
+            "/api/v1/events?since=0&event=\(pattern)",
+            fields: "Accept: application/json\r\n"
+        )
         client.pump()
         if let last = expected.last {
             await client.wait("the last") { $0.chunkedContent.contains("id: 7f3a.\(last)\n") }

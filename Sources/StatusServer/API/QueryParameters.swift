@@ -14,7 +14,8 @@ struct QueryParameters: Equatable {
                 if let nearest = Spelling.nearest(to: item.name, among: allowed) {
                     detail += "; did you mean '\(nearest)'?"
                 } else {
-                    detail += allowed.isEmpty ? "; this route takes none." : "; expected \(allowed.joined(separator: ", "))."
+                    detail +=
+                        allowed.isEmpty ? "; this route takes none." : "; expected \(allowed.joined(separator: ", "))."
                 }
                 throw Problem(.badParameter, status: 400, detail: detail)
             }

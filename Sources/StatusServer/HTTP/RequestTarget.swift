@@ -78,7 +78,9 @@ struct RequestTarget: Equatable {
                 decoded.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+            guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                return nil
+            }
             let value = high << 4 | low
             guard value != 0 else { return nil }
             decoded.append(value)

@@ -113,7 +113,8 @@ final class Refusals {
         Self.drain(descriptor)
         unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
         shutdown(descriptor, Int32(SHUT_WR))
-        let watch = lingering.count < Self.most * 4
+        let watch =
+            lingering.count < Self.most * 4
             ? try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
                 if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
             } : nil

@@ -196,7 +196,12 @@ final class HTTPConnection {
             server.setDeadline(of: connection, after: server.limits.sendDeadline)
         }
         let method = request?.method ?? ""
-        server.metrics.answered(route: route, method: method, status: response.status, after: server.loop.clock.boot - began)
+        server.metrics.answered(
+            route: route,
+            method: method,
+            status: response.status,
+            after: server.loop.clock.boot - began
+        )
         guard let native = unsafe MicrohttpdResponse.make(response, for: self) else { return 0 }
         let queued = unsafe nwp_http_queue(raw, UInt32(response.status), native)
         unsafe nwp_http_release(native)
