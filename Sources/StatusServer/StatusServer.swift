@@ -28,7 +28,7 @@ public final class StatusServer {
 
     /// Makes an endpoint that listens nowhere yet.
     ///
-    /// Its own metrics are added to `registry`, which is what `/metrics` shows.
+    /// Its own metrics are added to `registry`, which is what `/metrics` shows. The provider is kept alive.
     public init(
         loop: EventLoop,
         provider: any StatusProviding,

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Addressing
 import CLinuxShims
 import LinuxIO
 import TestSupport
@@ -166,6 +167,24 @@ import Testing
         client = nil
         await fixture.loop.eventually { fixture.server.streamCount == 0 && fixture.server.connectionCount == 0 }
         #expect(fixture.metrics.contains("nwpath_event_stream_clients{transport=\"sse\"} 0"))
+    }
+
+    @Test func `frees the place of a client whose cable was pulled`() async throws {
+        let fixture = try ServerFixture {
+            $0.api.pingInterval = .milliseconds(50)
+            $0.server.streamAcknowledgement = .milliseconds(300)
+        }
+        let peer = try Namespace()
+        try Namespace.current.connect("v0", to: peer, as: "v1")
+        try Namespace.current.ip("address add 192.0.2.1/24 dev v0")
+        try peer.ip("address add 192.0.2.2/24 dev v1")
+        try fixture.server.listen(on: .tcp(ScopedAddress(.v4(0xC000_0201)), port: 8353))
+        let curl = ["nsenter", "--net=\(peer.path)", "curl", "-sN", "http://192.0.2.1:8353/api/v1/events"]
+        let client = try RunningCommand(curl)
+        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        try peer.ip("link set v1 down")
+        await fixture.loop.eventually { fixture.server.streamCount == 0 && fixture.server.connectionCount == 0 }
+        client.signal(9)
     }
 
     @Test func `tells and drops a stalled reader while others get everything`() async throws {

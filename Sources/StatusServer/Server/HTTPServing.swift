@@ -44,6 +44,10 @@ public struct ServerLimits: Equatable, Sendable {
     public var idleDeadline = Duration.seconds(60)
     /// How long a fixed answer may take to be read.
     public var sendDeadline = Duration.seconds(30)
+    /// How long what was sent to a stream may stay unacknowledged.
+    ///
+    /// With the interval of pings it bounds how long a client that vanished without a word keeps its place.
+    public var streamAcknowledgement = Duration.seconds(14)
     /// The kernel's send buffer of a stream, in bytes.
     public var streamSendBuffer = 65_536
 
