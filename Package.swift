@@ -18,6 +18,7 @@ let package = Package(
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .target(name: "CLinuxShims"),
         .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
         .target(name: "CCurl"),
@@ -25,6 +26,7 @@ let package = Package(
         // Values and the event loop.
         .target(name: "Addressing"),
         .target(name: "OrderedJSON"),
+        .target(name: "Spelling"),
         .target(name: "LinuxIO", dependencies: ["CLinuxShims", "Addressing"]),
 
         // The kernel's truth and the path.
@@ -32,7 +34,9 @@ let package = Package(
         .target(name: "PathModel", dependencies: ["Addressing", "Netlink"]),
         .target(
             name: "Providers",
-            dependencies: ["CSystemd", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel"]
+            dependencies: [
+                "CSystemd", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
+            ]
         ),
         .target(
             name: "PathEngine",
@@ -47,12 +51,17 @@ let package = Package(
         ),
 
         // What is published, and where it goes.
-        .target(name: "Documents", dependencies: ["Addressing", "OrderedJSON", "Netlink", "PathModel", "MulticastDNS"]),
+        .target(
+            name: "Documents",
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+            ]
+        ),
         .target(
             name: "EventHub",
             dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
         ),
-        .target(name: "EventLog", dependencies: ["OrderedJSON", "LinuxIO", "EventHub"]),
+        .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
         .target(name: "Metrics", dependencies: ["LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"]),
         .target(
             name: "StatusServer",
@@ -61,23 +70,28 @@ let package = Package(
                 "EventLog", "Metrics",
             ]
         ),
-        .target(name: "Configuration", dependencies: ["CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel"]),
+        .target(
+            name: "Configuration",
+            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel"]
+        ),
         .target(
             name: "PathService",
             dependencies: [
                 "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
                 "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-            ]
+            ],
+            resources: [.embedInCode("Resources/event.json")]
         ),
 
         // The one executable.
-        .target(name: "CommandLineKit"),
+        .target(name: "CommandLineKit", dependencies: ["Spelling"]),
         .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
-                "CommandLineKit", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
-                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "Configuration", "PathService",
+                "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
+                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
+                "PathService",
             ]
         ),
 
@@ -87,7 +101,33 @@ let package = Package(
             dependencies: ["CLinuxShims", "LinuxIO"],
             path: "Tests/TestSupport"
         ),
+        .testTarget(name: "LayeringTests"),
+        .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
+        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
+        .executableTarget(
+            name: "EventLogWriter",
+            dependencies: ["LinuxIO", "EventHub", "EventLog"],
+            path: "Tests/EventLogWriter"
+        ),
+        .testTarget(
+            name: "EventLogTests",
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"],
+            exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py"]
+        ),
+        .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
+        .testTarget(
+            name: "ConfigurationTests",
+            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
+        ),
+        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
+        .testTarget(
+            name: "MulticastDNSTests",
+            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",

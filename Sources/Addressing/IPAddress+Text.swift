@@ -57,10 +57,11 @@ extension IPAddress: CustomStringConvertible {
     private static func ipv6(_ text: some StringProtocol) -> UInt128? {
         let text = String(text)
         guard let gap = text.range(ofDoubleColon: ()) else {
-            guard let groups = groups(text[...]), groups.count == 8 else { return nil }
+            guard let groups = groups(text[...], endsAddress: true), groups.count == 8 else { return nil }
             return join(groups)
         }
-        guard let head = groups(text[..<gap.lowerBound]), let tail = groups(text[gap.upperBound...]),
+        guard let head = groups(text[..<gap.lowerBound], endsAddress: false),
+            let tail = groups(text[gap.upperBound...], endsAddress: true),
             head.count + tail.count <= 7
         else { return nil }
         return join(head + [UInt16](repeating: 0, count: 8 - head.count - tail.count) + tail)
@@ -70,13 +71,13 @@ extension IPAddress: CustomStringConvertible {
         groups.reduce(0) { $0 << 16 | UInt128($1) }
     }
 
-    /// Colon-separated groups of one to four hexadecimal digits; the last one may be dotted decimal.
-    private static func groups(_ text: Substring) -> [UInt16]? {
+    /// Colon-separated groups of one to four hexadecimal digits; the last one of an address may be dotted decimal.
+    private static func groups(_ text: Substring, endsAddress: Bool) -> [UInt16]? {
         guard !text.isEmpty else { return [] }
         var groups: [UInt16] = []
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
-            if index == parts.count - 1 && part.utf8.contains(UInt8(ascii: ".")) {
+            if endsAddress && index == parts.count - 1 && part.utf8.contains(UInt8(ascii: ".")) {
                 guard let value = ipv4(part) else { return nil }
                 groups += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
             } else {

@@ -1,1 +1,163 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import Spelling
+
+/// Everything an operator can set.
+///
+/// Each section declares its keys once, in its `settings` table: reading, defaults, documentation, JSON Schema,
+/// the printed default file and the effective dump are derived from it.
+public struct Configuration: Hashable, Sendable {
+    /// Where the API listens.
+    public var listen: [ListenAddress]
+    /// Host names that requests may carry besides `localhost` and address literals.
+    public var hosts: [String] = []
+    /// Whether addresses that others can reach may be listened on without protection.
+    public var insecure = false
+    /// The directory of what survives a restart.
+    public var stateDirectory: String
+    /// The event log.
+    public var log: LogSettings
+    /// How changes are gathered (rule S42).
+    public var debounce = DebounceSettings()
+    /// How often everything is read again without an event (rule S9); zero is never.
+    public var auditInterval = Duration.seconds(30)
+    /// How long a path must stay satisfied before that is published (rule S43).
+    public var recoveryHold = Duration.zero
+    /// Addresses whose routes are looked up; nothing is sent to them (rule S20).
+    public var probes = ProbeSettings()
+    /// Interfaces that are left out everywhere (rule S15).
+    public var ignore: [Glob] = []
+    /// What the operator says of interfaces, by name or pattern.
+    public var interfaces: [Named<InterfaceSettings>] = []
+    /// Monitors besides the one called `default`.
+    public var monitors: [Named<MonitorSettings>] = []
+    /// Paths as seen by marked or bound traffic (rule S29).
+    public var views: [Named<ViewSettings>] = []
+    /// Whether gateways must answer (rule S52).
+    public var gatewayLiveness = GatewayLivenessSettings()
+    /// Name resolution.
+    public var dns = DNSSettings()
+    /// Other programs that are asked for details (rule S51).
+    public var providers = ProviderSettings()
+    /// Whether a path without a VPN counts as unsatisfied (rule S22).
+    public var requireVPN = false
+    /// The census of services.
+    public var mdns = MulticastSettings()
+    /// Bounds of the API.
+    public var limits = LimitSettings()
+
+    /// The name of the monitor that always exists.
+    public static let defaultMonitor = "default"
+
+    /// The port of the default listen addresses.
+    public static let defaultPort: UInt16 = 8353
+
+    /// The defaults.
+    public init(paths: StandardPaths) {
+        listen = [
+            .unix(path: paths.socket), .tcp(ScopedAddress(.v4(0x7F00_0001)), port: Self.defaultPort),
+            .tcp(ScopedAddress(.v6(1)), port: Self.defaultPort),
+        ]
+        stateDirectory = paths.stateDirectory
+        log = LogSettings(file: paths.logFile)
+    }
+}
+
+extension Configuration: ConfigurationSection {
+    static let settings: [Setting<Configuration>] = [
+        Setting(
+            "listen",
+            \.listen,
+            ValueForm.listenAddress.list(upTo: 16),
+            needsRestart: true,
+            "Where the API listens. Anything but a unix socket or a loopback address needs `insecure: true`."
+        ),
+        Setting(
+            "hosts",
+            \.hosts,
+            ValueForm.host.list(upTo: 64),
+            "Host names that requests may carry besides localhost and address literals; others are refused."
+        ),
+        Setting(
+            "insecure",
+            \.insecure,
+            .boolean,
+            needsRestart: true,
+            "Listen on addresses that others can reach, without encryption or passwords."
+        ),
+        Setting(
+            "state_dir",
+            \.stateDirectory,
+            .path,
+            needsRestart: true,
+            "The directory of what survives a restart."
+        ),
+        Setting(section: "log", \.log, "The event log: one JSON object per line."),
+        Setting(section: "debounce", \.debounce, "How a burst of changes becomes one event."),
+        Setting(
+            "audit_interval",
+            \.auditInterval,
+            .duration(.seconds(1)...(.seconds(86_400)), zero: "off"),
+            "How often everything is read again from the kernel, in case it was silent."
+        ),
+        Setting(
+            "recovery_hold",
+            \.recoveryHold,
+            .duration(.milliseconds(1)...(.seconds(3600)), zero: "off"),
+            "How long a path must stay satisfied before that is published. Loss is always published at once."
+        ),
+        Setting(
+            section: "probes",
+            \.probes,
+            "Addresses whose routes are looked up in the kernel. No packet is ever sent to them."
+        ),
+        Setting(
+            "ignore",
+            \.ignore,
+            ValueForm.glob.list(upTo: 64),
+            "Interfaces that are left out everywhere, by name or pattern, such as [docker*, veth*]."
+        ),
+        Setting(
+            map: "interfaces",
+            \.interfaces,
+            names: .interfacePattern,
+            upTo: 128,
+            example: "wwan*:\n  expensive: true\neth0:\n  required: true",
+            "What you know of interfaces, by name or pattern. The exact name counts, else the first pattern that matches."
+        ),
+        Setting(
+            map: "monitors",
+            \.monitors,
+            names: .name,
+            example: "wired:\n  required_type: wiredEthernet\nfree:\n  prohibited_types: [cellular]",
+            "Paths besides `default`, each with conditions of its own."
+        ),
+        Setting(
+            map: "views",
+            \.views,
+            names: .name,
+            example: "vpn:\n  mark: 0xca6c\nlte:\n  oif: wwan0",
+            "Paths as seen by traffic with a firewall mark, of a user, or bound to an interface or VRF."
+        ),
+        Setting(
+            section: "gateway_liveness",
+            \.gatewayLiveness,
+            "Whether the gateways in use answer ARP and neighbour discovery."
+        ),
+        Setting(section: "dns", \.dns, "Name resolution."),
+        Setting(
+            section: "providers",
+            \.providers,
+            "Programs and interfaces that are asked for details. The status never depends on them."
+        ),
+        Setting(
+            "require_vpn",
+            \.requireVPN,
+            .boolean,
+            "Count a path that does not go through a VPN as unsatisfied."
+        ),
+        Setting(section: "mdns", \.mdns, "The census of services in the neighbourhood, by multicast DNS."),
+        Setting(section: "limits", \.limits, "Bounds that keep the API responsive."),
+    ]
+}

@@ -16,6 +16,7 @@ internal import Synchronization
 public final class EventLoop: Sendable {
     /// What a descriptor is watched for.
     public struct Interest: OptionSet, Sendable {
+        /// The bits, as the kernel numbers them.
         public let rawValue: UInt32
         /// Makes a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -29,6 +30,7 @@ public final class EventLoop: Sendable {
 
     /// What became of a watched descriptor: the interests that are ready, and `failed`.
     public struct Readiness: OptionSet, Sendable {
+        /// The bits, as the kernel numbers them.
         public let rawValue: UInt32
         /// Makes a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -147,7 +149,9 @@ public final class EventLoop: Sendable {
             _ = try? wake.read(upTo: 8)
         case Reactor.timerToken:
             unsafe reactor.acknowledgeTimer()
-            while let handler = unsafe reactor.nextDueTimer(at: clock.boot) { handler() }
+            // One reading of the clock: a handler that schedules the next without delay must not starve descriptors.
+            let now = clock.boot
+            while let handler = unsafe reactor.nextDueTimer(at: now) { handler() }
         default:
             unsafe reactor.handlers[token]?(Readiness(rawValue: events))
         }
@@ -165,7 +169,9 @@ public final class EventLoop: Sendable {
 // MARK: - Descriptors
 
 extension EventLoop {
-    /// Calls `handler` whenever `descriptor` is ready, until ``unwatch(_:)``. Level-triggered.
+    /// Calls `handler` whenever `descriptor` is ready, until ``unwatch(_:)``.
+    ///
+    /// Level-triggered.
     ///
     /// The caller keeps the descriptor open for as long as it is watched.
     /// - Throws: epoll_ctl(2)'s error, such as `EPERM` for a regular file.
@@ -189,7 +195,9 @@ extension EventLoop {
         )
     }
 
-    /// Ends a registration; its handler is not called again. Call it before closing the descriptor.
+    /// Ends a registration; its handler is not called again.
+    ///
+    /// Call it before closing the descriptor.
     public func unwatch(_ watch: Watch) {
         confine()
         guard unsafe reactor.handlers.removeValue(forKey: watch.token) != nil else { return }

@@ -4,7 +4,9 @@ internal import Glibc
 
 /// Owns an open file descriptor and closes it exactly once.
 public struct FileDescriptor: ~Copyable, Sendable {
-    /// The kernel's number, for calls this type does not wrap. It is valid while this value lives.
+    /// The kernel's number, for calls this type does not wrap.
+    ///
+    /// It is valid while this value lives.
     public let rawValue: Int32
 
     /// Takes ownership of an open descriptor.

@@ -14,7 +14,9 @@ struct Reactor: ~Copyable {
     private var lastToken: UInt64 = 1
     private var lastTimer: UInt64 = 0
     private var timers: [UInt64: () -> Void] = [:]
-    /// Pending deadlines, latest first, so that the next one is popped from the end. Entries of cancelled timers
+    /// Pending deadlines, latest first, so that the next one is popped from the end.
+    ///
+    /// Entries of cancelled timers
     /// stay until their time comes: `timers` is what decides.
     private var deadlines: [(deadline: Duration, id: UInt64)] = []
     private var armed: Duration?

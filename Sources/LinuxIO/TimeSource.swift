@@ -19,8 +19,11 @@ public struct KernelClock: TimeSource {
     /// The kernel's clocks; the value has no state.
     public init() {}
 
+    /// `CLOCK_BOOTTIME`.
     public var boot: Duration { Self.read(CLOCK_BOOTTIME) }
+    /// `CLOCK_MONOTONIC`.
     public var awake: Duration { Self.read(CLOCK_MONOTONIC) }
+    /// `CLOCK_REALTIME`.
     public var wall: WallTime { WallTime(nanoseconds: Self.read(CLOCK_REALTIME).nanoseconds) }
 
     private static func read(_ clock: clockid_t) -> Duration {

@@ -13,11 +13,17 @@ public struct WallTime: Hashable, Sendable, Comparable {
     /// Seconds since 1970 with a fraction, as Prometheus wants timestamps.
     public var secondsSince1970: Double { Double(nanoseconds) / 1e9 }
 
+    /// Earlier comes first.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The moment `duration` later.
     public static func + (time: WallTime, duration: Duration) -> WallTime {
         WallTime(nanoseconds: time.nanoseconds + duration.nanoseconds)
+    }
+
+    /// The moment `duration` earlier.
+    public static func - (time: WallTime, duration: Duration) -> WallTime {
+        WallTime(nanoseconds: time.nanoseconds - duration.nanoseconds)
     }
 
     /// How much later `left` is than `right`; negative when earlier.

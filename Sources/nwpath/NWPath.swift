@@ -1,1 +1,40 @@
-@main enum NWPath { static func main() {} }
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import Glibc
+
+/// The one executable: `nwpath serve` is the daemon, everything else asks it or the kernel.
+@main enum NWPath {
+    /// The program's version.
+    static let version = "0.1.0"
+
+    /// Every subcommand, in the order of the help.
+    static let program = Program(
+        "nwpath",
+        "tells whether this machine can reach the network, through what, and why not",
+        version: version,
+        examples: [
+            CommandExample("nwpath status", "the verdict, then why"),
+            CommandExample("nwpath watch --json", "changes as JSON lines"),
+            CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
+        ],
+        commands: [Serve.self]
+    )
+
+    static func main() {
+        // A reader that went away ends the program quietly, by the error of its write.
+        signal(SIGPIPE, SIG_IGN)
+        do throws(UsageError) {
+            switch try program.parse(Array(CommandLine.arguments.dropFirst())) {
+            case .help(let text, let status), .version(let text, let status):
+                Terminal.print(text)
+                exit(status.rawValue)
+            case .run(let command, let common):
+                exit(command.run(common).rawValue)
+            }
+        } catch {
+            Terminal.complain("\(error)")
+            exit(ExitStatus.usage.rawValue)
+        }
+    }
+}

@@ -26,6 +26,26 @@ import Testing
         #expect(fired == [1, 3])
     }
 
+    @Test func `a handler that schedules itself without delay does not starve descriptors`() async throws {
+        let loop = Namespace.current.loop
+        var ends: [Int32] = [0, 0]
+        try #require(unsafe pipe(&ends) == 0)
+        let reader = FileDescriptor(owning: ends[0])
+        let writer = FileDescriptor(owning: ends[1])
+        var rounds = 0
+        var isHeard = false
+        func again() {
+            rounds += 1
+            if !isHeard && rounds < 100_000 { loop.schedule(after: .zero, handler: again) }
+        }
+        let watch = try loop.watch(reader.rawValue, for: .readable) { _ in isHeard = true }
+        again()
+        try writer.writeAll([1].span)
+        await loop.eventually { isHeard }
+        #expect(rounds < 100_000)
+        loop.unwatch(watch)
+    }
+
     @Test func `tells when a descriptor is readable, until it is unwatched`() async throws {
         let loop = Namespace.current.loop
         var ends: [Int32] = [0, 0]

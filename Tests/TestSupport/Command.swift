@@ -13,6 +13,7 @@ public struct CommandFailure: Error, CustomStringConvertible {
     /// What it printed on standard output and standard error.
     public let output: String
 
+    /// The command, its exit code and its output.
     public var description: String { "\(command.joined(separator: " ")): exit \(code): \(output)" }
 }
 
@@ -37,7 +38,11 @@ public final class RunningCommand {
     private var isReaped = false
 
     /// Starts a program found in PATH.
-    /// - Parameter captures: Whether its output is kept for ``finish(input:)``; otherwise it goes to `/dev/null`.
+    ///
+    /// - Parameters:
+    ///   - arguments: The program and its words.
+    ///   - captures: Whether its output is kept for ``finish(input:)``; otherwise it goes to `/dev/null`.
+    /// - Throws: The errno of pipe(2) or posix_spawn(3).
     public init(_ arguments: [String], captures: Bool = false) throws {
         self.arguments = arguments
         var stdin: [Int32] = [-1, -1]
@@ -63,7 +68,7 @@ public final class RunningCommand {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe words.append(nil)
-        defer { for unsafe word in unsafe words { unsafe free(word) } }
+        defer { unsafe words.forEach { unsafe free($0) } }
         var process: pid_t = 0
         let code = unsafe posix_spawnp(&process, arguments[0], &actions, &attributes, words, environ)
         close(stdin[0])

@@ -8,6 +8,7 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite, not to the suite as a whole.
     public var isRecursive: Bool { true }
 
+    /// Makes the namespace, and runs the test case on its thread.
     @concurrent public func provideScope(
         for test: Test,
         testCase: Test.Case?,

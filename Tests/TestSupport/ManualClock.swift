@@ -12,8 +12,11 @@ public final class ManualClock: TimeSource {
         state = Mutex((.seconds(1000), .seconds(1000), WallTime(nanoseconds: 1_795_176_000_000_000_000)))
     }
 
+    /// Time since boot, asleep or not.
     public var boot: Duration { state.withLock { $0.boot } }
+    /// Time since boot without time asleep.
     public var awake: Duration { state.withLock { $0.awake } }
+    /// The calendar.
     public var wall: WallTime { state.withLock { $0.wall } }
 
     /// Lets time pass.

@@ -96,11 +96,16 @@ private final class ThreadBody {
 private func startThread(_ body: @escaping @Sendable () -> Void) throws(Errno) {
     var thread = pthread_t()
     let raw = unsafe Unmanaged.passRetained(ThreadBody(body)).toOpaque()
-    let code = unsafe pthread_create(&thread, nil, { raw in
-        guard let raw = unsafe raw else { return nil }
-        unsafe Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run()
-        return nil
-    }, raw)
+    let code = unsafe pthread_create(
+        &thread,
+        nil,
+        { raw in
+            guard let raw = unsafe raw else { return nil }
+            unsafe Unmanaged<ThreadBody>.fromOpaque(raw).takeRetainedValue().run()
+            return nil
+        },
+        raw
+    )
     guard code == 0 else { throw Errno(code) }
     pthread_detach(thread)
 }

@@ -5,7 +5,10 @@
 #define NWP_LINUX_SHIMS_H
 
 #include "nwp_event.h"
+#include "nwp_netlink.h"
+#include "nwp_multicast.h"
 #include "nwp_process.h"
 #include "nwp_stream.h"
+#include "nwp_user.h"
 
 #endif

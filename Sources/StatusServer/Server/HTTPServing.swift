@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
+
 /// Serves HTTP/1.1 to a handler, whatever library does it.
 ///
 /// Confined to one event loop. The handler sees requests that passed every guard and answers each exactly once, now

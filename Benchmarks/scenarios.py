@@ -1,0 +1,254 @@
+# Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+"""The benchmarks: one function each, one network namespace per round."""
+import contextlib, math, os, signal, subprocess, time
+
+import measure
+from measure import Failed, IpMonitor, Nwpath, generate, ip
+
+
+def percentile(values, share):
+    """The smallest value that is not below `share` of all (nearest rank)."""
+    return sorted(values)[max(0, math.ceil(len(values) * share) - 1)]
+
+
+def listeners(bench, number, nwpath, monitor):
+    """Both programs, or `ip monitor` alone; who joins the kernel's groups first alternates from round to round."""
+    both = [monitor] if bench.baseline else [nwpath, monitor]
+    return both if number % 2 == 0 else both[::-1]
+
+
+def load_cost(bench, number, debounce, program, *words, output="null"):
+    """Runs one generator with both programs beside each other; what each used, in CPU seconds, by name."""
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(listener)
+                   for listener in listeners(bench, number, Nwpath(debounce), IpMonitor(output))]
+        for listener in running:
+            listener.drain()
+        before = [measure.cpu(listener.pid) for listener in running]
+        generate(program, *words)
+        for listener in running:
+            listener.drain()
+        yield running, {listener.name: measure.cpu(listener.pid) - start
+                        for listener, start in zip(running, before)}
+
+
+def routes(bench):
+    """Unrelated route changes: what listening costs."""
+    count = bench.scaled(100_000)
+    cases = [("IPv4 /24, 1,000/s", 4, 1_000), ("IPv6 /64, 20,000/s", 6, 20_000), ("IPv4 /24, full speed", 4, 0)]
+    for number in range(bench.rounds):
+        for title, family, rate in cases:
+            measure.enter_new_namespace()
+            for running, used in load_cost(bench, number, None, "routes", "churn", family, count, rate, "u0", "v0", 0):
+                bench.record(f"CPU, {title}", "s/100,000",
+                             {name: seconds / count * 100_000 for name, seconds in used.items()}, ratio=0.01)
+                bench.record(f"messages lost, {title}", "", {each.name: each.dropped() for each in running})
+
+
+def observe(listener, count, event, limit_ms, *, file=None, source=None):
+    """Latencies in microseconds, from just before the change is handed to the kernel; changes never seen apart."""
+    words = [count, 4000, limit_ms, "v0", event] + ([file] if file else [])
+    lines = generate("latency", *words, stdin=source or subprocess.DEVNULL).split("\n")[:-1]
+    seen = [int(line.split()[1]) / 1000 for line in lines]
+    known = [value for value in seen if value >= 0]
+    if not known:
+        raise Failed(f"{listener.name} told of none of {count} default-route changes")
+    return known, len(seen) - len(known)
+
+
+def latency(bench):
+    """A change of the default route until a line tells of it; each program alone, in turns."""
+    count = bench.scaled(1_000, 50)
+    samples = {}
+
+    def with_monitor():
+        with IpMonitor("pipe") as monitor:
+            samples["monitor"] = observe(monitor, count, "default", 1000, source=monitor.process.stdout)
+
+    def with_log():
+        with Nwpath("0") as nwpath:
+            samples["log"] = observe(nwpath, count, '"path.changed"', 2000, file=nwpath.log)
+
+    def with_stream():
+        with Nwpath("0") as nwpath, nwpath.stream() as stream:
+            samples["sse"] = observe(nwpath, count, '"path.changed"', 2000, source=stream)
+
+    def with_debounce():
+        with Nwpath() as nwpath:
+            samples["default"] = observe(nwpath, max(count // 5, 50), '"path.changed"', 3000, file=nwpath.log)
+
+    for number in range(bench.rounds):
+        turns = [with_monitor] if bench.baseline else [with_monitor, with_log, with_stream, with_debounce]
+        for turn in turns if number % 2 == 0 else turns[::-1]:
+            measure.enter_new_namespace()
+            turn()
+        base = samples["monitor"][0]
+        titles = {"log": ("JSON line, debounce 0", 2, 5000), "sse": ("SSE client, debounce 0", 3, 5000),
+                  "default": ("JSON line, default debounce", None, 120_000)}
+        for key, (title, ratio, limit) in titles.items() if not bench.baseline else [("monitor", ("print", None, None))]:
+            mine, missed = samples[key]
+            name = "ip monitor" if key == "monitor" else "nwpath"
+            for label, share in (("p50", 0.5), ("p99", 0.99)):
+                bench.record(f"{title}, {label}", "us", {name: percentile(mine, share),
+                             "ip monitor": percentile(base, share)}, ratio=ratio if label == "p50" else None,
+                             most=limit if label == "p99" else None)
+            bench.record(f"{title}, changes not seen", f"of {len(mine) + missed}",
+                         {name: missed, "ip monitor": samples["monitor"][1]}, most=0)
+
+
+def storm(bench):
+    """Default-route changes inside a storm of other route changes: what is told of them."""
+    count, changes = bench.scaled(100_000), bench.scaled(150, 15)
+    for number in range(bench.rounds):
+        measure.enter_new_namespace()
+        words = ("routes", "churn", 4, count, 0, "u0", "v0", changes)
+        for running, used in load_cost(bench, number, "0", *words, output="file"):
+            final = ip("route show default").split()[2]
+            told = {each.name: each.gateways() for each in running}
+            order = {each: [int(part[2]) * 1000 + int(part[3]) for part in (g.split(".") for g in told[each])]
+                     for each in told}
+            overruns = {each.name: each.overruns() for each in running}
+            lost = {each.name: each.dropped() for each in running}
+            bench.record("default changes told of", f"of {changes}", {each: len(set(told[each])) for each in told})
+            bench.record("told out of order", "", {each: sum(a > b for a, b in zip(order[each], order[each][1:]))
+                                                   for each in order}, most=0)
+            bench.record("wrong end state", "0 or 1", {each: int(told[each][-1:] != [final]) for each in told}, most=0)
+            bench.record("messages lost", "", lost)
+            bench.record("overruns reported", "", overruns)
+            bench.record("loss not reported", "0 or 1",
+                         {each: int(lost[each] > 0 and overruns[each] == 0) for each in lost}, most=0)
+            bench.record("CPU, storm", "s", used)
+
+
+def overrun(bench):
+    """Both programs are stopped while the kernel says more than any buffer holds; then they go on."""
+    flaps = bench.scaled(20_000, 5_000)
+    for number in range(bench.rounds):
+        measure.enter_new_namespace()
+        with contextlib.ExitStack() as stack:
+            running = [stack.enter_context(each)
+                       for each in listeners(bench, number, Nwpath("0"), IpMonitor("file"))]
+            for each in running:
+                os.kill(each.pid, signal.SIGSTOP)
+            try:
+                generate("links", "flap", "u0", flaps, 0)
+                generate("routes", "churn", 4, 15, 0, "u0", "v0", 15)
+            finally:
+                for each in running:
+                    os.kill(each.pid, signal.SIGCONT)
+            final, begin, right = ip("route show default").split()[2], time.monotonic(), {}
+            while len(right) < len(running) and time.monotonic() < begin + 5:
+                for each in running:
+                    if each.name not in right and each.gateways()[-1:] == [final]:
+                        right[each.name] = (time.monotonic() - begin) * 1000
+                time.sleep(0.02)
+            # `ip monitor` has been seen to end at an overrun; nwpath must not, and `pid` says so when it does.
+            alive = [each for each in running if isinstance(each, Nwpath) or each.process.poll() is None]
+            lost = {each.name: each.dropped() for each in alive}
+            told = {each.name: each.overruns() for each in alive}
+            bench.record("right again after (5,000: never)", "ms",
+                         {each.name: right.get(each.name, 5_000) for each in running}, most=1_500)
+            bench.record("messages lost", "", lost)
+            bench.record("overruns reported", "", told)
+            bench.record("loss not reported", "0 or 1",
+                         {each: int(lost[each] > 0 and told[each] == 0) for each in lost}, most=0)
+
+
+def flaps(bench):
+    """A link without routes goes down and up: what listening costs."""
+    count = bench.scaled(100_000)
+    for number in range(bench.rounds):
+        measure.enter_new_namespace()
+        for running, used in load_cost(bench, number, None, "links", "flap", "u0", count, 2_000):
+            bench.record("CPU, link flaps", "s/100,000",
+                         {name: seconds / count * 100_000 for name, seconds in used.items()}, ratio=1.5)
+            bench.record("messages lost, link flaps", "", {each.name: each.dropped() for each in running})
+
+
+def started():
+    """Milliseconds from exec to the first status and to the first snapshot line."""
+    class Unready(Nwpath):
+        def ready(self):
+            pass
+    begin = time.monotonic()
+    with Unready() as nwpath:
+        status = snapshot = None
+        while status is None or snapshot is None:
+            if status is None and nwpath.answers():
+                status = time.monotonic()
+            if snapshot is None and nwpath.log.exists() and b'"path.snapshot"' in nwpath.log.read_bytes():
+                snapshot = time.monotonic()
+            if time.monotonic() > begin + 60:
+                raise Failed("no status or no path.snapshot line within 60 s")
+            time.sleep(0.0003)
+    return (status - begin) * 1000, (snapshot - begin) * 1000
+
+
+def start(bench):
+    """From exec to the first answer, on a machine with many routes and on one with many interfaces.
+
+    Nothing stands beside it: `ip monitor` reads no state when it starts.
+    """
+    if bench.baseline:
+        return
+    amount, links = bench.scaled(1_000_000), bench.scaled(5_000)
+    cases = [("few routes", 100), (f"{amount:,} routes", 100), (f"{links:,} interfaces", 500)]
+    for title, most in cases:
+        measure.enter_new_namespace(six="routes" in title)
+        if title.startswith(f"{amount:,}"):
+            generate("routes", "load", 4, amount, "u0")
+        if "interfaces" in title:
+            generate("links", "make", links // 2)
+        for _ in range(max(bench.rounds, 5)):
+            for what, value in zip(("status", "snapshot line"), started()):
+                bench.record(f"first {what}, {title}", "ms", {"nwpath": value}, most=most)
+        ip("link set u0 down", check=False)
+        ip("link delete group 77", check=False)
+
+
+def idle(bench):
+    """Memory with few and with many routes, and how often a quiet network wakes the process."""
+    amount = bench.scaled(1_000_000)
+    with contextlib.ExitStack() as stack:
+        measure.enter_new_namespace()
+        running = [stack.enter_context(each) for each in listeners(bench, 0, Nwpath(), IpMonitor())]
+        time.sleep(5)
+        before = {each.name: measure.wakeups(each.pid) for each in running}
+        cpu = {each.name: measure.cpu(each.pid) for each in running}
+        begin = time.monotonic()
+        time.sleep(bench.idle_seconds)
+        seconds = time.monotonic() - begin
+        bench.record("wake-ups, idle", "per s",
+                     {each.name: (measure.wakeups(each.pid) - before[each.name]) / seconds for each in running}, most=0.2)
+        bench.record("CPU, idle", "ms per s",
+                     {each.name: (measure.cpu(each.pid) - cpu[each.name]) / seconds * 1000 for each in running})
+        few = {each.name: measure.memory(each.pid) for each in running}
+        generate("routes", "load", 4, amount, "u0")
+        time.sleep(5)
+        for index, kind in enumerate(("VmRSS", "RssAnon")):
+            most = 16 if kind == "VmRSS" else None
+            bench.record(f"{kind}, few routes", "MiB", {each: few[each][index] for each in few}, most=most)
+            bench.record(f"{kind}, {amount:,} routes", "MiB",
+                         {each.name: measure.memory(each.pid)[index] for each in running}, most=most)
+        ip("link set u0 down")
+
+
+def containers(bench):
+    """Container-like links come and go on a bridge: no path event may come of it."""
+    count = bench.scaled(1_000, 10)
+    for number in range(bench.rounds):
+        measure.enter_new_namespace()
+        ip("link add br0 type bridge")
+        ip("address add 172.18.0.1/16 dev br0")
+        ip("link set br0 up")
+        with measure.Peer() as peer:
+            for running, used in load_cost(bench, number, None, "links", "containers", count, "br0", peer):
+                time.sleep(1.5)  # longer than the debounce cap, so that a late event would be in the log
+                for each in running:
+                    if isinstance(each, Nwpath):
+                        bench.record("path events", "", {each.name: len(each.path_changes())}, most=0)
+                bench.record("CPU, container cycles", "s/1,000",
+                             {name: seconds / count * 1000 for name, seconds in used.items()})
+
+
+ALL = {each.__name__: each for each in (routes, latency, storm, overrun, flaps, start, idle, containers)}

@@ -1,0 +1,57 @@
+# Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#
+# make run      install what is missing, build, start the service        make test     run the whole suite
+# make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
+# make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
+# make fuzz     fuzz the parsers                                          make install  into PREFIX (default /usr/local)
+
+SWIFT ?= swift
+PREFIX ?= /usr/local
+DESTDIR ?=
+RELEASE = -c release --product nwpath --static-swift-stdlib
+ARGS ?=
+
+.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz install clean
+
+run: build
+	@exec "$$($(SWIFT) build $(RELEASE) --show-bin-path)/nwpath" serve $(ARGS)
+
+build: dependencies
+	@$(SWIFT) build $(RELEASE)
+
+dependencies:
+	@packaging/install-dependencies build
+
+test-dependencies:
+	@packaging/install-dependencies test
+	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
+	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next' 2>/dev/null \
+	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
+
+test: test-dependencies
+	@Tests/run $(ARGS)
+
+lint:
+	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+
+sanitize: test-dependencies
+	@Tests/run --sanitize=address
+	@Tests/run --sanitize=thread
+
+soak: build test-dependencies
+	@Tests/Soak/soak --seconds $(or $(SECONDS),600) $(ARGS)
+
+bench: build test-dependencies
+	@Benchmarks/run $(ARGS)
+
+fuzz: dependencies
+	@Fuzz/run $(ARGS)
+
+install: build
+	@install -D -m 755 "$$($(SWIFT) build $(RELEASE) --show-bin-path)/nwpath" $(DESTDIR)$(PREFIX)/bin/nwpath
+	@install -D -m 644 packaging/nwpath.logrotate $(DESTDIR)/etc/logrotate.d/nwpath
+	@install -D -m 644 docs/schema/event.json $(DESTDIR)$(PREFIX)/share/nwpath/event.json
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/nwpath"
+
+clean:
+	@rm -rf .build Benchmarks/.build Fuzz/.build

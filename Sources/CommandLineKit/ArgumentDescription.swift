@@ -1,0 +1,66 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// What is said of an argument: the source of help, completions, manual pages and messages.
+public struct ArgumentDescription: Hashable, Sendable {
+    /// The kinds of arguments.
+    public enum Kind: Hashable, Sendable {
+        /// A flag without a value.
+        case flag
+        /// An option with a value; the text stands for it in help.
+        case option(String)
+        /// An argument without a name; the text stands for it in help.
+        case positional(String)
+    }
+
+    /// What it is.
+    public let kind: Kind
+    /// Its names with their hyphens, such as `-q` and `--quiet`; none for a positional one.
+    public let names: [String]
+    /// What it is for, in one sentence.
+    public let help: String
+    /// What its value must be; empty for a flag.
+    public internal(set) var expectation = ""
+    /// The right words of its value, when there are only a few.
+    public internal(set) var choices: [String] = []
+    /// The text of its default, if there is one worth showing.
+    public internal(set) var standard: String?
+    /// Whether it may be given more than once.
+    public internal(set) var isRepeatable = false
+    /// Whether it must be given.
+    public internal(set) var isRequired = false
+
+    init(kind: Kind, names: [String], help: String) {
+        self.kind = kind
+        self.names = names
+        self.help = help
+    }
+
+    /// What stands for the value in help; `nil` for a flag.
+    public var placeholder: String? {
+        switch kind {
+        case .flag: nil
+        case .option(let text), .positional(let text): text
+        }
+    }
+
+    /// Whether it has no name.
+    public var isPositional: Bool { if case .positional = kind { true } else { false } }
+
+    /// Such as `-n, --count COUNT` or `[COND...]`.
+    public var usage: String {
+        guard isPositional, let placeholder else {
+            return names.joined(separator: ", ") + (placeholder.map { " \($0)" } ?? "")
+        }
+        let text = placeholder + (isRepeatable ? "..." : "")
+        return isRequired ? text : "[\(text)]"
+    }
+
+    /// What a message calls it.
+    var title: String { names.last ?? placeholder ?? "" }
+
+    mutating func describe<Value>(_ form: ArgumentForm<Value>, standard: String?) {
+        expectation = form.expectation
+        choices = form.choices
+        self.standard = standard
+    }
+}

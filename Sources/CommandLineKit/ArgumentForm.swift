@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Spelling
+
+/// How the text of an argument becomes a value.
+public struct ArgumentForm<Value: Sendable>: Sendable {
+    /// What a message says was expected, such as `a duration such as 10s`.
+    public let expectation: String
+    /// The right words, when there are only a few: for suggestions and completions.
+    public let choices: [String]
+    let parse: @Sendable (String) -> Value?
+    let format: @Sendable (Value) -> String?
+
+    /// Describes a form of one's own.
+    ///
+    /// - Parameters:
+    ///   - expectation: What a message says was expected.
+    ///   - choices: The right words, when there are only a few.
+    ///   - format: The text of a default in help; `nil` shows none.
+    ///   - parse: Gives the value, or `nil` when the text is not one.
+    public init(
+        _ expectation: String,
+        choices: [String] = [],
+        format: @escaping @Sendable (Value) -> String? = { _ in nil },
+        parse: @escaping @Sendable (String) -> Value?
+    ) {
+        self.expectation = expectation
+        self.choices = choices
+        self.format = format
+        self.parse = parse
+    }
+}
+
+extension ArgumentForm where Value == String {
+    /// Any text but the empty one.
+    public static let text = ArgumentForm("a text", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
+
+    /// The path of a file.
+    public static let path = ArgumentForm("a path", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
+}
+
+extension ArgumentForm where Value == Int {
+    /// A whole number in a range.
+    public static func integer(_ range: ClosedRange<Int>) -> ArgumentForm {
+        let limits =
+            range.upperBound == .max ? "from \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        return ArgumentForm("a whole number " + limits, format: { "\($0)" }) { text in
+            guard !text.hasPrefix("+"), let number = Int(text), range.contains(number) else { return nil }
+            return number
+        }
+    }
+}
+
+extension ArgumentForm where Value == Duration {
+    /// A duration such as `250ms` or `10s`; `0` is one as well.
+    public static let duration = ArgumentForm(
+        DurationText.expectation,
+        format: { DurationText.format($0) },
+        parse: { DurationText.parse($0) }
+    )
+}
+
+extension ArgumentForm where Value == Glob {
+    /// A pattern with `*`, `?` and `[…]`.
+    public static let glob = ArgumentForm(
+        Glob.expectation,
+        format: { $0.description },
+        parse: { Glob($0) }
+    )
+}
+
+extension ArgumentForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    public static var choice: ArgumentForm {
+        let words = Value.allCases.map(\.rawValue)
+        return ArgumentForm(
+            "one of " + words.joined(separator: ", "),
+            choices: words,
+            format: { $0.rawValue },
+            parse: { Value(rawValue: $0) }
+        )
+    }
+}

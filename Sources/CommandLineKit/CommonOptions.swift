@@ -1,0 +1,72 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The options that several commands share.
+public struct CommonOptions: Defaulted, Hashable {
+    /// The unix socket of the service; `nil` is the standard one.
+    public var socket: String?
+    /// The address of the service in place of the socket.
+    public var url: String?
+    /// How long to wait for the service; `nil` is the default.
+    public var timeout: Duration?
+    /// Whether to print JSON.
+    public var isJSON = false
+    /// Whether to print results and errors only.
+    public var isQuiet = false
+    /// How much to explain on standard error.
+    public var verbosity = 0
+    /// Whether colours are unwanted.
+    public var hasNoColour = false
+
+    /// All defaults.
+    public init() {}
+
+    /// Parts of the common options that a command may take.
+    public struct Group: OptionSet, Sendable {
+        /// The bits.
+        public let rawValue: Int
+
+        /// Wraps the bits.
+        public init(rawValue: Int) {
+            self.rawValue = rawValue
+        }
+
+        /// `--socket`, `--url` and `--timeout`: for commands that ask the service.
+        public static let connection = Group(rawValue: 1)
+        /// `--json`: for commands that print results.
+        public static let output = Group(rawValue: 2)
+        /// `-q`, `-v` and `--no-color`.
+        public static let messages = Group(rawValue: 4)
+        /// All of them.
+        public static let all: Group = [.connection, .output, .messages]
+    }
+
+    static func arguments(in group: Group) -> [Argument<CommonOptions>] {
+        var arguments: [Argument<CommonOptions>] = []
+        if group.contains(.connection) { arguments += connection }
+        if group.contains(.output) { arguments += output }
+        if group.contains(.messages) { arguments += messages }
+        return arguments
+    }
+
+    private static let connection: [Argument<CommonOptions>] = [
+        .option("--socket", value: "PATH", into: \.socket, .path, help: "The unix socket of the service."),
+        .option("--url", value: "URL", into: \.url, .text, help: "The address of the service, instead of a socket."),
+        .option(
+            "--timeout",
+            value: "DUR",
+            into: \.timeout,
+            .duration,
+            help: "How long to wait for the service (5s)."
+        ),
+    ]
+
+    private static let output: [Argument<CommonOptions>] = [
+        .flag("--json", into: \.isJSON, help: "Print JSON.")
+    ]
+
+    private static let messages: [Argument<CommonOptions>] = [
+        .flag("-q", "--quiet", into: \.isQuiet, help: "Print nothing but results and errors."),
+        .count("-v", "--verbose", into: \.verbosity, help: "Explain more; -vv even more."),
+        .flag("--no-color", into: \.hasNoColour, help: "Print without colours."),
+    ]
+}

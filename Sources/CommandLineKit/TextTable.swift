@@ -1,0 +1,104 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Spelling
+
+/// A table of text, its columns aligned as a terminal shows them.
+///
+/// Cells may come from strangers: everything that could harm a terminal is escaped.
+public struct TextTable: Sendable {
+    /// A column with its title.
+    public struct Column: Hashable, Sendable {
+        /// The title; when all are empty, there is no line of titles.
+        public let title: String
+        /// Whether cells stand at the right, as numbers do.
+        public let isTrailing: Bool
+        /// Whether cells may be cut when the terminal is narrow.
+        public let canShrink: Bool
+
+        /// Describes a column.
+        public init(_ title: String, isTrailing: Bool = false, canShrink: Bool = false) {
+            self.title = title
+            self.isTrailing = isTrailing
+            self.canShrink = canShrink
+        }
+    }
+
+    /// A cell with its colour.
+    public struct Cell: Hashable, Sendable, ExpressibleByStringLiteral {
+        /// The text, safe for a terminal.
+        public let text: String
+        /// Its colour.
+        public let tone: Palette.Tone?
+
+        /// Makes text safe.
+        public init(_ text: String, _ tone: Palette.Tone? = nil) {
+            self.text = PrintableText.escape(text)
+            self.tone = tone
+        }
+
+        /// A cell without a colour.
+        public init(stringLiteral value: String) {
+            self.init(value)
+        }
+    }
+
+    /// Columns that may shrink keep so many columns of the terminal.
+    private static let narrowest = 8
+    private static let gap = "  "
+
+    private let columns: [Column]
+    private var rows: [[Cell]] = []
+
+    /// A table without rows.
+    public init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    /// Adds a row; missing cells are empty, surplus ones are left out.
+    public mutating func add(_ cells: [Cell]) {
+        rows.append((0..<columns.count).map { $0 < cells.count ? cells[$0] : "" })
+    }
+
+    /// The lines of the table, each ended by a newline, without blanks at their ends.
+    /// - Parameters:
+    ///   - width: The columns of the terminal; `nil` cuts nothing, as for pipes.
+    ///   - palette: The colours.
+    /// - Returns: Text to print.
+    public func text(width: Int?, palette: Palette) -> String {
+        let hasTitles = columns.contains { !$0.title.isEmpty }
+        let all = (hasTitles ? [columns.map { Cell($0.title, .strong) }] : []) + rows
+        let widths = fit(columns.indices.map { index in all.map { DisplayWidth.of($0[index].text) }.max() ?? 0 }, width)
+        return all.map { line($0, widths, palette) }.joined()
+    }
+
+    private func fit(_ natural: [Int], _ limit: Int?) -> [Int] {
+        guard let limit else { return natural }
+        var widths = natural
+        var surplus = widths.reduce(0, +) + Self.gap.count * max(0, columns.count - 1) - limit
+        while surplus > 0 {
+            let candidates = columns.indices.filter { columns[$0].canShrink && widths[$0] > Self.narrowest }
+            guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[widest] -= 1
+            surplus -= 1
+        }
+        return widths
+    }
+
+    private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+        let last = cells.lastIndex { !$0.text.isEmpty }
+        guard let last else { return "\n" }
+        var line = ""
+        for (index, cell) in cells[...last].enumerated() {
+            let text = DisplayWidth.truncate(cell.text, to: widths[index])
+            let blanks = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(text)))
+            let painted = palette.paint(text, cell.tone)
+            if columns[index].isTrailing {
+                line += blanks + painted
+            } else {
+                line += painted + (index == last ? "" : blanks)
+            }
+            if index < last { line += Self.gap }
+        }
+        return line + "\n"
+    }
+}

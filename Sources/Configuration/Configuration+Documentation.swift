@@ -1,0 +1,118 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+extension Configuration {
+    /// The default file with a comment on every key; it reads back to the defaults.
+    public static func defaultFile(paths: StandardPaths) -> String {
+        var text = """
+            # nwpath configuration. An empty file is right: everything below is the default.
+            # Durations: 250ms 10s 5m 1h 7d. Sizes: 4096 16KiB 10MiB. Check with: nwpath config check
+            # Files in conf.d beside this one are read after it, in the order of their names.
+
+            """
+        for outline in Configuration(paths: paths).outlines { text += "\n" + outline.commented(indent: 0) }
+        return text
+    }
+
+    /// The JSON Schema (draft 2020-12) of a configuration file.
+    public static func schema(paths: StandardPaths) -> ConfigurationTree {
+        var fields: [ConfigurationTree.Field] = [
+            .init("$schema", "https://json-schema.org/draft/2020-12/schema"),
+            .init("title", "nwpath configuration"),
+        ]
+        if case .map(let object) = SettingOutline.objectSchema(Configuration(paths: paths).outlines) {
+            fields += object
+        }
+        return .map(fields)
+    }
+
+    /// The dotted keys with what they are for and their defaults, for manual pages.
+    ///
+    /// `NAME` stands for the names in maps.
+    public static func reference(paths: StandardPaths) -> [Reference] {
+        SettingOutline.references(Configuration(paths: paths).outlines, below: "")
+    }
+
+    /// A key as a manual page describes it.
+    public struct Reference: Hashable, Sendable {
+        /// The dotted key, such as `interfaces.NAME.required`.
+        public let key: String
+        /// What it is for.
+        public let summary: String
+        /// What can stand there.
+        public let expectation: String
+        /// The default in YAML; `nil` for groups and for what is not set.
+        public let standard: String?
+        /// The environment variable that sets it, if one does.
+        public let variable: String?
+    }
+}
+
+extension SettingOutline {
+    /// The key with its comment, as it stands in the default file.
+    func commented(indent: Int) -> String {
+        let margin = String(repeating: " ", count: indent)
+        var text = margin + "# \(summary)\n"
+        switch shape {
+        case .value(let value?, _, _, _):
+            text += margin + YAMLText.field(.init(key, value), indent: indent)
+        case .value(nil, _, _, let example):
+            text += margin + "# \(key): \(example ?? expectation)\n"
+        case .section(let children):
+            text += margin + "\(key):\n"
+            for child in children { text += child.commented(indent: indent + 2) }
+        case .map(_, _, _, let example):
+            text += margin + "# \(key):\n"
+            for line in example.split(separator: "\n") { text += margin + "#   \(line)\n" }
+        }
+        return text
+    }
+
+    static func objectSchema(_ outlines: [SettingOutline]) -> ConfigurationTree {
+        [
+            "type": ["object", "null"],
+            "additionalProperties": false,
+            "properties": .map(outlines.map { .init($0.key, $0.schema) }),
+        ]
+    }
+
+    private var schema: ConfigurationTree {
+        var fields: [ConfigurationTree.Field] = [.init("description", .text(summary))]
+        switch shape {
+        case .value(let value, let schema, _, _):
+            if case .map(let own) = schema { fields += own }
+            if let value { fields.append(.init("default", value)) }
+        case .section(let children):
+            if case .map(let own) = Self.objectSchema(children) { fields += own }
+        case .map(let children, let names, let limit, _):
+            fields += [
+                .init("type", ["object", "null"]), .init("maxProperties", .integer(limit)),
+                .init("propertyNames", names), .init("additionalProperties", Self.objectSchema(children)),
+            ]
+        }
+        return .map(fields)
+    }
+
+    static func references(_ outlines: [SettingOutline], below path: String) -> [Configuration.Reference] {
+        outlines.flatMap { outline -> [Configuration.Reference] in
+            let key = SectionReader.join(path, outline.key)
+            var standard: String?
+            var children: [Configuration.Reference] = []
+            var isValue = false
+            switch outline.shape {
+            case .value(let value, _, _, _):
+                standard = value.map(YAMLText.flow)
+                isValue = true
+            case .section(let outlines): children = references(outlines, below: key)
+            case .map(let outlines, _, _, _): children = references(outlines, below: key + ".NAME")
+            }
+            let reference = Configuration.Reference(
+                key: key,
+                summary: outline.summary,
+                expectation: outline.expectation,
+                standard: standard,
+                variable: isValue && !key.contains("NAME") ? Configuration.variable(forKey: key) : nil
+            )
+            return [reference] + children
+        }
+    }
+}

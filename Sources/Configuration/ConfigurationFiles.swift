@@ -1,0 +1,126 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+
+/// Finds and reads the configuration file and its drop-ins.
+public struct ConfigurationFiles: Hashable, Sendable {
+    /// The configuration file.
+    public let file: String
+    /// Whether somebody asked for this file, so that its absence is an error.
+    public let isRequired: Bool
+
+    /// The directory of the drop-ins: `conf.d` beside the file.
+    public var dropIns: String {
+        guard let slash = file.lastIndex(of: "/") else { return "conf.d" }
+        return file[...slash] + "conf.d"
+    }
+
+    /// At most so many drop-ins are read.
+    static let mostDropIns = 256
+
+    /// The standard file, which may be missing.
+    public init(standard paths: StandardPaths) {
+        file = paths.configurationFile
+        isRequired = false
+    }
+
+    /// A file that somebody named; it must exist.
+    public init(file: String) {
+        self.file = file
+        isRequired = true
+    }
+
+    /// Reads the file, then `conf.d/*.yaml` in the byte order of their names; hidden files are left out.
+    /// - Throws: ``ConfigurationError`` with every file that exists and cannot be read.
+    public func sources() throws(ConfigurationError) -> [Configuration.Source] {
+        var sources: [Configuration.Source] = []
+        var problems: [ConfigurationProblem] = []
+        func add(_ path: String, isRequired: Bool) {
+            do {
+                sources.append(Configuration.Source(name: path, bytes: try Self.read(path)))
+            } catch {
+                if case .kernel(.noEntry) = error, !isRequired { return }
+                problems.append(ConfigurationProblem(place: .path(path), fact: error.fact))
+            }
+        }
+        add(file, isRequired: isRequired)
+        do {
+            let names = try Self.list(dropIns)
+            for name in names.prefix(Self.mostDropIns) { add("\(dropIns)/\(name)", isRequired: true) }
+            if names.count > Self.mostDropIns {
+                let fact = ConfigurationProblem.Fact.tooMany(key: "the directory", limit: Self.mostDropIns)
+                problems.append(ConfigurationProblem(place: .path(dropIns), fact: fact))
+            }
+        } catch {
+            if error != .noEntry && error != Errno(ENOTDIR) {
+                problems.append(ConfigurationProblem(place: .path(dropIns), fact: .unreadable(error.description)))
+            }
+        }
+        guard problems.isEmpty else { throw ConfigurationError(problems: problems) }
+        return sources
+    }
+
+    private enum ReadFailure: Error {
+        case kernel(Errno)
+        case notAFile
+        case tooLarge
+
+        var fact: ConfigurationProblem.Fact {
+            switch self {
+            case .kernel(let errno): .unreadable(errno.description)
+            case .notAFile: .unreadable("not a regular file")
+            case .tooLarge: .tooLarge(limit: YAMLDocument.largestFile)
+            }
+        }
+    }
+
+    /// Reads a regular file; a pipe in its place cannot make this wait.
+    private static func read(_ path: String) throws(ReadFailure) -> [UInt8] {
+        do {
+            let descriptor = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)
+            var status = stat()
+            guard unsafe fstat(descriptor.rawValue, &status) == 0 else { throw ReadFailure.kernel(.current) }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw ReadFailure.notAFile }
+            var bytes: [UInt8] = []
+            while bytes.count <= YAMLDocument.largestFile {
+                let chunk = try descriptor.read(upTo: 1 << 16)
+                if chunk.isEmpty { return bytes }
+                bytes += chunk
+            }
+            throw ReadFailure.tooLarge
+        } catch let failure as ReadFailure {
+            throw failure
+        } catch let errno as Errno {
+            throw .kernel(errno)
+        } catch {
+            throw .notAFile
+        }
+    }
+
+    private static func list(_ directory: String) throws(Errno) -> [String] {
+        guard let stream = unsafe opendir(directory) else { throw .current }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name.hasSuffix(".yaml") && !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+}
+
+extension Configuration {
+    /// Reads the files, the environment and the flags.
+    /// - Throws: ``ConfigurationError`` with everything that was found.
+    public static func load(
+        _ files: ConfigurationFiles,
+        paths: StandardPaths,
+        environment: [String: String],
+        overrides: [ConfigurationOverride] = []
+    ) throws(ConfigurationError) -> Configuration {
+        try read(files.sources(), paths: paths, environment: environment, overrides: overrides)
+    }
+}

@@ -1,0 +1,18 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension ValueForm where Value == ListenAddress {
+    /// A listen address.
+    static let listenAddress = ValueForm(
+        scalar: ListenAddress.expectation,
+        schema: [
+            "type": "string", "pattern": "^(unix:/.+|[0-9.]+:[0-9]{1,5}|\\[[0-9a-fA-F:.]+(%[^\\]]+)?\\]:[0-9]{1,5})$",
+        ],
+        parse: { (text) throws(Refusal) in
+            guard let address = ListenAddress(text) else { throw .malformed }
+            return address
+        },
+        write: { .text($0.description) }
+    )
+}

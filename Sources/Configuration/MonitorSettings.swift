@@ -1,0 +1,57 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import PathModel
+
+/// The conditions of a monitor, as those of Apple's path monitor.
+public struct MonitorSettings: Hashable, Sendable {
+    /// The only type of interface that counts; `nil` is any.
+    public var requiredType: InterfaceType?
+    /// Types of interfaces that do not count.
+    public var prohibitedTypes: [InterfaceType] = []
+
+    /// Without conditions.
+    public init() {}
+}
+
+extension MonitorSettings: ConfigurationEntry {
+    static let settings: [Setting<MonitorSettings>] = [
+        Setting("required_type", \.requiredType, ValueForm.choice.optional, "The only type of interface that counts."),
+        Setting(
+            "prohibited_types",
+            \.prohibitedTypes,
+            ValueForm.choice.list(upTo: 5),
+            "Types of interfaces that do not count."
+        ),
+    ]
+}
+
+/// Whose traffic a view looks at (rule S29).
+public struct ViewSettings: Hashable, Sendable {
+    /// The firewall mark; `nil` is none.
+    public var mark: UInt32?
+    /// The user id; `nil` is the service's own.
+    public var userID: UInt32?
+    /// The interface or VRF that traffic is bound to.
+    public var outputInterface: String?
+
+    /// Looks at nothing in particular.
+    public init() {}
+}
+
+extension ViewSettings: ConfigurationEntry {
+    static let settings: [Setting<ViewSettings>] = [
+        Setting(
+            "mark",
+            \.mark,
+            ValueForm.word(upTo: .max, isHexadecimal: true).optional,
+            "Firewall mark, decimal or 0x and hexadecimal."
+        ),
+        Setting(
+            "uid",
+            \.userID,
+            ValueForm.word(upTo: .max - 1, isHexadecimal: false).optional,
+            "User id whose traffic is meant."
+        ),
+        Setting("oif", \.outputInterface, ValueForm.interface.optional, "Interface or VRF that traffic is bound to."),
+    ]
+}

@@ -1,0 +1,116 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+internal import PathModel
+
+/// How a burst of changes becomes one event (rule S42).
+public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
+    /// A burst is over when nothing happened for so long; zero publishes every change.
+    public var quiet = Duration.milliseconds(100)
+    /// A burst that does not end is published after so long.
+    public var cap = Duration.seconds(1)
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<DebounceSettings>] = [
+        Setting(
+            "quiet",
+            \.quiet,
+            .duration(.milliseconds(1)...(.seconds(10)), zero: "publish every change"),
+            "A burst is over when nothing happened for so long."
+        ),
+        Setting(
+            "cap",
+            \.cap,
+            .duration(.milliseconds(1)...(.seconds(60)), zero: "as quiet"),
+            "A burst that does not end is published after so long."
+        ),
+    ]
+}
+
+/// Addresses whose routes are looked up (rule S20).
+public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
+    /// IPv4 addresses far apart in the address space.
+    public var ipv4 = PathPolicy.defaultProbes[.ipv4] ?? []
+    /// IPv6 addresses of the same kind.
+    public var ipv6 = PathPolicy.defaultProbes[.ipv6] ?? []
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<ProbeSettings>] = [
+        Setting(
+            "ipv4",
+            \.ipv4,
+            ValueForm.probe(.ipv4).list(upTo: 16),
+            "At least one; three that are far apart tell a host route from a default route."
+        ),
+        Setting("ipv6", \.ipv6, ValueForm.probe(.ipv6).list(upTo: 16), "The same for IPv6."),
+    ]
+}
+
+/// Whether gateways must answer (rule S52).
+public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection {
+    /// Whether neighbour states are watched.
+    public var isEnabled = false
+    /// Whether a silent gateway makes the path unsatisfied.
+    public var isStrict = false
+    /// How often an idle gateway is asked.
+    public var interval = Duration.seconds(30)
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<GatewayLivenessSettings>] = [
+        Setting("enabled", \.isEnabled, .boolean, "Watch the neighbour entries of the gateways in use."),
+        Setting("strict", \.isStrict, .boolean, "Count a path whose gateways are all silent as unsatisfied."),
+        Setting(
+            "interval",
+            \.interval,
+            .duration(.seconds(1)...(.seconds(3600))),
+            "How often a gateway that was not heard is asked."
+        ),
+    ]
+}
+
+/// Name resolution.
+public struct DNSSettings: Hashable, Sendable, ConfigurationSection {
+    /// The resolver configuration that is watched (rule S36).
+    public var resolverFile = "/etc/resolv.conf"
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<DNSSettings>] = [
+        Setting("resolv_conf", \.resolverFile, .path, needsRestart: true, "The resolver file that is watched.")
+    ]
+}
+
+/// Parts of the system that are asked for details (rule S51).
+public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
+    /// NetworkManager over D-Bus: metered, connecting.
+    public var networkManager = true
+    /// systemd-resolved over D-Bus: DNS servers per link.
+    public var resolved = true
+    /// ModemManager over D-Bus: signal and access technology.
+    public var modemManager = true
+    /// The kernel's wireless interface: type and signal.
+    public var nl80211 = true
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<ProviderSettings>] = [
+        Setting(
+            "networkmanager",
+            \.networkManager,
+            .boolean,
+            needsRestart: true,
+            "NetworkManager: metered, on-demand connections."
+        ),
+        Setting("resolved", \.resolved, .boolean, needsRestart: true, "systemd-resolved: DNS servers per link."),
+        Setting("modemmanager", \.modemManager, .boolean, needsRestart: true, "ModemManager: signal of modems."),
+        Setting("nl80211", \.nl80211, .boolean, needsRestart: true, "The kernel's Wi-Fi interface: type and signal."),
+    ]
+}

@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Spelling
+
+/// The census of services by multicast DNS.
+public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
+    /// Whether there is one.
+    public var isEnabled = true
+    /// How often everything is asked again.
+    public var censusInterval = Duration.seconds(60)
+    /// Interfaces that take part, besides being able to; empty is all.
+    public var interfaces: [Glob] = []
+    /// Services whose absence is worth an alert.
+    public var watched: [WatchedService] = []
+    /// So many service types are followed; more are counted and left out.
+    public var maximumTypes = 256
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<MulticastSettings>] = [
+        Setting("enabled", \.isEnabled, .boolean, needsRestart: true, "Take part in multicast DNS."),
+        Setting(
+            "census_interval",
+            \.censusInterval,
+            .duration(.seconds(10)...(.seconds(86_400))),
+            "How often everything is asked again."
+        ),
+        Setting(
+            "interfaces",
+            \.interfaces,
+            ValueForm.glob.list(upTo: 64),
+            "Interfaces that take part, by name or pattern; an empty list is all that can."
+        ),
+        Setting(
+            "watched",
+            \.watched,
+            ValueForm.watchedService.list(upTo: 256),
+            "Services whose absence is worth an alert, such as [_ipp._tcp/Office Printer, _ssh._tcp]."
+        ),
+        Setting(
+            "max_types",
+            \.maximumTypes,
+            .integer(1...4096),
+            "So many service types are followed; more are counted and left out."
+        ),
+    ]
+}
+
+/// Bounds of the API.
+public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
+    /// Open connections; more are refused.
+    public var maximumConnections = 256
+    /// Open event streams; more get the status 429.
+    public var maximumStreams = 64
+    /// The time a client has to send its request header.
+    public var headerTimeout = Duration.seconds(10)
+    /// The time a connection may rest between requests.
+    public var idleTimeout = Duration.seconds(60)
+    /// The largest request line with headers.
+    public var maximumHeaderSize = ByteCount.kibibytes(16)
+
+    /// The defaults.
+    public init() {}
+
+    static let settings: [Setting<LimitSettings>] = [
+        Setting(
+            "max_connections",
+            \.maximumConnections,
+            .integer(8...65_536),
+            needsRestart: true,
+            "Open connections; more are refused."
+        ),
+        Setting("max_streams", \.maximumStreams, .integer(1...65_536), "Open event streams; more get the status 429."),
+        Setting(
+            "header_timeout",
+            \.headerTimeout,
+            .duration(.milliseconds(100)...(.seconds(300))),
+            needsRestart: true,
+            "The time a client has to send its request header."
+        ),
+        Setting(
+            "idle_timeout",
+            \.idleTimeout,
+            .duration(.seconds(1)...(.seconds(3600))),
+            needsRestart: true,
+            "The time a connection may rest between requests."
+        ),
+        Setting(
+            "max_header_size",
+            \.maximumHeaderSize,
+            .size(.kibibytes(1)...(.mebibytes(1))),
+            needsRestart: true,
+            "The largest request line with its headers."
+        ),
+    ]
+}

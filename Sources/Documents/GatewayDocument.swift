@@ -1,0 +1,48 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import OrderedJSON
+public import PathModel
+
+/// A router in use.
+public struct GatewayDocument: Encodable, Equatable, Sendable {
+    /// Its address, link-local ones with their interface.
+    public var address: String
+    /// The family of the packets it takes; the address may be of the other one (RFC 8950).
+    public var family: String
+    /// The interface it is reached by.
+    public var interface: String
+    /// The metric of the route.
+    public var metric: UInt32
+    /// Whether it answers; `null` when it is not watched.
+    @Nullable public var reachable: Bool?
+
+    /// Shows a router.
+    public init(_ gateway: Gateway) {
+        address = "\(gateway.address)"
+        family = gateway.family.rawValue
+        interface = gateway.interface
+        metric = gateway.metric
+        reachable = gateway.isReachable
+    }
+}
+
+/// Name servers and the verdict on them.
+public struct DNSDocument: Encodable, Equatable, Sendable {
+    /// The servers programs end up asking, in order.
+    public var servers: [String]
+    /// Domains appended to short names.
+    public var search: [String]
+    /// Where they were read, such as `/etc/resolv.conf`.
+    public var source: String
+    /// Whether at least one of them can be reached.
+    public var usable: Bool
+
+    /// Shows name servers.
+    public init(_ dns: DNSState) {
+        servers = dns.servers.map(\.description)
+        search = dns.search
+        source = dns.source
+        usable = dns.isUsable
+    }
+}

@@ -1,0 +1,95 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import OrderedJSON
+public import PathModel
+
+/// A path as events, routes and commands show it.
+public struct PathDocument: Encodable, Equatable, Sendable {
+    /// `satisfied`, `unsatisfied` or `requiresConnection`.
+    public var status: PathStatus
+    /// Why not, such as `no_carrier`; `null` when satisfied.
+    @Nullable public var unsatisfiedReason: UnsatisfiedReason?
+    /// The interfaces that can carry traffic, best first.
+    public var interfaces: [Interface]
+    /// Whether the traffic costs money.
+    public var isExpensive: Bool
+    /// Whether programs should spare traffic.
+    public var isConstrained: Bool
+    /// Whether IPv4 packets leave.
+    public var supportsIPv4: Bool
+    /// Whether IPv6 packets leave.
+    public var supportsIPv6: Bool
+    /// Whether a name server can be asked.
+    public var supportsDNS: Bool
+    /// The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.
+    public var gateways: [String]
+    /// Whether programs should send next to nothing.
+    public var isUltraConstrained: Bool
+    /// The quality of the first link.
+    public var linkQuality: LinkQuality
+    /// The addresses packets come from: one a family.
+    public var sources: [String]
+    /// The types under the tunnels in use.
+    public var underlyingTypes: [InterfaceType]
+    /// What works but deserves a look.
+    public var warnings: [PathWarning]
+    /// Sixteen hexadecimal digits; equal exactly for equal paths.
+    public var pathID: String
+    /// The reason in words; `null` when satisfied.
+    @Nullable public var why: String?
+    /// What to do about it; `null` when there is nothing to say.
+    @Nullable public var hint: String?
+
+    enum CodingKeys: String, CodingKey {
+        case status
+        case unsatisfiedReason = "unsatisfied_reason"
+        case interfaces
+        case isExpensive = "is_expensive"
+        case isConstrained = "is_constrained"
+        case supportsIPv4 = "supports_ipv4"
+        case supportsIPv6 = "supports_ipv6"
+        case supportsDNS = "supports_dns"
+        case gateways
+        case isUltraConstrained = "is_ultra_constrained"
+        case linkQuality = "link_quality"
+        case sources
+        case underlyingTypes = "underlying_types"
+        case warnings
+        case pathID = "path_id"
+        case why
+        case hint
+    }
+
+    /// An interface as a path lists it.
+    public struct Interface: Encodable, Equatable, Sendable {
+        /// The kernel's name.
+        public var name: String
+        /// The kernel's index.
+        public var index: Int
+        /// What it is, in Apple's words.
+        public var type: InterfaceType
+    }
+
+    /// Shows a path.
+    public init(_ path: Path) {
+        status = path.status
+        unsatisfiedReason = path.reason
+        interfaces = path.interfaces.map { Interface(name: $0.name, index: $0.index, type: $0.type) }
+        isExpensive = path.isExpensive
+        isConstrained = path.isConstrained
+        supportsIPv4 = path.supportsIPv4
+        supportsIPv6 = path.supportsIPv6
+        supportsDNS = path.supportsDNS
+        gateways = path.gateways.map { "\($0.address)" }
+        isUltraConstrained = path.isUltraConstrained
+        linkQuality = path.linkQuality
+        sources = [path.ipv4?.source, path.ipv6?.source].compactMap { $0.map { "\($0)" } }
+        underlyingTypes = path.underlyingTypes
+        warnings = path.warnings
+        pathID = path.pathId
+        let text = path.reason.map { ReasonText($0, path.subject) }
+        why = text?.clause
+        hint = text?.hint
+    }
+}

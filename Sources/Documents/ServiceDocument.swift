@@ -1,0 +1,79 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+public import LinuxIO
+public import MulticastDNS
+public import OrderedJSON
+
+/// A DNS-SD service as events, routes and commands show it.
+public struct ServiceDocument: Encodable, Equatable, Sendable {
+    /// What people call it; control characters and the like are escaped.
+    public var name: String
+    /// Such as `_ipp._tcp`.
+    public var type: String
+    /// `local`.
+    public var domain: String
+    /// The interface it was heard on.
+    public var interface: String
+    /// The host, such as `printer.local`.
+    public var host: String
+    /// The port.
+    public var port: UInt16
+    /// The host's addresses on this link, link-local ones with their scope.
+    public var addresses: [String]
+    /// The pairs of the TXT record; `null` for a key without `=`, hexadecimal digits for a value that is not UTF-8.
+    public var txt: JSONValue
+    /// The strings of the TXT record as they came, escaped like names.
+    public var txtRaw: [String]
+    /// The lifetime of the record that announced it.
+    public var ttlSeconds: Int
+    /// When it was first heard of, RFC 3339.
+    public var firstSeen: String
+    /// When it was last heard of, RFC 3339.
+    public var lastSeen: String
+
+    enum CodingKeys: String, CodingKey {
+        case name
+        case type
+        case domain
+        case interface
+        case host
+        case port
+        case addresses
+        case txt
+        case txtRaw = "txt_raw"
+        case ttlSeconds = "ttl_seconds"
+        case firstSeen = "first_seen"
+        case lastSeen = "last_seen"
+    }
+
+    /// Shows a service; its moments since boot become moments of the calendar by `clock`.
+    public init(_ service: Service, clock: some TimeSource) {
+        name = service.name
+        type = service.type
+        domain = service.domain
+        interface = service.interface
+        host = service.host
+        port = service.port
+        addresses = service.addresses.map { "\($0)" }
+        txt = Self.pairs(service.text)
+        txtRaw = service.rawText.map { SafeText.text(of: $0) }
+        ttlSeconds = Int(service.timeToLive.components.seconds)
+        let (boot, wall) = (clock.boot, clock.wall)
+        firstSeen = "\(wall + (service.firstSeen - boot))"
+        lastSeen = "\(wall + (service.lastSeen - boot))"
+    }
+
+    private static func pairs(_ entries: [TextRecord.Entry]) -> JSONValue {
+        var object = JSONObject()
+        for entry in entries { object[entry.key] = entry.value.map { .string(text($0)) } ?? .null }
+        return .object(object)
+    }
+
+    /// UTF-8 as it is; anything else as `hex:` and its digits.
+    private static func text(_ bytes: [UInt8]) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        return "hex:" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,184 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+public import OrderedJSON
+public import PathModel
+
+/// `/api/v1/paths/{monitor}`: the path of one monitor, and since when it is what it is.
+public struct MonitorDocument: Encodable, Equatable, Sendable {
+    /// The monitor's name.
+    public var monitor: String
+    /// The path.
+    public var path: PathDocument
+    /// Since when the status stands, RFC 3339.
+    public var since: String
+    /// The verdict in words.
+    public var sentence: String
+
+    /// Shows a monitor.
+    ///
+    /// - Parameters:
+    ///   - monitor: Its name.
+    ///   - path: Its path.
+    ///   - statusSince: Since when its status stands, as time since boot.
+    ///   - clock: Turns moments since boot into moments of the calendar.
+    public init(monitor: String, path: Path, statusSince: Duration, clock: some TimeSource) {
+        self.monitor = monitor
+        self.path = PathDocument(path)
+        since = "\(clock.wall + (statusSince - clock.boot))"
+        sentence = PathSentence.state(of: path, monitor: monitor)
+    }
+}
+
+/// The state that every answer names: which event it is as new as.
+public struct StateDocument: Encodable, Equatable, Sendable {
+    /// The event stream.
+    public var stream: String
+    /// The number of the last event.
+    public var seq: UInt64
+    /// When the document was rendered, RFC 3339.
+    public var time: String
+    /// The machine's name.
+    public var host: String
+
+    /// Names a state.
+    public init(stream: String, seq: UInt64, time: WallTime, host: String) {
+        self.stream = stream
+        self.seq = seq
+        self.time = time.description
+        self.host = host
+    }
+}
+
+/// `/api/v1/status`: everything in one look.
+public struct OverviewDocument: Encodable, Sendable {
+    /// The daemon.
+    public struct Daemon: Encodable, Equatable, Sendable {
+        /// Its version.
+        public var version: String
+        /// Its process id.
+        public var pid: Int32
+        /// When it started, RFC 3339.
+        public var started: String
+
+        /// Describes the daemon.
+        public init(version: String, pid: Int32, started: WallTime) {
+            self.version = version
+            self.pid = pid
+            self.started = started.description
+        }
+    }
+
+    /// What the census knows.
+    public struct Services: Encodable, Equatable, Sendable {
+        /// How many services are resolved.
+        public var count: Int
+        /// How many types they have.
+        public var types: Int
+        /// When the last census was completed; `null` before the first.
+        @Nullable public var lastCensus: String?
+
+        enum CodingKeys: String, CodingKey {
+            case count
+            case types
+            case lastCensus = "last_census"
+        }
+
+        /// Describes a census.
+        public init(count: Int, types: Int, lastCensus: WallTime?) {
+            self.count = count
+            self.types = types
+            self.lastCensus = lastCensus?.description
+        }
+    }
+
+    let schema = "nwpath.status/1"
+    var state: StateDocument
+    var daemon: Daemon
+    var path: PathDocument
+    var since: String
+    var sentence: String
+    var monitors: [MonitorDocument]
+    var interfaces: [InterfaceDocument]
+    var gateways: [GatewayDocument]
+    var dns: DNSDocument
+    var services: Services?
+    var problems: [ProblemDocument]
+
+    enum CodingKeys: String, CodingKey {
+        case schema
+        case daemon
+        case path
+        case since
+        case sentence
+        case monitors
+        case interfaces
+        case gateways
+        case dns
+        case services
+        case problems
+    }
+
+    /// Collects everything; the first monitor is `default`.
+    ///
+    /// - Parameters:
+    ///   - state: What the document is as new as.
+    ///   - daemon: Who says so.
+    ///   - monitors: All monitors.
+    ///   - interfaces: All interfaces that are not ignored.
+    ///   - path: The default path.
+    ///   - services: The census; `nil` without one.
+    ///   - problems: What is wrong with the daemon's own parts.
+    public init(
+        state: StateDocument,
+        daemon: Daemon,
+        monitors: [MonitorDocument],
+        interfaces: [InterfaceDocument],
+        path: Path,
+        services: Services?,
+        problems: [ProblemDocument]
+    ) {
+        self.state = state
+        self.daemon = daemon
+        self.path = PathDocument(path)
+        since = monitors.first?.since ?? state.time
+        sentence = monitors.first?.sentence ?? ""
+        self.monitors = monitors
+        self.interfaces = interfaces
+        gateways = path.gateways.map(GatewayDocument.init)
+        dns = DNSDocument(path.dns)
+        self.services = services
+        self.problems = problems
+    }
+
+    /// Writes the state's members beside the others.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(schema, forKey: .schema)
+        try state.encode(to: encoder)
+        try container.encode(daemon, forKey: .daemon)
+        try container.encode(path, forKey: .path)
+        try container.encode(since, forKey: .since)
+        try container.encode(sentence, forKey: .sentence)
+        try container.encode(monitors, forKey: .monitors)
+        try container.encode(interfaces, forKey: .interfaces)
+        try container.encode(gateways, forKey: .gateways)
+        try container.encode(dns, forKey: .dns)
+        try container.encodeIfPresent(services, forKey: .services)
+        try container.encode(problems, forKey: .problems)
+    }
+}
+
+/// Something that is wrong with a part of the daemon while the path is still right.
+public struct ProblemDocument: Encodable, Equatable, Sendable {
+    /// The part, such as `log` or `networkmanager`.
+    public var part: String
+    /// What is wrong, in words.
+    public var message: String
+
+    /// Describes a problem.
+    public init(part: String, message: String) {
+        self.part = part
+        self.message = message
+    }
+}

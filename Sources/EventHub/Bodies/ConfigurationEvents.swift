@@ -1,0 +1,77 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// `config.reloaded`: a new configuration is in force.
+public struct ConfigurationReloaded: EventBody {
+    struct Config: Encodable, Sendable {
+        let path: String
+        let changed: [String]
+        let restartNeeded: [String]
+
+        private enum CodingKeys: String, CodingKey {
+            case path
+            case changed
+            case restartNeeded = "restart_needed"
+        }
+    }
+
+    let config: Config
+
+    /// Describes the reload.
+    ///
+    /// - Parameters:
+    ///   - path: The configuration file.
+    ///   - changed: The keys that changed, such as `interfaces.required`.
+    ///   - restartNeeded: Those among them that take effect only after a restart.
+    public init(path: String, changed: [String], restartNeeded: [String]) {
+        config = Config(path: path, changed: changed, restartNeeded: restartNeeded)
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .configReloaded }
+    /// How much it matters.
+    public var severity: Severity { config.restartNeeded.isEmpty ? .info : .warning }
+    /// One sentence for people.
+    public var message: String {
+        guard !config.restartNeeded.isEmpty else { return "Configuration reloaded" }
+        return "Configuration reloaded; a restart is needed for \(config.restartNeeded.joined(separator: ", "))"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case config
+    }
+}
+
+/// `config.rejected`: a new configuration was bad; the old one stays in force.
+public struct ConfigurationRejected: EventBody {
+    struct Config: Encodable, Sendable {
+        let path: String
+        let errors: [String]
+    }
+
+    /// How many problems a record names.
+    static let maximumErrors = 20
+
+    let config: Config
+
+    /// Describes the refusal.
+    ///
+    /// - Parameters:
+    ///   - path: The configuration file.
+    ///   - errors: Its problems, each with its place; the first twenty are kept.
+    public init(path: String, errors: [String]) {
+        config = Config(path: path, errors: Array(errors.prefix(Self.maximumErrors)))
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .configRejected }
+    /// How much it matters.
+    public var severity: Severity { .error }
+    /// One sentence for people.
+    public var message: String {
+        "Configuration rejected, the old one stays" + (config.errors.first.map { ": \($0)" } ?? "")
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case config
+    }
+}

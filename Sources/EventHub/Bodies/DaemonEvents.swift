@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import OrderedJSON
+
+/// `daemon.started`: the daemon runs.
+public struct DaemonStarted: EventBody {
+    struct Daemon: Encodable, Sendable {
+        let version: String
+        let pid: Int32
+        @Nullable var config: String?
+        @Nullable var configSha256: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case version
+            case pid
+            case config
+            case configSha256 = "config_sha256"
+        }
+    }
+
+    let daemon: Daemon
+
+    /// Describes the start.
+    ///
+    /// - Parameters:
+    ///   - identity: Who started.
+    ///   - configuration: The path of the configuration; `nil` when the defaults are used.
+    ///   - digest: The SHA-256 of the configuration in hexadecimal digits.
+    public init(identity: DaemonIdentity, configuration: String?, digest: String?) {
+        daemon = Daemon(
+            version: identity.version,
+            pid: identity.processID,
+            config: configuration,
+            configSha256: digest
+        )
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .daemonStarted }
+    /// How much it matters.
+    public var severity: Severity { .info }
+    /// One sentence for people.
+    public var message: String { "nwpath \(daemon.version) started" }
+
+    private enum CodingKeys: String, CodingKey {
+        case daemon
+    }
+}
+
+/// `daemon.stopping`: the daemon is about to end.
+public struct DaemonStopping: EventBody {
+    struct Daemon: Encodable, Sendable {
+        @Nullable var signal: String?
+        let uptimeSeconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case signal
+            case uptimeSeconds = "uptime_seconds"
+        }
+    }
+
+    let daemon: Daemon
+
+    /// Describes the end.
+    ///
+    /// - Parameters:
+    ///   - signal: The signal's name, such as `SIGTERM`; `nil` when no signal asked for it.
+    ///   - uptime: How long the daemon ran.
+    public init(signal: String?, uptime: Duration) {
+        daemon = Daemon(signal: signal, uptimeSeconds: Rounded.seconds(uptime))
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .daemonStopping }
+    /// How much it matters.
+    public var severity: Severity { .info }
+    /// One sentence for people.
+    public var message: String { daemon.signal.map { "Stopping on \($0)" } ?? "Stopping" }
+
+    private enum CodingKeys: String, CodingKey {
+        case daemon
+    }
+}

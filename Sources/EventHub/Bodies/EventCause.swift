@@ -1,0 +1,51 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+
+/// What led to an event: a kernel message, a timer or a provider, or an earlier event of the same change.
+public struct EventCause: Encodable, Sendable, Equatable {
+    /// `initial`, `link`, `addr`, `route`, `rule`, `nexthop`, `neigh`, `dns`, `policy`, `audit`, `resync`, `resume`, `expiry`
+    /// or `settings`.
+    public var kind: String
+    /// The number of an earlier event that tells the same cause in full.
+    public var seq: UInt64?
+    /// Who told, such as `rtnetlink`.
+    public var source: String?
+    /// The message, such as `RTM_NEWLINK`.
+    public var message: String?
+    /// When it was received, RFC 3339.
+    public var received: String?
+    /// How long the machine slept before it.
+    public var sleptSeconds: Double?
+
+    enum CodingKeys: String, CodingKey {
+        case kind
+        case seq
+        case source
+        case message
+        case received
+        case sleptSeconds = "slept_seconds"
+    }
+
+    /// Describes a cause.
+    public init(
+        kind: String,
+        source: String? = nil,
+        message: String? = nil,
+        received: WallTime? = nil,
+        sleptSeconds: Double? = nil
+    ) {
+        self.kind = kind
+        self.source = source
+        self.message = message
+        self.received = received.map(\.description)
+        self.sleptSeconds = sleptSeconds
+    }
+
+    /// Points to an earlier event instead of telling the cause again.
+    public func pointing(to sequence: UInt64) -> EventCause {
+        var cause = EventCause(kind: kind)
+        cause.seq = sequence
+        return cause
+    }
+}

@@ -1,0 +1,76 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Documents
+internal import OrderedJSON
+
+/// `gateway.changed`: a default router came, went, or was replaced.
+public struct GatewayChanged: EventBody {
+    @Nullable var gateway: GatewayDocument?
+    @Nullable var previous: GatewayDocument?
+    let cause: EventCause
+
+    /// Describes the router now and before; `nil` where there is none.
+    public init(_ gateway: GatewayDocument?, previous: GatewayDocument?, cause: EventCause) {
+        self.gateway = gateway
+        self.previous = previous
+        self.cause = cause
+    }
+
+    public var name: EventName { .gatewayChanged }
+    public var severity: Severity { .info }
+    public var message: String {
+        if let gateway {
+            return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface) is \(gateway.address)"
+        }
+        guard let previous else { return "No default gateway" }
+        return "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface) is gone"
+    }
+
+    private static func label(_ family: String) -> String { family == "ipv4" ? "IPv4" : "IPv6" }
+}
+
+/// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
+public struct GatewayReachability: EventBody {
+    let gateway: GatewayDocument
+    let cause: EventCause
+    let isReachable: Bool
+
+    /// Describes the router.
+    public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
+        self.gateway = gateway
+        self.isReachable = isReachable
+        self.cause = cause
+    }
+
+    public var name: EventName { isReachable ? .gatewayReachable : .gatewayUnreachable }
+    public var severity: Severity { isReachable ? .info : .warning }
+    public var message: String {
+        "Gateway \(gateway.address) on \(gateway.interface) \(isReachable ? "answers" : "does not answer")"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case gateway
+        case cause
+    }
+}
+
+/// `dns.changed`: name servers, search domains or the verdict on them changed.
+public struct DNSChanged: EventBody {
+    let dns: DNSDocument
+    let previous: DNSDocument
+    let cause: EventCause
+
+    /// Describes the name servers now and before.
+    public init(_ dns: DNSDocument, previous: DNSDocument, cause: EventCause) {
+        self.dns = dns
+        self.previous = previous
+        self.cause = cause
+    }
+
+    public var name: EventName { .dnsChanged }
+    public var severity: Severity { dns.usable || !previous.usable ? .info : .warning }
+    public var message: String {
+        let count = "\(dns.servers.count) DNS server\(dns.servers.count == 1 ? "" : "s")"
+        return dns.usable ? count : "\(count), none can be reached"
+    }
+}

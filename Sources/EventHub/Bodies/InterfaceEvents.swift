@@ -1,0 +1,130 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Documents
+internal import OrderedJSON
+public import PathModel
+
+/// `interface.added`: an interface appeared.
+public struct InterfaceAdded: EventBody {
+    let interface: InterfaceDocument
+    let cause: EventCause
+
+    /// Describes a new interface.
+    public init(_ interface: InterfaceDocument, cause: EventCause) {
+        self.interface = interface
+        self.cause = cause
+    }
+
+    public var name: EventName { .interfaceAdded }
+    public var severity: Severity { .info }
+    public var message: String { "\(interface.name) appeared" }
+}
+
+/// `interface.removed`: an interface is gone.
+public struct InterfaceRemoved: EventBody {
+    let interface: InterfaceDocument
+    let cause: EventCause
+
+    /// Describes an interface as it was last.
+    public init(_ interface: InterfaceDocument, cause: EventCause) {
+        self.interface = interface
+        self.cause = cause
+    }
+
+    public var name: EventName { .interfaceRemoved }
+    public var severity: Severity { interface.required ? .warning : .info }
+    public var message: String { "\(interface.name) is gone" }
+}
+
+/// `interface.changed`: an interface is not what it was.
+public struct InterfaceChanged: EventBody {
+    let interface: InterfaceDocument
+    let changed: [String]
+    let previous: JSONValue
+    let cause: EventCause
+
+    /// Describes a change.
+    ///
+    /// - Parameters:
+    ///   - interface: What it is now.
+    ///   - changed: The members that differ.
+    ///   - previous: What it was.
+    ///   - cause: What led to it.
+    public init(
+        _ interface: InterfaceDocument,
+        changed: [InterfaceField],
+        previous: InterfaceDocument,
+        cause: EventCause
+    ) {
+        self.interface = interface
+        self.changed = changed.map(\.rawValue)
+        self.cause = cause
+        var old = JSONObject()
+        for field in changed { old[field.rawValue] = previous.value(of: field) }
+        self.previous = .object(old)
+    }
+
+    public var name: EventName { .interfaceChanged }
+    public var severity: Severity {
+        interface.usable || interface.problem == .enslaved || interface.problem == .ignored ? .info : .warning
+    }
+    public var message: String {
+        let (name, fields) = (interface.name, Set(changed))
+        if fields.contains("name"), let old = previous["name"]?.string { return "\(old) is now called \(name)" }
+        if fields.contains("up") { return "\(name) was switched \(interface.up ? "on" : "off")" }
+        if fields.contains("carrier") { return "\(name) \(interface.carrier ? "has carrier again" : "lost carrier")" }
+        if fields.contains("operstate") { return "\(name) is \(interface.operstate)" }
+        if fields.contains("master") {
+            return interface.master.map { "\(name) became a port of \($0)" } ?? "\(name) is no port any more"
+        }
+        return "\(name) changed \(changed.joined(separator: ", "))"
+    }
+}
+
+extension InterfaceDocument {
+    /// The member that shows a field.
+    fileprivate func value(of field: InterfaceField) -> JSONValue {
+        switch field {
+        case .name: .string(name)
+        case .type: .string(type.rawValue)
+        case .up: .bool(up)
+        case .carrier: .bool(carrier)
+        case .operstate: .string(operstate)
+        case .mtu: .integer(Int64(mtu))
+        case .hardwareAddress: hardwareAddress.map { .string($0) } ?? .null
+        case .master: master.map { .string($0) } ?? .null
+        case .required: .bool(required)
+        case .ignored: .bool(ignored)
+        case .expensive: .bool(isExpensive)
+        case .constrained: .bool(isConstrained)
+        }
+    }
+}
+
+/// `address.added` and `address.removed`: an interface gained or lost an address.
+public struct AddressChanged: EventBody {
+    let interface: InterfaceReference
+    let address: AddressDocument
+    let cause: EventCause
+    let isAdded: Bool
+
+    /// Describes an address that came or went.
+    public init(_ address: AddressDocument, on interface: InterfaceReference, isAdded: Bool, cause: EventCause) {
+        self.address = address
+        self.interface = interface
+        self.isAdded = isAdded
+        self.cause = cause
+    }
+
+    public var name: EventName { isAdded ? .addressAdded : .addressRemoved }
+    public var severity: Severity { .info }
+    public var message: String {
+        "\(interface.name) \(isAdded ? "gained" : "lost") \(address.address)/\(address.prefixLength)"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case interface
+        case address
+        case cause
+    }
+}

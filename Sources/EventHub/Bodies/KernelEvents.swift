@@ -1,0 +1,90 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// `netlink.overrun`: the kernel's messages overran their buffer (`ENOBUFS`), and state was read again.
+public struct NetlinkOverrun: EventBody {
+    struct Netlink: Encodable, Sendable {
+        let overrunsTotal: UInt64
+        let resyncSeconds: Double
+        let changesFound: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case overrunsTotal = "overruns_total"
+            case resyncSeconds = "resync_seconds"
+            case changesFound = "changes_found"
+        }
+    }
+
+    let netlink: Netlink
+
+    /// Describes the overrun.
+    ///
+    /// - Parameters:
+    ///   - total: How many overruns there were since the start.
+    ///   - resync: How long reading the state again took.
+    ///   - changesFound: How many changes had been missed.
+    public init(total: UInt64, resync: Duration, changesFound: Int) {
+        netlink = Netlink(
+            overrunsTotal: total,
+            resyncSeconds: Rounded.seconds(resync),
+            changesFound: changesFound
+        )
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .netlinkOverrun }
+    /// How much it matters.
+    public var severity: Severity { .warning }
+    /// One sentence for people.
+    public var message: String { "Netlink buffer overran; state was read again from the kernel" }
+
+    private enum CodingKeys: String, CodingKey {
+        case netlink
+    }
+}
+
+/// `clock.jumped`: the machine slept, or its calendar was stepped; it explains gaps between the times of records.
+public struct ClockJumped: EventBody {
+    /// What happened to the clocks.
+    public enum Cause: Sendable, Equatable {
+        /// The machine slept this long (`CLOCK_BOOTTIME` ran ahead of `CLOCK_MONOTONIC`).
+        case suspended(for: Duration)
+        /// The calendar was stepped by this much, forward or back (`CLOCK_REALTIME`).
+        case stepped(by: Duration)
+    }
+
+    struct Clock: Encodable, Sendable {
+        let kind: String
+        let jumpSeconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case kind
+            case jumpSeconds = "jump_seconds"
+        }
+    }
+
+    let clock: Clock
+
+    /// Describes the jump.
+    public init(_ cause: Cause) {
+        switch cause {
+        case .suspended(let duration): clock = Clock(kind: "suspend", jumpSeconds: Rounded.seconds(duration))
+        case .stepped(let duration): clock = Clock(kind: "step", jumpSeconds: Rounded.seconds(duration))
+        }
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .clockJumped }
+    /// How much it matters.
+    public var severity: Severity { .info }
+    /// One sentence for people.
+    public var message: String {
+        let text = "\(abs(clock.jumpSeconds))"
+        let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
+        if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
+        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case clock
+    }
+}

@@ -1,0 +1,144 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import OrderedJSON
+
+/// `log.opened`: a log file begins, or is written on after a restart.
+public struct LogOpened: EventBody {
+    /// Why the file was opened.
+    public enum Reason: String, Encodable, Sendable, CaseIterable {
+        /// The daemon started.
+        case started
+        /// The file before it reached its size or age.
+        case rotated
+        /// The operator asked, by SIGUSR1 for instance.
+        case reopened
+        /// The file was removed, renamed or replaced by somebody else.
+        case replaced
+        /// The file was cut by somebody else.
+        case truncated
+    }
+
+    /// What is known of the file.
+    struct Log: Encodable, Sendable {
+        let file: String
+        let reason: Reason
+        @Nullable var previousSeq: UInt64?
+        let inode: UInt64
+        @Nullable var bootId: String?
+        let repairedBytes: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case file
+            case reason
+            case previousSeq = "previous_seq"
+            case inode
+            case bootId = "boot_id"
+            case repairedBytes = "repaired_bytes"
+        }
+    }
+
+    /// What is known of the daemon.
+    struct Daemon: Encodable, Sendable {
+        let version: String
+        let revision: String
+        let pid: Int32
+    }
+
+    let log: Log
+    let daemon: Daemon
+
+    /// Describes a file just opened.
+    ///
+    /// - Parameters:
+    ///   - file: Its path.
+    ///   - reason: Why it was opened.
+    ///   - previousSequence: The number of the last record before this one; `nil` without a past.
+    ///   - inode: Its inode number.
+    ///   - repairedBytes: How many bytes of a torn last line were cut away.
+    ///   - identity: Who writes it.
+    public init(
+        file: String,
+        reason: Reason,
+        previousSequence: UInt64?,
+        inode: UInt64,
+        repairedBytes: Int,
+        identity: DaemonIdentity
+    ) {
+        log = Log(
+            file: file,
+            reason: reason,
+            previousSeq: previousSequence,
+            inode: inode,
+            bootId: identity.bootID,
+            repairedBytes: repairedBytes
+        )
+        daemon = Daemon(version: identity.version, revision: identity.revision, pid: identity.processID)
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .logOpened }
+    /// How much it matters.
+    public var severity: Severity { .info }
+    /// One sentence for people.
+    public var message: String { "Event log opened" }
+
+    private enum CodingKeys: String, CodingKey {
+        case log, daemon
+    }
+}
+
+/// `log.gap`: events were published that could not be written; their numbers are missing from the log.
+public struct LogGap: EventBody {
+    /// What is missing, and why.
+    struct Log: Encodable, Sendable {
+        let file: String
+        let firstSeq: UInt64
+        let lastSeq: UInt64
+        let lost: UInt64
+        let error: String
+        let durationSeconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case file
+            case firstSeq = "first_seq"
+            case lastSeq = "last_seq"
+            case lost
+            case error
+            case durationSeconds = "duration_seconds"
+        }
+    }
+
+    let log: Log
+
+    /// Describes a gap.
+    ///
+    /// - Parameters:
+    ///   - file: The log that could not be written.
+    ///   - lost: The numbers that are missing.
+    ///   - error: The first error's name, such as `ENOSPC`.
+    ///   - duration: How long the log could not be written.
+    public init(file: String, lost: ClosedRange<UInt64>, error: String, duration: Duration) {
+        log = Log(
+            file: file,
+            firstSeq: lost.lowerBound,
+            lastSeq: lost.upperBound,
+            lost: lost.upperBound - lost.lowerBound + 1,
+            error: error,
+            durationSeconds: Rounded.seconds(duration)
+        )
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .logGap }
+    /// How much it matters.
+    public var severity: Severity { .warning }
+    /// One sentence for people.
+    public var message: String {
+        let events = log.lost == 1 ? "1 event is" : "\(log.lost) events are"
+        return "\(events) missing from the log: \(log.error)"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case log
+    }
+}

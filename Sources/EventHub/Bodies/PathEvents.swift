@@ -1,0 +1,154 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Documents
+internal import OrderedJSON
+internal import PathModel
+
+/// `path.snapshot`: what a path is when the service starts.
+public struct PathSnapshot: EventBody {
+    let monitor: String
+    let path: PathDocument
+    let sentence: String
+
+    /// Describes a path at the start, with the sentence that says it in words.
+    public init(monitor: String, path: PathDocument, sentence: String) {
+        self.monitor = monitor
+        self.path = path
+        self.sentence = sentence
+    }
+
+    public var name: EventName { .pathSnapshot }
+    public var severity: Severity { path.status == .satisfied ? .info : .warning }
+    public var message: String { sentence }
+
+    private enum CodingKeys: String, CodingKey {
+        case monitor
+        case path
+    }
+}
+
+/// `path.changed`: a path is not what it was.
+public struct PathChanged: EventBody {
+    /// What the path was before.
+    public struct Previous: Encodable, Sendable {
+        let status: PathStatus
+        @Nullable var unsatisfiedReason: UnsatisfiedReason?
+        let pathID: String
+        let durationSeconds: Double
+
+        /// Describes the state that ended, and how long it lasted.
+        public init(path: PathDocument, duration: Duration) {
+            status = path.status
+            unsatisfiedReason = path.unsatisfiedReason
+            pathID = path.pathID
+            durationSeconds = Rounded.seconds(duration)
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case status
+            case unsatisfiedReason = "unsatisfied_reason"
+            case pathID = "path_id"
+            case durationSeconds = "duration_seconds"
+        }
+    }
+
+    let monitor: String
+    let changed: [String]
+    let path: PathDocument
+    let previous: Previous
+    let cause: EventCause
+    let evaluationMicroseconds: Int64
+    let sentence: String
+
+    /// Describes a change.
+    ///
+    /// - Parameters:
+    ///   - monitor: The monitor whose path it is.
+    ///   - changed: The names of the members of `path` that differ.
+    ///   - path: The new path.
+    ///   - previous: The old one.
+    ///   - cause: What led to it.
+    ///   - evaluation: How long it took to find out.
+    ///   - sentence: The change in words.
+    public init(
+        monitor: String,
+        changed: [String],
+        path: PathDocument,
+        previous: Previous,
+        cause: EventCause,
+        evaluation: Duration,
+        sentence: String
+    ) {
+        self.monitor = monitor
+        self.changed = changed
+        self.path = path
+        self.previous = previous
+        self.cause = cause
+        evaluationMicroseconds = evaluation.components.attoseconds / 1_000_000_000_000
+        self.sentence = sentence
+    }
+
+    public var name: EventName { .pathChanged }
+    public var severity: Severity {
+        if path.status != .satisfied { return previous.status == .satisfied ? .error : .warning }
+        return path.isExpensive || !path.warnings.isEmpty ? .warning : .info
+    }
+    public var message: String { sentence }
+
+    private enum CodingKeys: String, CodingKey {
+        case monitor
+        case changed
+        case path
+        case previous
+        case cause
+        case evaluationMicroseconds = "evaluation_us"
+    }
+}
+
+/// `path.flapping`: a path changes so often that somebody should look, or is calm again; every change is still told.
+public struct PathFlapping: EventBody {
+    struct Flapping: Encodable, Sendable {
+        let state: String
+        let changes: Int
+        let windowSeconds: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case state
+            case changes
+            case windowSeconds = "window_seconds"
+        }
+    }
+
+    let monitor: String
+    let flapping: Flapping
+
+    /// Describes the beginning or the end of flapping.
+    ///
+    /// - Parameters:
+    ///   - monitor: The monitor whose path it is.
+    ///   - hasStarted: Whether it begins; otherwise it ends.
+    ///   - changes: How many changes there were: within the window at the beginning, since then at the end.
+    ///   - window: The window in which changes are counted.
+    public init(monitor: String, hasStarted: Bool, changes: Int, window: Duration) {
+        self.monitor = monitor
+        flapping = Flapping(
+            state: hasStarted ? "started" : "ended",
+            changes: changes,
+            windowSeconds: Int(window.components.seconds)
+        )
+    }
+
+    public var name: EventName { .pathFlapping }
+    public var severity: Severity { flapping.state == "started" ? .warning : .info }
+    public var message: String {
+        guard flapping.state == "started" else {
+            return "Path \(monitor) is calm again after \(flapping.changes) more changes"
+        }
+        return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case monitor
+        case flapping
+    }
+}

@@ -1,0 +1,185 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Documents
+public import MulticastDNS
+internal import OrderedJSON
+
+/// `service.added`: a service was found and resolved.
+public struct ServiceAdded: EventBody {
+    let service: ServiceDocument
+
+    /// Describes a new service.
+    public init(_ service: ServiceDocument) { self.service = service }
+
+    public var name: EventName { .serviceAdded }
+    public var severity: Severity { .info }
+    public var message: String { "\(service.label) appeared on \(service.interface)" }
+
+    private enum CodingKeys: String, CodingKey { case service }
+}
+
+/// `service.changed`: a service moved, or says something else.
+public struct ServiceChanged: EventBody {
+    let service: ServiceDocument
+    let changed: [String]
+    let previous: JSONValue
+
+    /// Describes a change.
+    ///
+    /// - Parameters:
+    ///   - service: What it is now.
+    ///   - changed: The members that differ: `host`, `port`, `addresses`, `txt`.
+    ///   - previous: What it was.
+    public init(_ service: ServiceDocument, changed: [ServiceField], previous: ServiceDocument) {
+        self.service = service
+        self.changed = changed.map(\.rawValue)
+        var old = JSONObject()
+        for field in changed {
+            switch field {
+            case .host: old["host"] = .string(previous.host)
+            case .port: old["port"] = .integer(Int64(previous.port))
+            case .addresses: old["addresses"] = .array(previous.addresses.map { .string($0) })
+            case .text: old["txt"] = previous.txt
+            }
+        }
+        self.previous = .object(old)
+    }
+
+    public var name: EventName { .serviceChanged }
+    public var severity: Severity { .info }
+    public var message: String { "\(service.label) changed \(changed.joined(separator: ", "))" }
+
+    private enum CodingKeys: String, CodingKey { case service, changed, previous }
+}
+
+/// `service.removed`: a service went away.
+public struct ServiceRemoved: EventBody {
+    struct Removed: Encodable, Sendable {
+        let reason: String
+        let seenForSeconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case reason
+            case seenForSeconds = "seen_for_seconds"
+        }
+    }
+
+    let service: ServiceDocument
+    let removed: Removed
+
+    /// Describes what went, why, and for how long it had been there.
+    public init(_ service: ServiceDocument, reason: RemovalReason, seenFor: Duration) {
+        self.service = service
+        removed = Removed(reason: reason.rawValue, seenForSeconds: Rounded.seconds(seenFor))
+    }
+
+    public var name: EventName { .serviceRemoved }
+    public var severity: Severity { .info }
+    public var message: String { "\(service.label) went away: \(removed.reason)" }
+
+    private enum CodingKeys: String, CodingKey { case service, removed }
+}
+
+/// `service.resolve_failed`: a service is announced, but nobody answers for it.
+public struct ServiceResolveFailed: EventBody {
+    struct Unresolved: Encodable, Sendable {
+        let name: String
+        let type: String
+        let interface: String
+        let missing: [String]
+    }
+
+    let service: Unresolved
+
+    /// Describes what could not be resolved.
+    public init(_ service: UnresolvedService) {
+        self.service = Unresolved(
+            name: service.name,
+            type: service.type,
+            interface: service.interface,
+            missing: service.missing
+        )
+    }
+
+    public var name: EventName { .serviceResolveFailed }
+    public var severity: Severity { .warning }
+    public var message: String {
+        "\(service.name) (\(service.type)) on \(service.interface) cannot be resolved: "
+            + "no \(service.missing.joined(separator: ", "))"
+    }
+
+    private enum CodingKeys: String, CodingKey { case service }
+}
+
+/// `service_type.added` and `service_type.removed`: the first service of a type came, or the last one went.
+public struct ServiceTypeChanged: EventBody {
+    let serviceType: String
+    let isAdded: Bool
+
+    /// Describes a type that came or went.
+    public init(type: String, isAdded: Bool) {
+        serviceType = type
+        self.isAdded = isAdded
+    }
+
+    public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
+    public var severity: Severity { .info }
+    public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
+
+    private enum CodingKeys: String, CodingKey { case serviceType = "service_type" }
+}
+
+/// `census.completed`: a round of the census ended.
+public struct CensusCompleted: EventBody {
+    struct Census: Encodable, Sendable {
+        let durationSeconds: Double
+        let types: Int
+        let services: Int
+        let added: Int
+        let changed: Int
+        let removed: Int
+        let unresolved: Int
+        let interfaces: [String]
+
+        private enum CodingKeys: String, CodingKey {
+            case durationSeconds = "duration_seconds"
+            case types
+            case services
+            case added
+            case changed
+            case removed
+            case unresolved
+            case interfaces
+        }
+    }
+
+    let census: Census
+
+    /// Describes the round.
+    public init(_ summary: CensusSummary) {
+        census = Census(
+            durationSeconds: Rounded.seconds(summary.duration),
+            types: summary.types,
+            services: summary.services,
+            added: summary.added,
+            changed: summary.changed,
+            removed: summary.removed,
+            unresolved: summary.unresolved,
+            interfaces: summary.interfaces
+        )
+    }
+
+    public var name: EventName { .censusCompleted }
+    public var severity: Severity { .info }
+    public var message: String {
+        "Census: \(census.services) service\(census.services == 1 ? "" : "s") "
+            + "of \(census.types) type\(census.types == 1 ? "" : "s")"
+    }
+
+    private enum CodingKeys: String, CodingKey { case census }
+}
+
+extension ServiceDocument {
+    /// How sentences name it.
+    fileprivate var label: String { "\(name) (\(type))" }
+}

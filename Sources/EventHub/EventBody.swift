@@ -1,0 +1,52 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// What happened, without the envelope.
+///
+/// `encode(to:)` writes the data members; they follow the envelope in the same object, so their keys must differ from
+/// the eight keys of ``EventEnvelope``.
+public protocol EventBody: Encodable, Sendable {
+    /// Which kind of event it is.
+    var name: EventName { get }
+    /// How much it matters.
+    var severity: Severity { get }
+    /// One sentence for people, without a full stop.
+    var message: String { get }
+}
+
+/// The eight members with which every record begins, in this order.
+struct EventEnvelope: Encodable {
+    /// The value of `schema`: additive changes keep it, any other makes it `/2`.
+    static let schema = "nwpath.event/1"
+
+    let time: String
+    let seq: UInt64
+    let stream: StreamID
+    let schema = Self.schema
+    let event: EventName
+    let severity: Severity
+    let host: String
+    let message: String
+}
+
+/// A whole record: envelope and data in one object.
+struct EventRecord<Body: EventBody>: Encodable {
+    let envelope: EventEnvelope
+    let body: Body
+
+    func encode(to encoder: any Encoder) throws {
+        try envelope.encode(to: encoder)
+        try body.encode(to: encoder)
+    }
+}
+
+/// What is published for a body that cannot be encoded: the envelope, and why.
+struct UnencodableBody: EventBody {
+    let name: EventName
+    let severity: Severity
+    let message: String
+    let reason: String
+
+    private enum CodingKeys: String, CodingKey {
+        case reason = "encoding_error"
+    }
+}

@@ -1,0 +1,91 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Every kind of event there is: the closed catalogue of schema `nwpath.event/1`.
+public enum EventName: String, CaseIterable, Sendable {
+    // Log and daemon.
+    /// A log file begins; the first record of every file.
+    case logOpened = "log.opened"
+    /// Events could not be written to the log; tells which.
+    case logGap = "log.gap"
+    /// The daemon runs.
+    case daemonStarted = "daemon.started"
+    /// The daemon is about to end.
+    case daemonStopping = "daemon.stopping"
+    /// A new configuration is in force.
+    case configReloaded = "config.reloaded"
+    /// A new configuration was bad; the old one stays in force.
+    case configRejected = "config.rejected"
+    /// A stream's past is incomplete; only on streams, never in the log.
+    case streamReset = "stream.reset"
+    /// The kernel's messages overran their buffer; state was read again.
+    case netlinkOverrun = "netlink.overrun"
+    /// The machine slept, or its calendar was stepped.
+    case clockJumped = "clock.jumped"
+    // Path.
+    /// The state of a path at the start.
+    case pathSnapshot = "path.snapshot"
+    /// A path changed.
+    case pathChanged = "path.changed"
+    /// A path changes so often that changes are folded, or no longer.
+    case pathFlapping = "path.flapping"
+    // Interfaces.
+    /// An interface appeared.
+    case interfaceAdded = "interface.added"
+    /// An interface changed.
+    case interfaceChanged = "interface.changed"
+    /// An interface vanished.
+    case interfaceRemoved = "interface.removed"
+    /// An interface gained an address.
+    case addressAdded = "address.added"
+    /// An interface lost an address.
+    case addressRemoved = "address.removed"
+    /// A route changed; at debug only.
+    case routeChanged = "route.changed"
+    // Gateways and DNS.
+    /// A default gateway changed.
+    case gatewayChanged = "gateway.changed"
+    /// A gateway no longer answers.
+    case gatewayUnreachable = "gateway.unreachable"
+    /// A gateway answers again.
+    case gatewayReachable = "gateway.reachable"
+    /// The DNS servers or search domains changed.
+    case dnsChanged = "dns.changed"
+    // Probes.
+    /// A probe failed.
+    case probeFailed = "probe.failed"
+    /// A probe succeeds again.
+    case probeRecovered = "probe.recovered"
+    /// A captive portal intercepts traffic.
+    case captivePortalDetected = "captive_portal.detected"
+    /// The captive portal is gone.
+    case captivePortalCleared = "captive_portal.cleared"
+    // Census.
+    /// A service appeared.
+    case serviceAdded = "service.added"
+    /// A service changed.
+    case serviceChanged = "service.changed"
+    /// A service went away.
+    case serviceRemoved = "service.removed"
+    /// A service was announced but cannot be resolved.
+    case serviceResolveFailed = "service.resolve_failed"
+    /// A service type appeared.
+    case serviceTypeAdded = "service_type.added"
+    /// The last service of a type went away.
+    case serviceTypeRemoved = "service_type.removed"
+    /// A round of the census ended.
+    case censusCompleted = "census.completed"
+    /// Another host claims our name.
+    case mdnsNameConflict = "mdns.name_conflict"
+    // Sinks.
+    /// A sink's server is connected.
+    case sinkConnected = "sink.connected"
+    /// A sink's server is lost; events are queued.
+    case sinkDisconnected = "sink.disconnected"
+}
+
+extension EventName: CustomStringConvertible {
+    /// The name as it stands in records, such as `path.changed`.
+    public var description: String { rawValue }
+}
+
+extension EventName: Encodable {}

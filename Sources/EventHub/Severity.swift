@@ -1,0 +1,27 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How much an event matters to the operator.
+public enum Severity: String, CaseIterable, Sendable, Encodable {
+    /// For somebody who looks for a fault in nwpath; not published unless asked for.
+    case debug
+    /// Worth a line in the log.
+    case info
+    /// Something is worse than it should be.
+    case warning
+    /// Something does not work.
+    case error
+}
+
+extension Severity: Comparable {
+    /// Whether `left` matters less.
+    public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .debug: 0
+        case .info: 1
+        case .warning: 2
+        case .error: 3
+        }
+    }
+}

@@ -1,0 +1,126 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import EventHub
+internal import LinuxIO
+
+// MARK: - Which file is written
+
+extension EventLog {
+    /// What the next file is called until it takes the log's name.
+    static var newSuffix: String { ".new" }
+
+    /// Takes a file as the one to write.
+    func adopt(_ file: LogFile) {
+        self.file = file
+        let age = file.firstTime.map { clock.wall - $0 } ?? .zero
+        // A calendar that was stepped back gives a negative age.
+        begun = clock.boot - max(.zero, age)
+        status.size = file.size
+        status.repairedBytes += file.repairedBytes
+    }
+
+    /// Looks, at times, whether the file is still the one that the path names, and rotates it when it is due.
+    func checkFile() {
+        guard !isStandardOutput else { return }
+        let now = clock.boot
+        if now >= nextCheck {
+            nextCheck = now + options.checkInterval
+            checkIdentity()
+        }
+        // A file without a record is never rotated, whatever its age.
+        guard let file, file.size > 0, opening == nil, now >= nextRotation,
+            options.rotation.isDue(size: file.size, age: now - begun)
+        else { return }
+        do throws(Errno) {
+            try rotate()
+        } catch {
+            // The present file goes on; try again a little later.
+            status.errors += 1
+            nextRotation = now + options.checkInterval
+        }
+    }
+
+    private func checkIdentity() {
+        guard let file else { return reopen(because: .replaced) }
+        guard let found = try? FileStatus(path: path), found.isSameFile(as: file.status) else {
+            return reopen(because: .replaced)
+        }
+        guard found.size < file.size else { return }
+        file.noteSize(found.size)
+        status.reopenings += 1
+        opening = .truncated
+    }
+
+    /// Opens what the path names now, unless it is the file already open.
+    func reopen(because reason: LogOpened.Reason) {
+        if let file, let found = try? FileStatus(path: path), found.isSameFile(as: file.status) { return }
+        do throws(EventLogError) {
+            try? Paths.makeDirectory(Paths.directory(of: path))
+            adopt(try LogFile(path: path))
+            opening = reason
+            status.reopenings += 1
+        } catch {
+            // The old file goes on while it has a name; without one its lines would be lost unseen.
+            if file?.isLinked == true {
+                status.errors += 1
+            } else {
+                file = nil
+                fail(error.errorName)
+            }
+        }
+    }
+}
+
+// MARK: - Rotation
+
+extension EventLog {
+    /// Renames the file to `.1` after the others moved up, and begins a new one.
+    private func rotate() throws(Errno) {
+        let new = path + Self.newSuffix
+        try Paths.remove(new)
+        let file: LogFile
+        do throws(EventLogError) {
+            file = try LogFile(path: new, isNew: true)
+        } catch {
+            throw error.reason
+        }
+        do throws(Errno) {
+            try makeRoom()
+            if options.rotation.keep > 0 { try Paths.rename(path, to: path + ".1") }
+            try Paths.rename(new, to: path)
+        } catch {
+            try? Paths.remove(new)
+            throw error
+        }
+        adopt(file)
+        opening = .rotated
+        status.rotations += 1
+    }
+
+    /// Moves `.1` to `.2` and so on, compressed or not, and removes those over the limit.
+    private func makeRoom() throws(Errno) {
+        for old in try LogSegment.numbered(beside: path).sorted(by: { $0.number > $1.number }) {
+            if old.number >= options.rotation.keep {
+                try Paths.remove(old.path(of: path))
+            } else {
+                try Paths.rename(old.path(of: path), to: old.next.path(of: path))
+            }
+        }
+    }
+}
+
+extension EventLogError {
+    /// The kernel's reason, where there is one.
+    var reason: Errno {
+        switch self {
+        case .failed(_, _, let reason): reason
+        case .locked: .again
+        case .foreign, .damaged: .invalid
+        }
+    }
+
+    /// A word for the state of the log.
+    var errorName: String {
+        if case .foreign = self { "foreign file" } else { reason.name }
+    }
+}

@@ -1,0 +1,34 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+
+/// Why an event log cannot be used.
+public enum EventLogError: Error, Hashable, Sendable {
+    /// The operation on `file` failed.
+    case failed(operation: String, file: String, reason: Errno)
+    /// Another process writes `file`; `holder` is its process id where that is known.
+    case locked(file: String, holder: Int32?)
+    /// The file has other content than our records; it is left as it is.
+    case foreign(file: String, found: String)
+    /// A compressed file is damaged.
+    case damaged(file: String, reason: String)
+}
+
+extension EventLogError: CustomStringConvertible {
+    /// One line for the operator, naming the file and what was expected.
+    public var description: String {
+        switch self {
+        case .failed(let operation, let file, let reason):
+            "\(file): cannot \(operation): \(reason)"
+        case .locked(let file, let holder?):
+            "\(file): is written by another nwpath (process \(holder)); give this one a log file of its own"
+        case .locked(let file, nil):
+            "\(file): is written by another nwpath; give this one a log file of its own"
+        case .foreign(let file, let found):
+            "\(file): is not an nwpath event log: expected a record of schema nwpath.event/1, found \(found); "
+                + "nothing was changed"
+        case .damaged(let file, let reason):
+            "\(file): is damaged: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+
+/// The right to write one log: an exclusive flock(2) on a file beside it.
+///
+/// The lock has a file of its own, because the log's file changes with every rotation. It stays when the daemon ends;
+/// removing it would let two daemons lock two files of the same name.
+struct LogLock: ~Copyable {
+    private let descriptor: FileDescriptor
+
+    /// Takes the lock.
+    ///
+    /// - Throws: ``EventLogError/locked(file:holder:)`` when another process has it.
+    init(for log: String) throws(EventLogError) {
+        let descriptor = try Self.open(log + ".lock")
+        guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+            let reason = Errno.current
+            guard reason == .again else { throw .failed(operation: "lock", file: log + ".lock", reason: reason) }
+            throw .locked(file: log, holder: Self.holder(descriptor))
+        }
+        // Who holds it is only a courtesy to the reader of an error message: a full disk must not matter.
+        try? descriptor.truncate(to: 0)
+        _ = try? descriptor.write(Array("\(getpid())\n".utf8).span)
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        // Closing alone would leave the lock to a child that was just forked and has not yet executed its program.
+        flock(descriptor.rawValue, LOCK_UN)
+    }
+
+    private static func open(_ path: String) throws(EventLogError) -> FileDescriptor {
+        do throws(Errno) {
+            return try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o640)
+        } catch {
+            throw .failed(operation: "open the lock", file: path, reason: error)
+        }
+    }
+
+    private static func holder(_ descriptor: borrowing FileDescriptor) -> Int32? {
+        guard let bytes = try? descriptor.read(at: 0, upTo: 16) else { return nil }
+        return Int32(String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self))
+    }
+}

@@ -1,0 +1,145 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import EventHub
+public import LinuxIO
+
+/// Reads a log back: the file being written and the rotated ones beside it, oldest record first.
+///
+/// A reader sees the files as they were when it was made; rotation does not disturb it. Memory is bounded by the
+/// longest record and by the limit of a page.
+public final class LogReader {
+    /// Where reading begins.
+    public enum Start: Hashable, Sendable {
+        /// At the oldest record.
+        case beginning
+        /// After this record; records of other streams are left out.
+        case after(EventPosition)
+        /// At the first record published at this time or later.
+        case time(WallTime)
+    }
+
+    /// A part of the log.
+    public struct Page: Sendable {
+        /// Records as single lines of JSON, without line feeds.
+        public let records: [[UInt8]]
+        /// Where the next page begins: after this number.
+        public let next: UInt64
+        /// Whether further records follow at once.
+        public let hasMore: Bool
+        /// Whether the log still held the record after the one asked for; otherwise the beginning is missing.
+        public let isComplete: Bool
+    }
+
+    struct File {
+        let reader: LineReader
+        let first: RecordHeader
+        let firstTime: WallTime
+    }
+
+    /// The files, oldest first.
+    let files: [File]
+
+    /// Opens a log for reading, compressed rotated files included.
+    ///
+    /// - Throws: ``EventLogError`` when the file cannot be read, or is not an event log.
+    public init(path: String) throws(EventLogError) {
+        var found: [File] = []
+        var seen: Set<UInt64> = []
+        for (index, path) in ([path] + (try LogSegment.rotated(beside: path))).enumerated() {
+            let reader: LineReader
+            do throws(EventLogError) {
+                reader = try LineReader(path: path)
+            } catch {
+                // Rotated files may vanish or be none of ours; the log itself must be there.
+                if index == 0 && error.reason != .noEntry { throw error }
+                continue
+            }
+            if let inode = try reader.plain?.status().inode, !seen.insert(inode).inserted { continue }
+            guard let file = try Self.file(reader, isRequired: index == 0) else { continue }
+            found.append(file)
+        }
+        files = Self.ordered(found)
+    }
+
+    private static func file(_ reader: LineReader, isRequired: Bool) throws(EventLogError) -> File? {
+        let line: LineReader.Line?
+        do throws(EventLogError) {
+            line = try reader.next()
+        } catch {
+            if isRequired { throw error }
+            return nil
+        }
+        guard let line, !line.bytes.isEmpty else { return nil }
+        guard let header = RecordHeader(line: line.bytes), header.schema == Event.schema, let time = header.time else {
+            guard isRequired, line.isComplete else { return nil }
+            throw .foreign(file: reader.path, found: "something else")
+        }
+        return File(reader: try LineReader(path: reader.path), first: header, firstTime: time)
+    }
+
+    /// Streams in the order of their first records, and the files of each by their numbers.
+    private static func ordered(_ files: [File]) -> [File] {
+        let streams = Dictionary(grouping: files) { $0.first.position.stream }
+        return streams.values
+            .map { $0.sorted { $0.first.sequence < $1.first.sequence } }
+            .sorted {
+                ($0.first?.firstTime ?? WallTime(nanoseconds: 0)) < ($1.first?.firstTime ?? WallTime(nanoseconds: 0))
+            }
+            .flatMap { $0 }
+    }
+
+    /// The oldest record of the youngest stream; `nil` in an empty log.
+    public var oldest: EventPosition? {
+        guard let stream = files.last?.first.position.stream else { return nil }
+        return files.first { $0.first.position.stream == stream }?.first.position
+    }
+
+    /// Calls `body` with each record whose event passes, until it returns `false`.
+    ///
+    /// Lines that are no records (a torn end, for instance) are passed over.
+    public func forEach(
+        from start: Start = .beginning,
+        matching filter: EventFilter = EventFilter(),
+        _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
+    ) throws(EventLogError) {
+        for file in try files(for: start) {
+            while let line = try file.reader.next() {
+                guard let header = RecordHeader(line: line.bytes), line.isComplete || LogTail.isRecord(line.bytes),
+                    Self.includes(header, from: start), filter.accepts(header.event)
+                else { continue }
+                guard body(header, line.bytes) else { return }
+            }
+        }
+    }
+
+    /// The records after a number of the youngest stream, for pages of the API.
+    public func events(
+        since sequence: UInt64,
+        limit: Int,
+        matching filter: EventFilter = EventFilter()
+    ) throws(EventLogError) -> Page {
+        guard let oldest else {
+            return Page(records: [], next: sequence, hasMore: false, isComplete: sequence == 0)
+        }
+        var records: [[UInt8]] = []
+        var next = sequence
+        var hasMore = false
+        try forEach(from: .after(EventPosition(stream: oldest.stream, sequence: sequence))) { header, line in
+            let isWanted = filter.accepts(header.event)
+            hasMore = isWanted && records.count >= limit
+            guard !hasMore else { return false }
+            if isWanted { records.append(Array(line)) }
+            next = header.sequence
+            return true
+        }
+        return Page(records: records, next: next, hasMore: hasMore, isComplete: sequence + 1 >= oldest.sequence)
+    }
+
+    private static func includes(_ header: RecordHeader, from start: Start) -> Bool {
+        switch start {
+        case .beginning: true
+        case .after(let position): header.position.stream == position.stream && header.sequence > position.sequence
+        case .time(let time): header.time.map { $0 >= time } ?? false
+        }
+    }
+}

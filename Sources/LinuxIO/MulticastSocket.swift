@@ -1,0 +1,96 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+internal import CLinuxShims
+internal import Glibc
+
+/// A UDP socket on the multicast DNS group of one interface and one family.
+///
+/// It is bound to the group's address, not to the wildcard, and shares port 5353 with other responders on this host:
+/// each gets every multicast packet, and this one never takes their unicast packets. Packets leave from port 5353
+/// with TTL or hop limit 255.
+public struct MulticastSocket: ~Copyable {
+    /// A received packet; its bytes are at the front of the caller's buffer.
+    public struct Datagram: Hashable, Sendable {
+        /// How many bytes of the buffer it fills.
+        public let count: Int
+        /// Who sent it.
+        public let source: IPAddress
+        /// From which port.
+        public let port: UInt16
+        /// The index of the interface it came in by.
+        public let interface: Int
+        /// Its TTL or hop limit; `nil` when the kernel did not say.
+        public let hopLimit: Int?
+        /// How many packets this socket lost so far because its buffer was full.
+        public let dropped: UInt32
+        /// Whether it was longer than the buffer.
+        public let isTruncated: Bool
+    }
+
+    private let descriptor: FileDescriptor
+    /// The family.
+    public let family: AddressFamily
+    /// The interface's index.
+    public let interface: Int
+
+    /// Opens the socket and joins the group.
+    ///
+    /// Source: ip(7), ipv6(7); `SO_REUSEADDR`, `IP_MULTICAST_ALL` off, `IP_PKTINFO`, `SO_RXQ_OVFL`.
+    /// - Throws: The kernel's error, such as `ENODEV` when the interface is gone or `EADDRINUSE` when another
+    ///   program holds port 5353 without sharing it.
+    public init(_ family: AddressFamily, interface: Int, receiveBuffer: Int = 1 << 20) throws(Errno) {
+        guard let index = UInt32(exactly: interface) else { throw .invalid }
+        let descriptor = FileDescriptor(owning: try Errno.check(nwp_multicast_open(family.socketFamily, index)))
+        _ = nwp_multicast_buffer(descriptor.rawValue, Int32(clamping: receiveBuffer))
+        _ = try Errno.check(nwp_multicast_join(descriptor.rawValue, family.socketFamily, index))
+        self.descriptor = descriptor
+        self.family = family
+        self.interface = interface
+    }
+
+    /// The descriptor, to be watched by a loop.
+    public var rawValue: Int32 { descriptor.rawValue }
+
+    /// Sends one packet to the group; never blocks.
+    /// - Throws: The kernel's error, such as `ENETUNREACH` or `ENETDOWN`; the socket stays usable.
+    public borrowing func send(_ bytes: Span<UInt8>) throws(Errno) {
+        let result = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe nwp_multicast_send(
+                descriptor.rawValue,
+                family.socketFamily,
+                UInt32(truncatingIfNeeded: interface),
+                bytes.baseAddress,
+                bytes.count
+            )
+        }
+        _ = try Errno.check(result)
+    }
+
+    /// Receives one packet into `buffer`; never blocks.
+    /// - Returns: The packet, or `nil` when there is none left.
+    /// - Throws: The kernel's error.
+    public borrowing func receive(into buffer: inout [UInt8]) throws(Errno) -> Datagram? {
+        var raw = nwp_datagram()
+        let result = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe nwp_multicast_receive(descriptor.rawValue, bytes.baseAddress, bytes.count, &raw)
+        }
+        if result == -EAGAIN { return nil }
+        let count = try Errno.check(result)
+        var source = raw.source
+        let bytes = unsafe withUnsafeBytes(of: &source) { unsafe Array($0.prefix(family.bitWidth / 8)) }
+        return Datagram(
+            count: Int(count),
+            source: IPAddress(bytes: bytes.span) ?? .v4(0),
+            port: raw.port,
+            interface: Int(raw.interface),
+            hopLimit: raw.hop_limit < 0 ? nil : Int(raw.hop_limit),
+            dropped: raw.dropped,
+            isTruncated: raw.truncated != 0
+        )
+    }
+}
+
+extension AddressFamily {
+    fileprivate var socketFamily: Int32 { self == .ipv4 ? AF_INET : AF_INET6 }
+}

@@ -1,0 +1,113 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+
+/// The sockets of one interface, and the directory they feed; confined to the loop's thread.
+final class CensusLink {
+    private final class Socket {
+        let socket: MulticastSocket
+        let watch: EventLoop.Watch
+        let addresses: Set<MulticastInterface.Address>
+        var dropped: UInt32 = 0
+
+        init(_ socket: consuming MulticastSocket, _ watch: EventLoop.Watch, _ addresses: Set<MulticastInterface.Address>) {
+            self.socket = socket
+            self.watch = watch
+            self.addresses = addresses
+        }
+    }
+
+    /// A packet more than the longest, so that a longer one is seen to be.
+    private static let bufferSize = 9001
+    /// How many packets are read before others get their turn.
+    private static let burst = 256
+
+    var directory: LinkDirectory
+    private let loop: EventLoop
+    private var sockets: [AddressFamily: Socket] = [:]
+    private var buffer = [UInt8](repeating: 0, count: CensusLink.bufferSize)
+
+    init(loop: EventLoop, directory: LinkDirectory) {
+        self.loop = loop
+        self.directory = directory
+    }
+
+    /// Whether the family has a socket that was opened with these addresses.
+    func isOpen(_ family: AddressFamily, with addresses: Set<MulticastInterface.Address>) -> Bool {
+        sockets[family]?.addresses == addresses
+    }
+
+    /// Opens the family's socket, in place of the one it had.
+    func open(
+        _ family: AddressFamily,
+        addresses: Set<MulticastInterface.Address>,
+        onReadable: @escaping () -> Void
+    ) throws(Errno) {
+        close(family)
+        let socket = try MulticastSocket(family, interface: directory.index)
+        let watch = try loop.watch(socket.rawValue, for: .readable) { _ in onReadable() }
+        sockets[family] = Socket(socket, watch, addresses)
+    }
+
+    func close(_ family: AddressFamily) {
+        guard let socket = sockets.removeValue(forKey: family) else { return }
+        loop.unwatch(socket.watch)
+    }
+
+    func closeAll() {
+        for family in AddressFamily.allCases { close(family) }
+    }
+
+    /// Reads what has arrived.
+    func receive(_ family: AddressFamily, at now: Duration, counters: inout MulticastCounters) {
+        // The handler of a packet may close the socket; this keeps it until the burst is read.
+        guard let socket = sockets[family] else { return }
+        for _ in 0..<Self.burst {
+            let datagram: MulticastSocket.Datagram?
+            do throws(Errno) {
+                datagram = try socket.socket.receive(into: &buffer)
+            } catch {
+                // Such as ENETDOWN; the link events will tell the rest.
+                counters.lastError = error
+                return
+            }
+            guard let datagram else { return }
+            counters.received += 1
+            counters.dropped += UInt64(datagram.dropped &- socket.dropped)
+            socket.dropped = datagram.dropped
+            guard datagram.interface == directory.index || datagram.interface == 0 else { continue }
+            guard !datagram.isTruncated else {
+                counters.malformed += 1
+                continue
+            }
+            let reception = directory.receive(
+                buffer.span.extracting(0..<datagram.count),
+                family,
+                from: datagram.source,
+                port: datagram.port,
+                at: now
+            )
+            switch reception {
+            case .echo: counters.echoes += 1
+            case .malformed: counters.malformed += 1
+            case .ignored: counters.ignored += 1
+            case .query, .response: break
+            }
+        }
+    }
+
+    /// Sends packets back to back; one that fails does not stop the next.
+    func send(_ packets: [[UInt8]], _ family: AddressFamily, counters: inout MulticastCounters) {
+        guard let socket = sockets[family] else { return }
+        for packet in packets {
+            do throws(Errno) {
+                try socket.socket.send(packet.span)
+                counters.sent += 1
+            } catch {
+                counters.sendFailures += 1
+                counters.lastError = error
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Judges when a census is complete, for no message says so.
+///
+/// Questions go out at 0, 1, 3 and 7 s. After 1.3 s the result is provisional; it is final at 3.5 s when the
+/// repetitions at 1 and 3 s brought nothing new, else at 7.5 s.
+struct CensusRun: Sendable {
+    enum Step: Hashable, Sendable {
+        case provisional, complete
+        /// Nothing to do before this time.
+        case wait(until: Duration)
+    }
+
+    /// How often each question is asked at most.
+    static let rounds = 4
+    static let provisionalAfter = Duration.milliseconds(1300)
+    static let quietAfter = Duration.milliseconds(1000)
+    static let settledAfter = Duration.milliseconds(3500)
+    static let longest = Duration.milliseconds(7500)
+
+    /// When it began.
+    let started: Duration
+    private var lastNews: Duration
+    private var isProvisional = false
+
+    init(at now: Duration) {
+        started = now
+        lastNews = now
+    }
+
+    /// A service was heard of for the first time, or resolved.
+    mutating func news(at now: Duration) { lastNews = max(lastNews, now) }
+
+    /// What to do now; `complete` is the last step.
+    mutating func step(at now: Duration) -> Step {
+        if !isProvisional, now >= started + Self.provisionalAfter {
+            isProvisional = true
+            return .provisional
+        }
+        if now >= started + Self.longest { return .complete }
+        let isQuiet = lastNews <= started + Self.quietAfter
+        if now >= started + Self.settledAfter && isQuiet { return .complete }
+        guard isProvisional else { return .wait(until: started + Self.provisionalAfter) }
+        return .wait(until: started + (now < started + Self.settledAfter ? Self.settledAfter : Self.longest))
+    }
+}

@@ -1,0 +1,37 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import DNSWire
+
+/// What the census does, and its bounds.
+public struct CensusSettings: Hashable, Sendable {
+    /// How often it runs by itself.
+    public var interval: Duration
+    /// Types that are asked for before anybody announced them.
+    public var wellKnownTypes: [DomainName]
+    /// How many types are remembered and browsed per interface.
+    public var maximumTypes: Int
+    /// How many types one sender may introduce per census.
+    public var maximumTypesPerSource: Int
+    /// How many instances are followed per interface.
+    public var maximumInstances: Int
+    /// How many records are kept per interface and family.
+    public var maximumRecords: Int
+    /// How many questions leave per second, interface and family.
+    public var questionsPerSecond: Int
+
+    /// The settings by default: a census per minute.
+    public init() {
+        interval = .seconds(60)
+        wellKnownTypes = Self.usualTypes.compactMap { DomainName("\($0).local") }
+        maximumTypes = 256
+        maximumTypesPerSource = 64
+        maximumInstances = 4096
+        maximumRecords = 16384
+        questionsPerSecond = 2000
+    }
+
+    private static let usualTypes = [
+        "_airplay._tcp", "_googlecast._tcp", "_hap._tcp", "_http._tcp", "_ipp._tcp", "_smb._tcp", "_ssh._tcp",
+        "_workstation._tcp",
+    ]
+}

@@ -1,0 +1,23 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// Which records somebody wants: those of the services that are shown or being resolved (rule Q7).
+struct Interest: Sendable {
+    /// Types whose instances are wanted.
+    var types: Set<DomainName> = []
+    /// Instances whose location and text are wanted.
+    var instances: Set<DomainName> = []
+    /// Hosts whose addresses are wanted, and the instances that want them.
+    var hosts: [DomainName: Set<DomainName>] = [:]
+
+    /// Whether records of this name and type are wanted.
+    func contains(_ key: RecordKey) -> Bool {
+        switch key.type {
+        case .ptr: types.contains(key.name)
+        case .srv, .txt: instances.contains(key.name)
+        case .a, .aaaa, .nsec: hosts[key.name] != nil
+        default: false
+        }
+    }
+}

@@ -1,0 +1,220 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+extension LinkDirectory {
+    /// What the zones together know of one instance.
+    struct View {
+        var pointer: ResourceRecord?
+        var location: ServiceLocation?
+        var text: [ResourceRecord] = []
+        var addresses: [ScopedAddress] = []
+        /// What nobody said, nor denied.
+        var missing: [RecordKey] = []
+
+        /// Whether it can be reported at all; port 0 means that it is not offered (rule D12).
+        var isUsable: Bool { location.map { $0.port != 0 } == true && !addresses.isEmpty }
+    }
+
+    /// Compares instances with what was reported of them, and reports or asks.
+    mutating func evaluate(_ names: Set<DomainName>, at now: Duration) {
+        for name in names.sorted() { evaluate(name, at: now) }
+    }
+
+    private mutating func evaluate(_ name: DomainName, at now: Duration) {
+        guard var state = instances[name] else { return }
+        let view = view(of: name, type: state.type, at: now)
+        guard view.pointer != nil else {
+            if let service = state.published { report(removal: service, state, reason: state.cause, at: now) }
+            forget(name)
+            return
+        }
+        setHost(view.location?.target, of: name, was: state.host)
+        state.host = view.location?.target
+        if state.published == nil {
+            resolve(name, &state, view, at: now)
+        } else {
+            update(name, &state, view, at: now)
+        }
+        instances[name] = state
+        if state.deadline == nil { waiting.remove(name) } else { waiting.insert(name) }
+    }
+
+    /// Gathers the records of an instance from both zones.
+    func view(of name: DomainName, type: DomainName, at now: Duration) -> View {
+        var view = View()
+        let caches = AddressFamily.allCases.compactMap { zones[$0]?.cache }
+        func records(_ key: RecordKey) -> [ResourceRecord] { caches.flatMap { $0.records(key, at: now) } }
+        view.pointer = records(RecordKey(type, .ptr)).first { $0.data == .pointer(name) }
+        let locations = records(RecordKey(name, .srv)).compactMap { record -> ServiceLocation? in
+            guard case .service(let location) = record.data else { return nil }
+            return location
+        }
+        // Lower priority first, then greater weight: for showing, the choice must not be random (rule D4).
+        view.location = locations.min { ($0.priority, $1.weight) < ($1.priority, $0.weight) }
+        for record in records(RecordKey(name, .txt)) where !view.text.contains(where: { $0.data == record.data }) {
+            view.text.append(record)
+        }
+        if view.location == nil { view.missing.append(RecordKey(name, .srv)) }
+        if view.text.isEmpty { view.missing.append(RecordKey(name, .txt)) }
+        guard let host = view.location?.target else { return view }
+        var addresses: Set<ScopedAddress> = []
+        for key in [RecordKey(host, .a), RecordKey(host, .aaaa)] {
+            let found = records(key)
+            for case .address(let address) in found.map(\.data) {
+                addresses.insert(ScopedAddress(address, scope: self.name))
+            }
+            if found.isEmpty, !caches.contains(where: { $0.denies(key, at: now) }) { view.missing.append(key) }
+        }
+        view.addresses = addresses.sorted()
+        return view
+    }
+
+    /// Goes on with an instance that is not reported yet.
+    private mutating func resolve(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
+        if view.isUsable {
+            let reportAt = state.reportAt ?? now + Self.settling
+            state.reportAt = reportAt
+            let mustWait = view.text.isEmpty && (state.giveUpAt ?? now) > now
+            if view.missing.isEmpty || (reportAt <= now && !mustWait) {
+                state.reportAt = nil
+                state.giveUpAt = nil
+                state.hasFailed = false
+                state.hasToldFailure = false
+                state.asked = []
+                state.published = service(name, state, view)
+                lastNews = now
+                if let service = state.published { events.append(.added(service)) }
+                return
+            }
+            // Waiting for the text: nothing will be reported before it comes or the time is up.
+            if reportAt <= now { state.reportAt = state.giveUpAt }
+        } else {
+            state.reportAt = nil
+        }
+        if let giveUpAt = state.giveUpAt, giveUpAt <= now {
+            fail(name, &state, view)
+        } else if state.giveUpAt != nil {
+            ask(for: view, &state, at: now)
+        }
+    }
+
+    private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View) {
+        state.giveUpAt = nil
+        state.hasFailed = true
+        guard !state.hasToldFailure else { return }
+        state.hasToldFailure = true
+        events.append(
+            .resolveFailed(
+                UnresolvedService(
+                    instance: name,
+                    name: SafeText.text(of: name.firstLabel ?? []),
+                    type: state.type.prefix(2).description,
+                    interface: self.name,
+                    interfaceIndex: index,
+                    missing: view.missing.compactMap { Self.typeNames[$0.type] }
+                )
+            )
+        )
+    }
+
+    private static let typeNames: [RecordType: String] = [.srv: "SRV", .txt: "TXT", .a: "A", .aaaa: "AAAA"]
+
+    /// Asks, once per resolving, for what is missing (trap: waiting for the next round would cost a second).
+    private mutating func ask(for view: View, _ state: inout Instance, at now: Duration) {
+        for key in view.missing where state.asked.insert(key).inserted {
+            // With one address known, the other family is a wish; without any, it is needed.
+            let isWish = !view.addresses.isEmpty && (key.type == .a || key.type == .aaaa)
+            for family in zones.keys {
+                zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : 3, at: now)
+            }
+        }
+    }
+
+    /// Goes on with an instance that was reported.
+    private mutating func update(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
+        guard let published = state.published else { return }
+        guard let location = view.location else {
+            return withdraw(name, &state, published, reason: state.cause, at: now)
+        }
+        guard location.port != 0 else {
+            return withdraw(name, &state, published, reason: .unresolvable, at: now)
+        }
+        guard !view.addresses.isEmpty else {
+            let giveUpAt = state.giveUpAt ?? now + Self.resolving
+            state.giveUpAt = giveUpAt
+            state.reportAt = nil
+            if giveUpAt <= now { return withdraw(name, &state, published, reason: .unresolvable, at: now) }
+            return ask(for: view, &state, at: now)
+        }
+        state.giveUpAt = nil
+        var current = service(name, state, view)
+        if view.text.isEmpty {
+            current.text = published.text
+            current.rawText = published.rawText
+        }
+        let fields = current.changes(since: published)
+        guard !fields.isEmpty else {
+            state.reportAt = nil
+            state.published = current
+            return
+        }
+        let reportAt = state.reportAt ?? now + Self.settling
+        state.reportAt = reportAt
+        // A new host may need its addresses.
+        if current.host != published.host { ask(for: view, &state, at: now) }
+        guard reportAt <= now else { return }
+        state.reportAt = nil
+        state.asked = []
+        state.published = current
+        events.append(.changed(current, fields: fields, previous: published))
+    }
+
+    /// Reports a service as gone while it is still announced, and has the announcement confirmed (rule C7).
+    private mutating func withdraw(
+        _ name: DomainName,
+        _ state: inout Instance,
+        _ service: Service,
+        reason: RemovalReason,
+        at now: Duration
+    ) {
+        report(removal: service, state, reason: reason, at: now)
+        state.published = nil
+        state.reportAt = nil
+        state.giveUpAt = nil
+        state.hasFailed = true
+        state.hasToldFailure = true
+        for family in zones.keys {
+            zones[family]?.cache.reconfirm(pointer: name, of: state.type, at: now)
+            zones[family]?.ask(Question(state.type, .ptr), times: 2, at: now)
+        }
+    }
+
+    private mutating func report(removal service: Service, _ state: Instance, reason: RemovalReason, at now: Duration) {
+        events.append(.removed(service, reason: reason, seenFor: now - state.firstSeen))
+    }
+
+    private func service(_ name: DomainName, _ state: Instance, _ view: View) -> Service {
+        let strings = view.text.flatMap { record -> [[UInt8]] in
+            guard case .text(let data) = record.data else { return [] }
+            return TextRecord(data: data).strings
+        }
+        return Service(
+            instance: name,
+            name: SafeText.text(of: name.firstLabel ?? []),
+            type: state.type.prefix(2).description,
+            domain: state.type.parent.parent.description,
+            interface: self.name,
+            interfaceIndex: index,
+            host: view.location?.target.description ?? "",
+            port: view.location?.port ?? 0,
+            addresses: view.addresses,
+            text: TextRecord(strings: strings).entries,
+            rawText: strings,
+            timeToLive: .seconds(Int64(view.pointer?.timeToLive ?? 0)),
+            firstSeen: state.firstSeen,
+            lastSeen: state.lastSeen
+        )
+    }
+}

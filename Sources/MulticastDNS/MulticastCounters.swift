@@ -1,0 +1,48 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import LinuxIO
+
+/// What was counted on one interface by one family.
+public struct MulticastCounters: Hashable, Sendable {
+    /// An interface, by name, and a family.
+    public struct Key: Hashable, Sendable, Comparable {
+        /// The interface's name.
+        public let interface: String
+        /// The family.
+        public let family: AddressFamily
+
+        /// Names a pair.
+        public init(interface: String, family: AddressFamily) {
+            self.interface = interface
+            self.family = family
+        }
+
+        /// By interface, then by family.
+        public static func < (left: Key, right: Key) -> Bool {
+            (left.interface, left.family) < (right.interface, right.family)
+        }
+    }
+
+    /// Packets received, own ones included.
+    public var received: UInt64 = 0
+    /// Own packets among them, looped back by the kernel.
+    public var echoes: UInt64 = 0
+    /// Packets sent.
+    public var sent: UInt64 = 0
+    /// Packets that were not DNS messages.
+    public var malformed: UInt64 = 0
+    /// Messages that must be ignored: other operations, error codes, responses from a port other than 5353.
+    public var ignored: UInt64 = 0
+    /// Packets that the kernel dropped because they came faster than they were read (`SO_RXQ_OVFL`).
+    public var dropped: UInt64 = 0
+    /// Packets that could not be sent.
+    public var sendFailures: UInt64 = 0
+    /// Times that the socket could not be opened.
+    public var socketFailures: UInt64 = 0
+    /// The last error of the kernel.
+    public var lastError: Errno?
+
+    /// Nothing counted yet.
+    public init() {}
+}

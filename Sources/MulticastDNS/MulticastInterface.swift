@@ -1,0 +1,42 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// An interface on which services are looked for.
+public struct MulticastInterface: Hashable, Sendable {
+    /// An address with the length of its prefix.
+    public struct Address: Hashable, Sendable {
+        /// The address.
+        public let address: IPAddress
+        /// How many leading bits name the link.
+        public let prefixLength: Int
+
+        /// Pairs an address with a prefix length.
+        public init(_ address: IPAddress, prefixLength: Int) {
+            self.address = address
+            self.prefixLength = prefixLength
+        }
+    }
+
+    /// The kernel's index, which is what identifies it.
+    public let index: Int
+    /// The kernel's name.
+    public let name: String
+    /// Its addresses; a family without any is left alone.
+    public let addresses: [Address]
+    /// The largest packet in bytes.
+    public let mtu: Int
+
+    /// Describes an interface that is up and can multicast.
+    public init(index: Int, name: String, addresses: [Address], mtu: Int = 1500) {
+        self.index = index
+        self.name = name
+        self.addresses = addresses
+        self.mtu = mtu
+    }
+
+    /// The addresses of one family.
+    func addresses(of family: AddressFamily) -> Set<Address> {
+        Set(addresses.filter { $0.address.family == family })
+    }
+}

@@ -1,0 +1,117 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// When each question is asked on one interface by one family (rules Q2 to Q5, Q8, Q14).
+///
+/// A series starts after 20 to 120 ms and repeats after 1 s, 2 s, 4 s … up to an hour. Questions that may go when a
+/// packet leaves go with it.
+struct QuestionSchedule: Sendable {
+    private struct Series: Sendable {
+        /// The question may join a packet from here on, and makes one at `due`.
+        var earliest: Duration
+        var due: Duration
+        var gap: Duration
+        var remaining: Int
+    }
+
+    static let firstDelay = 20...120
+    static let firstGap = Duration.seconds(1)
+    static let longestGap = Duration.seconds(3600)
+
+    /// Questions per second, whatever arrives; a second's worth may go at once.
+    let budget: Int
+    private var series: [Question: Series] = [:]
+    private var lastSent: [Question: Duration] = [:]
+    private var allowance: Double
+    private var refilled: Duration?
+    private var heldUntil: Duration?
+
+    init(budget: Int) {
+        self.budget = max(budget, 1)
+        allowance = Double(max(budget, 1))
+    }
+
+    /// How many questions wait or repeat.
+    var count: Int { series.count }
+
+    /// When the next packet is due.
+    var nextDeadline: Duration? {
+        guard let due = series.values.map(\.due).min() else { return nil }
+        return max(due, heldUntil ?? due)
+    }
+
+    /// Whether `question` will be asked again.
+    func isPending(_ question: Question) -> Bool { series[question] != nil }
+
+    /// Asks `question` a number of times, or for ever with `Int.max`.
+    ///
+    /// A series that runs already goes on, with more repetitions if need be. Two askings are at least 1 s apart.
+    mutating func ask(_ question: Question, times: Int, at now: Duration, random: inout RandomSource) {
+        guard times > 0 else { return }
+        if let running = series[question] {
+            series[question]?.remaining = max(running.remaining, times)
+            return
+        }
+        let start = max(now, lastSent[question].map { $0 + Self.firstGap } ?? now)
+        series[question] = Series(
+            earliest: start + .milliseconds(Self.firstDelay.lowerBound),
+            due: start + random.duration(in: Self.firstDelay),
+            gap: Self.firstGap,
+            remaining: times
+        )
+    }
+
+    /// Ends a series, because it was answered or nobody wants it any more.
+    mutating func cancel(_ question: Question) { series[question] = nil }
+
+    /// Another host asked the same and knows nothing that we do not: ours counts as sent, if it was due within 1 s.
+    mutating func heard(_ question: Question, at now: Duration) {
+        guard let planned = series[question], planned.due <= now + Self.firstGap else { return }
+        markSent(question, planned, at: now)
+    }
+
+    /// Takes the questions of the packet that is due, if one is.
+    mutating func due(at now: Duration) -> [Question] {
+        guard let deadline = nextDeadline, deadline <= now else { return [] }
+        refill(at: now)
+        var questions: [Question] = []
+        for (question, planned) in series.filter({ $0.value.earliest <= now }).sorted(by: Self.isBefore) {
+            guard allowance >= 1 else {
+                heldUntil = now + .milliseconds(100)
+                break
+            }
+            allowance -= 1
+            markSent(question, planned, at: now)
+            questions.append(question)
+        }
+        if lastSent.count > 64 { lastSent = lastSent.filter { now - $0.value < Self.firstGap } }
+        return questions
+    }
+
+    private mutating func markSent(_ question: Question, _ planned: Series, at now: Duration) {
+        lastSent[question] = now
+        guard planned.remaining > 1 else {
+            series[question] = nil
+            return
+        }
+        series[question] = Series(
+            earliest: now + planned.gap,
+            due: now + planned.gap,
+            gap: min(planned.gap * 2, Self.longestGap),
+            remaining: planned.remaining == .max ? .max : planned.remaining - 1
+        )
+    }
+
+    private mutating func refill(at now: Duration) {
+        heldUntil = nil
+        if let refilled {
+            allowance = min(allowance + Double(budget) * max(0, (now - refilled) / .seconds(1)), Double(budget))
+        }
+        refilled = now
+    }
+
+    private static func isBefore(_ left: (key: Question, value: Series), _ right: (key: Question, value: Series)) -> Bool {
+        (left.value.due, left.key.name, left.key.type) < (right.value.due, right.key.name, right.key.type)
+    }
+}

@@ -1,0 +1,228 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// What a record is looked up by.
+struct RecordKey: Hashable, Sendable {
+    var name: DomainName
+    var type: RecordType
+
+    init(_ name: DomainName, _ type: RecordType) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// The records heard on one interface by one family (rules C1 to C12).
+///
+/// Time is an argument; nothing happens unless a method is called. Every record heard is kept, wanted or not, because
+/// what was just multicast will not be sent again for a second; interest decides about refreshing and eviction.
+struct RecordCache: Sendable {
+    /// Why a record left.
+    enum Loss: Hashable, Sendable {
+        /// Its owner withdrew it (TTL 0).
+        case goodbye
+        /// Its time ran out, or nobody answered for it.
+        case expired
+        /// Its owner replaced it (cache-flush).
+        case flushed
+        /// It made room for others.
+        case evicted
+    }
+
+    /// What became of a record that was put in.
+    enum Outcome: Hashable, Sendable {
+        case added, refreshed, leaving, ignored
+    }
+
+    struct Entry: Sendable {
+        /// The record as received, its TTL clamped, the cache-flush bit cleared.
+        var record: ResourceRecord
+        var received: Duration
+        var expires: Duration
+        var loss = Loss.expired
+        /// How many of the four refreshes are behind us, and the jitter of all of them as a part of the TTL.
+        var refreshes = 0
+        var jitter: Double
+        /// Foreign queries that should have been answered with this record (rule C8).
+        var unanswered: (since: Duration, count: Int)?
+
+        var lifetime: Duration { .seconds(Int64(record.timeToLive)) }
+        var isLeaving: Bool { loss != .expired }
+    }
+
+    /// What time brought.
+    struct Advance: Sendable {
+        var lost: [(record: ResourceRecord, loss: Loss)] = []
+        /// What to ask again, and the how manyeth time, from 1 to 4.
+        var refresh: [(key: RecordKey, step: Int)] = []
+    }
+
+    /// Longer lifetimes are cut: twice the 75 minutes of RFC 6762 section 10.
+    static let maximumLifetime: UInt32 = 9000
+    static let refreshPoints = [0.80, 0.85, 0.90, 0.95]
+    static let oneSecond = Duration.seconds(1)
+    /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
+    static let patience = Duration.seconds(10)
+
+    let limit: Int
+    private(set) var count = 0
+    /// How many records had to make room.
+    private(set) var evictions = 0
+    var entries: [RecordKey: [Entry]] = [:]
+    /// Nothing happens before this time; it may be early, never late.
+    var nextDeadline: Duration?
+    private var evicted: [(record: ResourceRecord, loss: Loss)] = []
+
+    init(limit: Int) { self.limit = max(limit, 16) }
+
+    /// The live records of a name and type, in the order in which they came.
+    func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
+        (entries[key] ?? []).filter { $0.expires > now }.map(\.record)
+    }
+
+    /// Whether the name's owner said that it has no such type (rule C9).
+    func denies(_ key: RecordKey, at now: Duration) -> Bool {
+        records(RecordKey(key.name, .nsec), at: now).contains { record in
+            guard case .nextSecure(_, let types) = record.data else { return false }
+            return !types.contains(key.type)
+        }
+    }
+
+    /// Takes a record out of a response.
+    mutating func insert(
+        _ received: ResourceRecord,
+        at now: Duration,
+        interest: Interest,
+        random: inout RandomSource
+    ) -> Outcome {
+        guard received.classCode == 1, received.type != .opt, received.type != .any else { return .ignored }
+        let key = RecordKey(received.name, received.type)
+        var record = received
+        record.flushesCache = false
+        // RFC 2181 section 8: a TTL with its top bit set is zero.
+        record.timeToLive = received.timeToLive > UInt32(Int32.max) ? 0 : min(received.timeToLive, Self.maximumLifetime)
+        if received.flushesCache { flush(key, except: record.data, at: now) }
+        let index = entries[key]?.firstIndex { $0.record.data == record.data }
+        guard record.timeToLive > 0 else {
+            guard let index else { return .ignored }
+            leave(key, index, by: .goodbye, at: now)
+            return .leaving
+        }
+        var entry = Entry(
+            record: record,
+            received: now,
+            expires: now,
+            jitter: Double.random(in: 0...0.02, using: &random)
+        )
+        entry.expires = now + entry.lifetime
+        note(min(entry.expires, Self.refreshDue(entry)))
+        if let index {
+            let wasLeaving = entries[key]?[index].isLeaving ?? false
+            entries[key]?[index] = entry
+            return wasLeaving ? .added : .refreshed
+        }
+        guard count < limit || makeRoom(at: now, for: key, interest: interest) else { return .ignored }
+        entries[key, default: []].append(entry)
+        count += 1
+        return .added
+    }
+
+    /// Gives the other records of this name and type one more second, unless they came within the last one (rule C4).
+    private mutating func flush(_ key: RecordKey, except data: RecordData, at now: Duration) {
+        for index in (entries[key] ?? []).indices {
+            guard let entry = entries[key]?[index], entry.record.data != data, now - entry.received > Self.oneSecond
+            else { continue }
+            leave(key, index, by: .flushed, at: now)
+        }
+    }
+
+    private mutating func leave(_ key: RecordKey, _ index: Int, by loss: Loss, at now: Duration) {
+        guard var entry = entries[key]?[index] else { return }
+        entry.expires = min(entry.expires, now + Self.oneSecond)
+        if !entry.isLeaving { entry.loss = loss }
+        entries[key]?[index] = entry
+        note(entry.expires)
+    }
+
+    /// Lets time pass: drops what is due and tells what must be asked again.
+    mutating func advance(to now: Duration, interest: Interest) -> Advance {
+        var result = Advance(lost: evicted)
+        evicted = []
+        guard let nextDeadline, nextDeadline <= now else { return result }
+        var earliest: Duration?
+        for (key, list) in entries {
+            let isInteresting = interest.contains(key)
+            var isDue = false
+            for entry in list {
+                let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
+                let isRefreshable = isInteresting && !entry.isLeaving && entry.refreshes < Self.refreshPoints.count
+                // A wake-up serves whatever has reached its point, even when its own jitter would allow more time.
+                if deadline <= now || (isRefreshable && Self.refreshPoint(entry) <= now) {
+                    isDue = true
+                } else {
+                    earliest = min(earliest ?? deadline, deadline)
+                }
+            }
+            guard isDue else { continue }
+            let kept = settle(key, list, at: now, isInteresting: isInteresting, into: &result)
+            entries[key] = kept.isEmpty ? nil : kept
+            count += kept.count - list.count
+            for entry in kept {
+                let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
+                earliest = min(earliest ?? deadline, deadline)
+            }
+        }
+        self.nextDeadline = earliest
+        return result
+    }
+
+    private func settle(
+        _ key: RecordKey,
+        _ list: [Entry],
+        at now: Duration,
+        isInteresting: Bool,
+        into result: inout Advance
+    ) -> [Entry] {
+        var kept: [Entry] = []
+        var step = 0
+        for var entry in list {
+            if entry.expires <= now || Self.isGivenUp(entry, at: now) {
+                result.lost.append((entry.record, entry.loss))
+                continue
+            }
+            while isInteresting, !entry.isLeaving, entry.refreshes < Self.refreshPoints.count,
+                Self.refreshPoint(entry) <= now
+            {
+                entry.refreshes += 1
+                step = max(step, entry.refreshes)
+            }
+            kept.append(entry)
+        }
+        if step > 0 { result.refresh.append((key, step)) }
+        return kept
+    }
+
+    mutating func note(_ deadline: Duration) {
+        nextDeadline = min(nextDeadline ?? deadline, deadline)
+    }
+
+    /// Removes a sixteenth of the limit: the uninteresting records that would expire first.
+    private mutating func makeRoom(at now: Duration, for key: RecordKey, interest: Interest) -> Bool {
+        var candidates = entries.filter { !interest.contains($0.key) }
+            .flatMap { key, list in list.map { (key: key, expires: $0.expires, data: $0.record.data) } }
+        guard !candidates.isEmpty else { return false }
+        candidates.sort { $0.expires < $1.expires }
+        for victim in candidates.prefix(max(limit / 16, 1)) {
+            guard let index = entries[victim.key]?.firstIndex(where: { $0.record.data == victim.data }),
+                let entry = entries[victim.key]?.remove(at: index)
+            else { continue }
+            if entries[victim.key]?.isEmpty == true { entries[victim.key] = nil }
+            evicted.append((entry.record, .evicted))
+            evictions += 1
+            count -= 1
+        }
+        note(now)
+        return true
+    }
+}

@@ -1,0 +1,153 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import DNSWire
+
+/// A service that was found and resolved on one interface; its records of both families are merged.
+public struct Service: Hashable, Sendable {
+    /// What makes it the same service: name, type and domain in one, and the interface.
+    public struct ID: Hashable, Sendable {
+        /// The full name of the instance.
+        public let instance: DomainName
+        /// The interface's index.
+        public let interfaceIndex: Int
+    }
+
+    /// The full name of the instance, as labels.
+    public var instance: DomainName
+    /// What people call it, safe to show: control characters and the like are escaped as `\DDD`.
+    public var name: String
+    /// The type, such as `_ipp._tcp`.
+    public var type: String
+    /// The domain, `local`.
+    public var domain: String
+    /// The interface's name.
+    public var interface: String
+    /// The interface's index.
+    public var interfaceIndex: Int
+    /// The host, such as `printer.local`.
+    public var host: String
+    /// The port.
+    public var port: UInt16
+    /// The host's addresses on this link, sorted.
+    public var addresses: [ScopedAddress]
+    /// The text's pairs, in order.
+    public var text: [TextRecord.Entry]
+    /// The text's strings, in order, as they came.
+    public var rawText: [[UInt8]]
+    /// The lifetime of the record that announced it.
+    public var timeToLive: Duration
+    /// When it was first heard of, since boot.
+    public var firstSeen: Duration
+    /// When it was last heard of, since boot.
+    public var lastSeen: Duration
+
+    /// The identity.
+    public var id: ID { ID(instance: instance, interfaceIndex: interfaceIndex) }
+
+    /// Which of the fields that matter differ.
+    public func changes(since previous: Service) -> [ServiceField] {
+        var fields: [ServiceField] = []
+        if host != previous.host { fields.append(.host) }
+        if port != previous.port { fields.append(.port) }
+        if addresses != previous.addresses { fields.append(.addresses) }
+        if rawText != previous.rawText { fields.append(.text) }
+        return fields
+    }
+}
+
+/// A field whose change is reported.
+public enum ServiceField: String, Hashable, Sendable {
+    /// The host name.
+    case host
+    /// The port.
+    case port
+    /// The addresses.
+    case addresses
+    /// The TXT record.
+    case text = "txt"
+}
+
+/// Why a service went away.
+public enum RemovalReason: String, Hashable, Sendable, CaseIterable {
+    /// It said so.
+    case goodbye
+    /// It stopped answering, and its records ran out.
+    case expired
+    /// Its interface, or the family it was heard by, went away.
+    case interfaceDown = "interface_down"
+    /// It is still announced, but its host has no address any more, or it has no port.
+    case unresolvable
+}
+
+/// A service that is announced but could not be resolved.
+public struct UnresolvedService: Hashable, Sendable {
+    /// The full name of the instance.
+    public let instance: DomainName
+    /// What people call it, safe to show.
+    public let name: String
+    /// The type.
+    public let type: String
+    /// The interface's name.
+    public let interface: String
+    /// The interface's index.
+    public let interfaceIndex: Int
+    /// The record types nobody answered for, such as `SRV`.
+    public let missing: [String]
+}
+
+/// What a census found.
+public struct CensusSummary: Hashable, Sendable {
+    /// How long it took.
+    public var duration: Duration
+    /// How many types have a service.
+    public var types: Int
+    /// How many services are resolved.
+    public var services: Int
+    /// How many came during it.
+    public var added: Int
+    /// How many changed during it.
+    public var changed: Int
+    /// How many went during it.
+    public var removed: Int
+    /// How many are announced but cannot be resolved.
+    public var unresolved: Int
+    /// The interfaces it ran on, sorted by name.
+    public var interfaces: [String]
+}
+
+/// What the census reports, in the order in which it happened.
+public enum ServiceEvent: Hashable, Sendable {
+    /// The first service of a type appeared, on any interface.
+    case typeAdded(String)
+    /// The last service of a type went away.
+    case typeRemoved(String)
+    /// A service was found and resolved.
+    case added(Service)
+    /// Fields of a service changed.
+    case changed(Service, fields: [ServiceField], previous: Service)
+    /// A service went away.
+    case removed(Service, reason: RemovalReason, seenFor: Duration)
+    /// An announced service could not be resolved; told once.
+    case resolveFailed(UnresolvedService)
+    /// Most of the answers are in; more may come.
+    case censusProvisional(CensusSummary)
+    /// A census is complete.
+    case censusCompleted(CensusSummary)
+}
+
+extension CensusSummary {
+    /// A census that has found nothing yet.
+    init(empty _: Void) {
+        self.init(
+            duration: .zero,
+            types: 0,
+            services: 0,
+            added: 0,
+            changed: 0,
+            removed: 0,
+            unresolved: 0,
+            interfaces: []
+        )
+    }
+}

@@ -1,0 +1,54 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+/// The service types to ask for on one interface, bounded in total and per sender.
+///
+/// A stranger can name five thousand types in one packet; each would cost a question per census.
+struct TypeMemory: Sendable {
+    private static let maximumSources = 256
+
+    private let limit: Int
+    private let limitPerSource: Int
+    private var lastNamed: [DomainName: Duration] = [:]
+    private var newBySource: [IPAddress: Int] = [:]
+
+    init(_ settings: CensusSettings) {
+        limit = settings.maximumTypes
+        limitPerSource = settings.maximumTypesPerSource
+        for type in settings.wellKnownTypes.prefix(limit) { lastNamed[type] = .zero }
+    }
+
+    /// The types, sorted.
+    var types: [DomainName] { lastNamed.keys.sorted() }
+
+    /// Forgets who introduced what, so that each sender may introduce types again.
+    mutating func beginCensus() { newBySource = [:] }
+
+    /// Remembers a type that `source` named.
+    /// - Parameter isInUse: Says which types must not make room, because they have services.
+    /// - Returns: Whether the type is new here.
+    mutating func admit(
+        _ type: DomainName,
+        from source: IPAddress,
+        at now: Duration,
+        isInUse: (DomainName) -> Bool
+    ) -> Bool {
+        guard lastNamed[type] == nil else {
+            lastNamed[type] = now
+            return false
+        }
+        guard newBySource[source, default: 0] < limitPerSource,
+            newBySource[source] != nil || newBySource.count < Self.maximumSources
+        else { return false }
+        if lastNamed.count >= limit {
+            let unused = lastNamed.filter { !isInUse($0.key) }
+            guard let oldest = unused.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
+            lastNamed[oldest.key] = nil
+        }
+        newBySource[source, default: 0] += 1
+        lastNamed[type] = now
+        return true
+    }
+}

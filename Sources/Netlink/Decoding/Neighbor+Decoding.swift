@@ -1,0 +1,30 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CNetlink
+
+extension Neighbor {
+    /// Reads `struct ndmsg` and its NDA_* attributes.
+    /// - Returns: `nil` when the bytes are not a whole description of an ARP or ND entry.
+    init?(decoding body: Span<UInt8>) {
+        guard body.count >= 12, AddressFamily(kernel: body[0]) != nil else { return nil }
+        var address: IPAddress?
+        var hardwareAddress: [UInt8] = []
+        var attributes = AttributeReader(body, from: 12)
+        while attributes.advance() {
+            switch attributes.kind {
+            case NDA_DST: address = attributes.address
+            case NDA_LLADDR: hardwareAddress = attributes.payload.array
+            default: break
+            }
+        }
+        guard !attributes.isMalformed, let address else { return nil }
+        self.init(
+            index: body.index(at: 4),
+            address: address,
+            state: NeighborState(rawValue: body.host16(at: 8)) ?? .none,
+            hardwareAddress: hardwareAddress,
+            isRouter: body[10] & UInt8(NTF_ROUTER) != 0
+        )
+    }
+}

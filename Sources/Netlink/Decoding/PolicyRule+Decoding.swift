@@ -1,0 +1,91 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CNetlink
+
+extension PolicyRule {
+    /// Reads `struct fib_rule_hdr` and its FRA_* attributes.
+    /// - Returns: `nil` when the bytes are not a whole description of an IPv4 or IPv6 rule.
+    init?(decoding body: Span<UInt8>) {
+        guard body.count >= 12, let family = AddressFamily(kernel: body[0]) else { return nil }
+        self.init(family: family, priority: 0, action: body[7], table: UInt32(body[4]), selector: "")
+        var selector = RuleSelector(body)
+        var attributes = AttributeReader(body, from: 12)
+        while attributes.advance() {
+            switch attributes.kind {
+            case FRA_PRIORITY: priority = attributes.word
+            case FRA_TABLE: table = attributes.word
+            default: selector.take(attributes)
+            }
+        }
+        guard !attributes.isMalformed else { return nil }
+        self.selector = selector.text
+    }
+}
+
+/// Says in the words of ip-rule(8) which packets a rule applies to.
+private struct RuleSelector {
+    private var words: [String] = []
+    private var mark: UInt32?
+    private var mask: UInt32 = .max
+    private let isInverted: Bool
+    private let sourceLength: Int
+    private let destinationLength: Int
+
+    init(_ header: Span<UInt8>) {
+        destinationLength = Int(header[1])
+        sourceLength = Int(header[2])
+        isInverted = header.host32(at: 8) & UInt32(FIB_RULE_INVERT) != 0
+        if header[3] != 0 { words.append("tos 0x\(String(header[3], radix: 16))") }
+    }
+
+    /// The order in which ip-rule(8) prints them.
+    private static let order = [
+        "from", "to", "tos", "fwmark", "iif", "oif", "l3mdev", "uidrange", "ipproto", "sport", "dport", "goto",
+        "suppress_prefixlength", "suppress_ifgroup",
+    ]
+
+    var text: String {
+        var all = words
+        if let mark {
+            let suffix = mask == .max ? "" : "/0x\(String(mask, radix: 16))"
+            all.append("fwmark 0x\(String(mark, radix: 16))\(suffix)")
+        }
+        if all.isEmpty { return isInverted ? "not all" : "all" }
+        let sorted = Self.order.flatMap { keyword in
+            all.filter { $0 == keyword || $0.hasPrefix(keyword + " ") }
+        }
+        return (isInverted ? ["not"] + sorted : sorted).joined(separator: " ")
+    }
+
+    mutating func take(_ attribute: borrowing AttributeReader) {
+        switch attribute.kind {
+        case FRA_SRC: add("from", attribute.address, length: sourceLength)
+        case FRA_DST: add("to", attribute.address, length: destinationLength)
+        case FRA_IIFNAME: words.append("iif \(attribute.text)")
+        case FRA_OIFNAME: words.append("oif \(attribute.text)")
+        case FRA_FWMARK: mark = attribute.word
+        case FRA_FWMASK: mask = attribute.word
+        case FRA_GOTO: words.append("goto \(attribute.word)")
+        case FRA_L3MDEV: if attribute.byte != 0 { words.append("l3mdev") }
+        case FRA_UID_RANGE: words.append("uidrange \(attribute.word)-\(attribute.payload.host32(at: 4))")
+        case FRA_IP_PROTO: words.append("ipproto \(attribute.byte)")
+        case FRA_SPORT_RANGE: addPorts("sport", attribute.payload)
+        case FRA_DPORT_RANGE: addPorts("dport", attribute.payload)
+        case FRA_SUPPRESS_PREFIXLEN: if attribute.index >= 0 { words.append("suppress_prefixlength \(attribute.word)") }
+        case FRA_SUPPRESS_IFGROUP: if attribute.index >= 0 { words.append("suppress_ifgroup \(attribute.word)") }
+        default: break
+        }
+    }
+
+    private mutating func add(_ word: String, _ address: IPAddress?, length: Int) {
+        guard let address else { return }
+        let isWhole = length == address.family.bitWidth
+        words.append(isWhole ? "\(word) \(address)" : "\(word) \(IPPrefix(address, length: length))")
+    }
+
+    private mutating func addPorts(_ word: String, _ range: Span<UInt8>) {
+        let (first, last) = (range.host16(at: 0), range.host16(at: 2))
+        words.append(first == last ? "\(word) \(first)" : "\(word) \(first)-\(last)")
+    }
+}

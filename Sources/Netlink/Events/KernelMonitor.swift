@@ -1,0 +1,121 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+
+/// Hears the kernel on an event loop, and outlives whatever happens to the socket.
+///
+/// Confined to the loop's thread. After messages were lost, those still queued are stale: they are thrown away, and
+/// `onResync` asks for everything to be read again (rule S5).
+public final class KernelMonitor {
+    /// Called with what the kernel said.
+    public var onEvents: (EventBatch) -> Void = { _ in }
+    /// Called when messages were lost, and all state must be read again.
+    public var onResync: () -> Void = {}
+    /// Writes down what is heard, while it is set.
+    public var recorder: NetlinkRecorder?
+
+    private let loop: EventLoop
+    private let clock: any TimeSource
+    private var socket: EventSocket
+    private var decoder = EventDecoder()
+    private var recovery = OverrunRecovery()
+    private var watch: EventLoop.Watch?
+    private var resync: EventLoop.Timer?
+
+    /// How many datagrams one turn of the loop reads, so that timers and clients get theirs during a storm.
+    private static let turn = 256
+
+    /// Opens the socket in the network namespace of the calling thread; ``start()`` begins to read.
+    /// - Parameters:
+    ///   - loop: Whose thread everything happens on.
+    ///   - clock: The clock of the batches.
+    ///   - groups: What to hear.
+    ///   - bufferSize: How many bytes of notifications the kernel is asked to keep.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public init(
+        loop: EventLoop,
+        clock: any TimeSource = KernelClock(),
+        groups: Set<EventGroup> = EventGroup.standard,
+        bufferSize: Int = 8 << 20
+    ) throws(NetlinkError) {
+        self.loop = loop
+        self.clock = clock
+        socket = try EventSocket(groups: groups, bufferSize: bufferSize)
+    }
+
+    deinit { stop() }
+
+    /// What was counted so far.
+    public var statistics: EventStatistics { decoder.statistics }
+    /// How many bytes of notifications the kernel keeps, as the kernel counts them.
+    public var bufferSize: Int { socket.bufferSize }
+    /// Whether messages were lost and the resync is not yet due.
+    public var isRecovering: Bool { resync != nil }
+
+    /// Begins to read; what came since the monitor was made comes first.
+    ///
+    /// Make the monitor, read all state, then start: nothing is missed.
+    /// - Throws: epoll_ctl(2)'s error.
+    public func start() throws(Errno) {
+        guard watch == nil else { return }
+        watch = try loop.watch(socket.descriptor, for: .readable) { [unowned self] _ in read() }
+    }
+
+    /// Stops reading; the socket stays open, and ``start()`` goes on.
+    public func stop() {
+        if let watch { loop.unwatch(watch) }
+        if let resync { loop.cancel(resync) }
+        watch = nil
+        resync = nil
+    }
+
+    /// Reads one turn's worth of datagrams.
+    private func read() {
+        let now = clock.boot
+        var isOverrun = false
+        reading: for _ in 0..<Self.turn {
+            let received = socket.receive { datagram, group in
+                recorder?.record(event: datagram, at: now)
+                decoder.take(datagram, from: group)
+            }
+            switch received {
+            case .datagram: continue
+            case .foreign: decoder.statistics.foreign += 1
+            case .nothing: break reading
+            case .overrun: isOverrun = true
+            case .failed:
+                decoder.statistics.failures += 1
+                isOverrun = true
+            }
+            if isOverrun { break }
+        }
+        let notices = decoder.drain()
+        if isOverrun {
+            recover(at: now)
+        } else if !notices.isEmpty && resync == nil {
+            onEvents(EventBatch(notices: notices, boot: now, wall: clock.wall))
+        }
+    }
+
+    /// Stops reading for a while, so that a socket that keeps failing cannot spin the loop, and plans the resync.
+    private func recover(at now: Duration) {
+        decoder.statistics.overruns += 1
+        recorder?.recordOverrun(at: now)
+        _ = socket.discard()
+        stop()
+        resync = loop.schedule(after: recovery.overran(at: now)) { [unowned self] in finishRecovery() }
+    }
+
+    private func finishRecovery() {
+        resync = nil
+        let now = clock.boot
+        recovery.resynced(at: now)
+        // What piled up meanwhile is older than the state that is read now.
+        _ = socket.discard()
+        do { try start() } catch {
+            resync = loop.schedule(after: recovery.overran(at: now)) { [unowned self] in finishRecovery() }
+            return
+        }
+        onResync()
+    }
+}

@@ -1,0 +1,28 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Why the kernel could not be asked, or did not answer.
+public enum NetlinkError: Error, Hashable, Sendable {
+    /// No socket: `step` failed with the positive errno `code`.
+    case noSocket(step: String, code: Int32)
+    /// The kernel refused `request` with the positive errno `code`; `detail` is its own explanation, if it gave one.
+    case refused(request: MessageType, code: Int32, detail: String?)
+    /// The request needs a privilege, here `CAP_NET_ADMIN`, that the process lacks (`EPERM`).
+    case notPermitted(request: MessageType)
+    /// The kernel did not answer within the limit.
+    case timedOut(request: MessageType)
+    /// The answer is not what the request promises.
+    case malformedAnswer(request: MessageType)
+    /// The recording in place of the kernel has no answer to this.
+    case notRecorded(request: MessageType)
+
+    /// The positive errno behind the error.
+    public var code: Int32 {
+        switch self {
+        case .noSocket(_, let code), .refused(_, let code, _): code
+        case .notPermitted: 1
+        case .timedOut: 110
+        case .malformedAnswer: 74
+        case .notRecorded: 61
+        }
+    }
+}

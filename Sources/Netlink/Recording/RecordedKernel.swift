@@ -1,0 +1,139 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+
+/// A recording in place of the kernel: answers what was asked then, and hands out what was heard then.
+///
+/// Drive it with ``next()``: it returns what the kernel announced, in its order and with its times; between two of
+/// these, questions get the answers that were recorded from that point on. A program that asks the same as the recorded
+/// one gets exactly its answers. One that asks more often, or at other times, gets the latest answer recorded until
+/// then, and what was never asked fails with ``NetlinkError/notRecorded(request:)``.
+public final class RecordedKernel: MessageSource {
+    /// What the kernel announced.
+    public enum Step: Hashable, Sendable {
+        /// Notifications.
+        case events(EventBatch)
+        /// Notifications were lost: read everything again.
+        case resync(boot: Duration)
+        /// The last frame, at this time.
+        case end(boot: Duration)
+    }
+
+    private struct Answer {
+        let position: Int
+        let boot: Duration
+        let messages: [RecordedMessage]
+        let outcome: RecordedOutcome
+    }
+
+    /// How much later than now an answer may have been recorded: the recorded program had to compute, too.
+    private static let tolerance = Duration.milliseconds(250)
+
+    private let recording: NetlinkRecording
+    private var answers: [Question: [Answer]] = [:]
+    private var used: [Question: Int] = [:]
+    private var position = -1
+    private var decoder = EventDecoder()
+    /// The time of the replay; set it as the timers of the replaying program fire.
+    public var now: Duration
+
+    /// Stands before the first frame.
+    public init(_ recording: NetlinkRecording) {
+        self.recording = recording
+        now = recording.entries.first?.boot ?? .zero
+        for (position, entry) in recording.entries.enumerated() {
+            guard case .exchange(let question, let messages, let outcome) = entry.frame else { continue }
+            let answer = Answer(position: position, boot: entry.boot, messages: messages, outcome: outcome)
+            answers[question, default: []].append(answer)
+        }
+    }
+
+    /// When the next step happened; `nil` after the last.
+    public var nextTime: Duration? {
+        recording.entries[(position + 1)...].first { $0.frame.isStep }?.boot ?? (isAtEnd ? nil : lastTime)
+    }
+
+    /// What was counted while decoding.
+    public var statistics: EventStatistics { decoder.statistics }
+
+    private var lastTime: Duration { recording.entries.last?.boot ?? .zero }
+    private var isAtEnd: Bool { position >= recording.entries.count - 1 }
+
+    /// Steps to the next thing the kernel announced, and moves `now` there.
+    ///
+    /// Datagrams that were read together come together.
+    /// - Returns: `nil` after the end.
+    public func next() -> Step? {
+        guard !isAtEnd else { return nil }
+        while !isAtEnd {
+            position += 1
+            let entry = recording.entries[position]
+            now = max(now, entry.boot)
+            switch entry.frame {
+            case .event(let datagram):
+                decoder.take(datagram.span, from: nil)
+                takeRestOfBatch(at: entry.boot)
+                let notices = decoder.drain()
+                guard !notices.isEmpty else { continue }
+                return .events(EventBatch(notices: notices, boot: entry.boot, wall: recording.wall(at: entry.boot)))
+            case .lost: return .resync(boot: entry.boot)
+            case .start, .exchange, .end: continue
+            }
+        }
+        return .end(boot: now)
+    }
+
+    /// Datagrams of one batch have the same time.
+    private func takeRestOfBatch(at boot: Duration) {
+        while !isAtEnd, case .event(let datagram) = recording.entries[position + 1].frame,
+            recording.entries[position + 1].boot == boot
+        {
+            position += 1
+            decoder.take(datagram.span, from: nil)
+        }
+    }
+
+    /// Answers as the kernel did.
+    public func ask(
+        _ question: Question,
+        each: (UInt16, Span<UInt8>) -> Bool
+    ) throws(NetlinkError) -> Completion {
+        let request = MessageType(rawValue: question.type)
+        guard let answer = answer(to: question) else { throw .notRecorded(request: request) }
+        for message in answer.messages {
+            guard each(message.type, message.body.span) else { return .stopped }
+        }
+        switch answer.outcome {
+        case .completed(let completion): return completion
+        case .failed(1): throw .notPermitted(request: request)
+        case .failed(let code): throw .refused(request: request, code: code, detail: nil)
+        }
+    }
+
+    /// A replay does not wait.
+    public func pauseBeforeRetry() {}
+
+    /// The next answer that was recorded after the last step and up to about now, else the last one before.
+    private func answer(to question: Question) -> Answer? {
+        guard let all = answers[question], let first = all.first else { return nil }
+        let start = used[question] ?? 0
+        // Answers older than the last step are history.
+        let fresh = all[start...].firstIndex { $0.position > position } ?? all.count
+        if fresh < all.count, all[fresh].boot <= now + Self.tolerance {
+            used[question] = fresh + 1
+            return all[fresh]
+        }
+        used[question] = fresh
+        return fresh > 0 ? all[fresh - 1] : first
+    }
+}
+
+extension RecordedFrame {
+    /// Whether the kernel announced it.
+    fileprivate var isStep: Bool {
+        switch self {
+        case .event, .lost: true
+        case .start, .exchange, .end: false
+        }
+    }
+}

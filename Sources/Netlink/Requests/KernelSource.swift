@@ -1,0 +1,70 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// All entries of one table.
+public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
+    /// The entries.
+    public var values: [Element]
+    /// `false` when the table changed during each of five attempts (`NLM_F_DUMP_INTR`): read it again later.
+    public var isConsistent: Bool
+    /// `false` when more entries exist than were asked for.
+    public var isComplete: Bool
+    /// How many entries could not be understood.
+    public var undecodable: Int
+
+    /// Describes a table.
+    public init(_ values: [Element], isConsistent: Bool = true, isComplete: Bool = true, undecodable: Int = 0) {
+        self.values = values
+        self.isConsistent = isConsistent
+        self.isComplete = isComplete
+        self.undecodable = undecodable
+    }
+}
+
+/// What can be asked of the kernel; the live one and a recording answer alike.
+///
+/// Every call is synchronous and bounded in time.
+public protocol KernelSource: AnyObject {
+    /// All links.
+    func links() throws(NetlinkError) -> Dump<Link>
+    /// One link; `nil` when there is none.
+    func link(index: Int) throws(NetlinkError) -> Link?
+    /// One link; `nil` when there is none.
+    func link(named name: String) throws(NetlinkError) -> Link?
+    /// All addresses of both families.
+    func addresses() throws(NetlinkError) -> Dump<InterfaceAddress>
+    /// All policy rules of both families, in the order the kernel asks them.
+    func rules() throws(NetlinkError) -> Dump<PolicyRule>
+    /// All nexthop objects.
+    func nexthops() throws(NetlinkError) -> Dump<Nexthop>
+    /// One nexthop object; `nil` when there is none.
+    func nexthop(id: UInt32) throws(NetlinkError) -> Nexthop?
+    /// The neighbours of one interface, or of all.
+    func neighbors(index: Int?) throws(NetlinkError) -> Dump<Neighbor>
+    /// One neighbour; `nil` when there is no entry.
+    func neighbor(_ address: IPAddress, index: Int) throws(NetlinkError) -> Neighbor?
+    /// The default routes of one table, or of one interface in it, reading at most `limit` entries of the table.
+    func defaultRoutes(
+        _ family: AddressFamily,
+        table: UInt32,
+        index: Int?,
+        limit: Int
+    ) throws(NetlinkError) -> Dump<RouteEntry>
+    /// Where a packet would go.
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
+    /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
+    /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
+    func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
+}
+
+/// A kernel source that is asked in netlink messages; everything else follows from that.
+public protocol MessageSource: KernelSource {
+    /// Asks, and hands over type and body of each message of the answer until `each` returns `false`.
+    func ask(
+        _ question: Question,
+        each: (UInt16, Span<UInt8>) -> Bool
+    ) throws(NetlinkError) -> Completion
+    /// How long to wait before an interrupted dump is asked for again.
+    func pauseBeforeRetry()
+}

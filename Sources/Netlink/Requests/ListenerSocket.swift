@@ -1,0 +1,138 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+internal import CLinuxShims
+internal import CNetlink
+internal import LinuxIO
+
+/// A socket of some process that waits for datagrams or connections.
+public struct Listener: Hashable, Sendable {
+    /// The transport protocol.
+    public enum Transport: UInt8, Hashable, Sendable, CaseIterable {
+        case tcp = 6
+        case udp = 17
+    }
+
+    /// The transport protocol.
+    public var transport: Transport
+    /// The address it is bound to; unspecified means any.
+    public var address: IPAddress
+    /// The port.
+    public var port: UInt16
+    /// The interface it is bound to, if to one.
+    public var index: Int?
+
+    /// Describes a socket.
+    public init(transport: Transport, address: IPAddress, port: UInt16, index: Int? = nil) {
+        self.transport = transport
+        self.address = address
+        self.port = port
+        self.index = index
+    }
+
+    /// Whether a packet to `destination` would reach it; an IPv6 socket bound to any address is taken for one that
+    /// serves IPv4 too, as is the default.
+    public func serves(_ destination: IPAddress) -> Bool {
+        if address == destination { return true }
+        guard address.isUnspecified else { return false }
+        return address.family == destination.family || address.family == .ipv6
+    }
+}
+
+/// Owns a socket that asks which local sockets wait for traffic (sock_diag(7)); needs no privilege.
+public struct ListenerSocket: ~Copyable {
+    private var socket: NetlinkSocket
+    private var sequence: UInt32 = 0
+
+    /// Opens a socket in the network namespace of the calling thread.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public init() throws(NetlinkError) {
+        let socket = try NetlinkSocket(family: NETLINK_SOCK_DIAG, capacity: 65_536)
+        let code = nwp_receive_timeout(socket.descriptor, Duration.seconds(2).nanoseconds)
+        guard code >= 0 else { throw .noSocket(step: "SO_RCVTIMEO", code: -code) }
+        self.socket = socket
+    }
+
+    /// The sockets that wait on a port: TCP ones that listen and UDP ones without a peer, of both families.
+    ///
+    /// A transport or family that the kernel cannot be asked about (`ENOENT`) has none.
+    public mutating func listeners(port: UInt16) throws(NetlinkError) -> [Listener] {
+        var listeners: [Listener] = []
+        for transport in Listener.Transport.allCases {
+            for family in AddressFamily.allCases {
+                do { listeners += try dump(transport, family, port: port) } catch {
+                    guard error.code == 2 else { throw error }
+                }
+            }
+        }
+        return listeners
+    }
+
+    /// Whether a server on the DNS port would hear a question to a loopback address (rule S35).
+    public mutating func hasServer(at address: IPAddress, port: UInt16 = 53) throws(NetlinkError) -> Bool {
+        try listeners(port: port).contains { $0.serves(address) }
+    }
+
+    private mutating func dump(
+        _ transport: Listener.Transport,
+        _ family: AddressFamily,
+        port: UInt16
+    ) throws(NetlinkError) -> [Listener] {
+        let question = Question.listeners(transport, family, port: port)
+        sequence &+= 1
+        do { try socket.send(question.message(sequence: sequence)) } catch {
+            throw .refused(request: MessageType(rawValue: question.type), code: error.rawValue, detail: nil)
+        }
+        var found: [Listener] = []
+        while true {
+            switch socket.receive(waiting: true) {
+            case .foreign, .truncated: continue
+            case .nothing(.again): throw .timedOut(request: MessageType(rawValue: question.type))
+            case .nothing(let code):
+                throw .refused(request: MessageType(rawValue: question.type), code: code.rawValue, detail: nil)
+            case .datagram(let count, _):
+                var answer = AnswerReader(sequence: sequence, question: question)
+                let end = try answer.read(socket.bytes(count)) { _, body in
+                    if let listener = Listener(decoding: body, transport), listener.port == port {
+                        found.append(listener)
+                    }
+                    return true
+                }
+                if end != .more { return found }
+            }
+        }
+    }
+}
+
+extension Question {
+    /// `struct inet_diag_req_v2` for the sockets that wait on a port.
+    fileprivate static func listeners(
+        _ transport: Listener.Transport,
+        _ family: AddressFamily,
+        port: UInt16
+    ) -> Question {
+        // TCP_LISTEN is 10; a UDP socket without a peer is in TCP_CLOSE, 7.
+        let states: UInt32 = transport == .tcp ? 1 << 10 : 1 << 7
+        var body: [UInt8] = [family.kernelNumber, transport.rawValue, 0, 0]
+        body += bytes(of: states) + bytes(of: port.bigEndian) + [UInt8](repeating: 0, count: 46)
+        // SOCK_DIAG_BY_FAMILY of linux/sock_diag.h.
+        return Question(type: 20, flags: dump, body: body)
+    }
+}
+
+extension Listener {
+    /// Reads `struct inet_diag_msg`.
+    /// - Returns: `nil` when the bytes are not one of IPv4 or IPv6.
+    init?(decoding body: Span<UInt8>, _ transport: Transport) {
+        guard body.count >= 72, let family = AddressFamily(kernel: body[0]) else { return nil }
+        let width = family.bitWidth / 8
+        guard let address = IPAddress(bytes: body.extracting(8..<8 + width)) else { return nil }
+        let index = body.index(at: 40)
+        self.init(
+            transport: transport,
+            address: address,
+            port: body.host16(at: 4).bigEndian,
+            index: index > 0 ? index : nil
+        )
+    }
+}

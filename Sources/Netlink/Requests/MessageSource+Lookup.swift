@@ -1,0 +1,70 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+extension MessageSource {
+    /// Where a packet would go (`RTM_GETROUTE`).
+    ///
+    /// IPv6 answers some lookups with a route that rejects; that reads as the failure it would be. A route that tells
+    /// only its nexthop object (`nexthop_compat_mode=0`, rule S31) has its legs read from there.
+    public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+        if let source = query.source, source.family != query.destination.family { return .failure(.familyUnsupported) }
+        var entry: RouteEntry?
+        do {
+            _ = try ask(.lookup(query)) { _, body in
+                entry = RouteEntry(decoding: body)
+                return false
+            }
+            guard var answer = entry?.answer else { return .failure(.other(74)) }
+            if let failure = answer.type.failure { return .failure(failure) }
+            if let id = answer.nexthopID, answer.legs.isEmpty {
+                answer.legs = try legs(ofNexthop: id) ?? []
+            }
+            return .success(answer)
+        } catch {
+            return .failure(RouteFailure(errno: error.code))
+        }
+    }
+
+    /// The ways out of a nexthop object or of all members of a group.
+    private func legs(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteLeg]? {
+        guard let object = try nexthop(id: id) else { return nil }
+        if object.members.isEmpty { return object.leg.map { [$0] } }
+        var legs: [RouteLeg] = []
+        for member in object.members {
+            // Groups do not nest; a member may be gone by now.
+            guard let leg = try nexthop(id: member)?.leg else { continue }
+            legs.append(leg)
+        }
+        return legs
+    }
+
+    /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
+    ///
+    /// An entry with a hardware address is set to `NUD_PROBE`; without one, resolution starts. Permanent entries and
+    /// those of links without resolution stay as they are.
+    /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
+    public func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError) {
+        let state = try neighbor(address, index: index)?.state
+        switch state {
+        case .permanent, .noARP, .probe, .incomplete: return
+        case .reachable, .stale, .delay:
+            _ = try ask(.setNeighbor(address, index: index, state: .probe)) { _, _ in true }
+        case .failed, .some(.none), nil:
+            _ = try ask(.setNeighbor(address, index: index, state: nil)) { _, _ in true }
+        }
+    }
+}
+
+extension RouteType {
+    /// What a packet that matches such a route is refused with; `nil` when it is not refused.
+    fileprivate var failure: RouteFailure? {
+        switch self {
+        case .unreachable: .unreachable
+        case .prohibit: .prohibited
+        case .blackhole: .blackhole
+        case .throw: .noRoute
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CLinuxShims
+internal import CNetlink
+internal import LinuxIO
+
+/// Owns a libnl socket and the buffer that datagrams are read into.
+@safe struct NetlinkSocket: ~Copyable {
+    /// What one attempt to read gave.
+    enum Received {
+        /// A datagram of the kernel: its first `count` bytes are in the buffer.
+        case datagram(count: Int, groups: UInt32)
+        /// A datagram longer than the buffer, or one that another process sent (rule S8): not to be used.
+        case truncated, foreign
+        /// Nothing, because of a positive errno: `EAGAIN` when there is nothing, `ENOBUFS` after an overrun.
+        case nothing(Errno)
+    }
+
+    private let raw: OpaquePointer
+    private var buffer: [UInt8]
+    /// The kernel's number of the socket.
+    let descriptor: Int32
+
+    /// Opens a socket in the network namespace of the calling thread.
+    /// - Parameters:
+    ///   - family: The NETLINK_* protocol.
+    ///   - capacity: How many bytes a datagram may have.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    init(family: Int32, capacity: Int) throws(NetlinkError) {
+        guard let raw = unsafe nl_socket_alloc() else { throw .noSocket(step: "nl_socket_alloc", code: 12) }
+        guard unsafe nl_connect(raw, family) >= 0 else {
+            let reason = Errno.current
+            unsafe nl_socket_free(raw)
+            throw .noSocket(step: "nl_connect", code: reason.rawValue)
+        }
+        unsafe self.raw = raw
+        buffer = [UInt8](repeating: 0, count: capacity)
+        descriptor = unsafe nl_socket_get_fd(raw)
+        // Kernels too old for one of these answer less strictly or in fewer words.
+        for option in [NETLINK_GET_STRICT_CHK, NETLINK_EXT_ACK, NETLINK_CAP_ACK] {
+            _ = nwp_netlink_option(descriptor, option, 1)
+        }
+    }
+
+    deinit { unsafe nl_socket_free(raw) }
+
+    /// The number that messages to this socket are addressed to.
+    var port: UInt32 { unsafe nl_socket_get_local_port(raw) }
+
+    /// What the last datagram holds.
+    @_lifetime(borrow self)
+    borrowing func bytes(_ count: Int) -> Span<UInt8> { buffer.span.extracting(0..<count) }
+
+    /// Sends one message to the kernel.
+    func send(_ message: [UInt8]) throws(Errno) {
+        var message = message
+        let count = Int32(message.count)
+        let code = unsafe message.withUnsafeMutableBytes { unsafe nl_sendto(raw, $0.baseAddress, Int(count)) }
+        guard code >= 0 else { throw .current }
+    }
+
+    /// Reads one datagram.
+    mutating func receive(waiting: Bool) -> Received {
+        var origin = nwp_netlink_origin()
+        let count = unsafe buffer.withUnsafeMutableBytes {
+            unsafe nwp_netlink_receive(descriptor, $0.baseAddress, $0.count, waiting ? 0 : 1, &origin)
+        }
+        if count < 0 { return .nothing(Errno(Int32(count))) }
+        if origin.port != 0 { return .foreign }
+        if origin.truncated != 0 { return .truncated }
+        return .datagram(count: count, groups: origin.groups)
+    }
+}

@@ -1,0 +1,110 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CNetlink
+
+extension Question {
+    /// `RTEXT_FILTER_SKIP_STATS`: the counters are a third of a link's description.
+    private static let withoutStatistics: UInt32 = 1 << 3
+
+    static var links: Question { link(header: [UInt8](repeating: 0, count: 16), flags: dump) }
+
+    static func link(index: Int) -> Question {
+        link(header: [0, 0, 0, 0] + bytes(of: Int32(clamping: index)) + [UInt8](repeating: 0, count: 8), flags: 0)
+    }
+
+    static func link(named name: String) -> Question {
+        var question = link(header: [UInt8](repeating: 0, count: 16), flags: 0)
+        question.add(IFLA_IFNAME, Array(name.utf8) + [0])
+        return question
+    }
+
+    private static func link(header: [UInt8], flags: UInt16) -> Question {
+        var question = Question(type: UInt16(RTM_GETLINK), flags: flags, body: header)
+        question.add(IFLA_EXT_MASK, withoutStatistics)
+        return question
+    }
+
+    static var addresses: Question {
+        Question(type: UInt16(RTM_GETADDR), flags: dump, body: [UInt8](repeating: 0, count: 8))
+    }
+
+    static var rules: Question {
+        Question(type: UInt16(RTM_GETRULE), flags: dump, body: [UInt8](repeating: 0, count: 12))
+    }
+
+    static var nexthops: Question {
+        Question(type: UInt16(RTM_GETNEXTHOP), flags: dump, body: [UInt8](repeating: 0, count: 8))
+    }
+
+    static func nexthop(id: UInt32) -> Question {
+        var question = Question(type: UInt16(RTM_GETNEXTHOP), flags: 0, body: [UInt8](repeating: 0, count: 8))
+        question.add(NHA_ID, id)
+        return question
+    }
+
+    static func neighbors(index: Int?) -> Question {
+        var question = Question(type: UInt16(RTM_GETNEIGH), flags: dump, body: [UInt8](repeating: 0, count: 12))
+        if let index { question.add(NDA_IFINDEX, UInt32(clamping: index)) }
+        return question
+    }
+
+    static func neighbor(_ address: IPAddress, index: Int) -> Question {
+        neighbor(type: RTM_GETNEIGH, flags: 0, address, index: index, state: 0, entryFlags: 0)
+    }
+
+    /// Sets the state of an existing entry, or makes the kernel use one (rule S52).
+    static func setNeighbor(_ address: IPAddress, index: Int, state: NeighborState?) -> Question {
+        let flags = acknowledge | UInt16(state == nil ? NLM_F_CREATE : NLM_F_REPLACE)
+        return neighbor(
+            type: RTM_NEWNEIGH,
+            flags: flags,
+            address,
+            index: index,
+            state: state?.rawValue ?? 0,
+            entryFlags: state == nil ? UInt8(NTF_USE) : 0
+        )
+    }
+
+    private static func neighbor(
+        type: Int,
+        flags: UInt16,
+        _ address: IPAddress,
+        index: Int,
+        state: UInt16,
+        entryFlags: UInt8
+    ) -> Question {
+        var header: [UInt8] = [address.family.kernelNumber, 0, 0, 0]
+        header += bytes(of: Int32(clamping: index)) + bytes(of: state) + [entryFlags, 0]
+        var question = Question(type: UInt16(type), flags: flags, body: header)
+        question.add(NDA_DST, address)
+        return question
+    }
+
+    static func routes(_ family: AddressFamily, table: UInt32, index: Int?) -> Question {
+        var header = [UInt8](repeating: 0, count: 12)
+        header[0] = family.kernelNumber
+        header[4] = table < 256 ? UInt8(table) : 0
+        var question = Question(type: UInt16(RTM_GETROUTE), flags: dump, body: header)
+        question.add(Int(RTA_TABLE.rawValue), table)
+        if let index { question.add(Int(RTA_OIF.rawValue), UInt32(clamping: index)) }
+        return question
+    }
+
+    static func lookup(_ query: RouteQuery) -> Question {
+        let family = query.destination.family
+        var flags: UInt32 = query.kind == .entry ? UInt32(RTM_F_FIB_MATCH) : 0
+        // IPv6 refuses RTM_F_LOOKUP_TABLE under strict checking, and tells the table unasked (rule S33).
+        if family == .ipv4 { flags |= UInt32(RTM_F_LOOKUP_TABLE) }
+        let width = UInt8(family.bitWidth)
+        let header = [family.kernelNumber, width, query.source == nil ? 0 : width, 0, 0, 0, 0, 0] + bytes(of: flags)
+        var question = Question(type: UInt16(RTM_GETROUTE), flags: 0, body: header)
+        question.add(Int(RTA_DST.rawValue), query.destination)
+        if let source = query.source { question.add(Int(RTA_SRC.rawValue), source) }
+        if let index = query.outputInterface { question.add(Int(RTA_OIF.rawValue), UInt32(clamping: index)) }
+        if let index = query.inputInterface { question.add(Int(RTA_IIF.rawValue), UInt32(clamping: index)) }
+        if query.mark != 0 { question.add(Int(RTA_MARK.rawValue), query.mark) }
+        if let uid = query.uid { question.add(Int(RTA_UID.rawValue), uid) }
+        return question
+    }
+}

@@ -1,0 +1,181 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// A question to the kernel's forwarding table (`RTM_GETROUTE`): where would a packet to `destination` go.
+public struct RouteQuery: Hashable, Sendable {
+    /// Where the packet would go.
+    ///
+    /// Nothing is sent there.
+    public var destination: IPAddress
+    /// The source address it would be bound to.
+    public var source: IPAddress?
+    /// The interface it would be bound to (`RTA_OIF`).
+    public var outputInterface: Int?
+    /// The interface it would have come in on, for the forwarding decision of a router (`RTA_IIF`).
+    public var inputInterface: Int?
+    /// The packet's firewall mark (`RTA_MARK`).
+    public var mark: UInt32
+    /// The user whose packet it would be (`RTA_UID`); `nil` means the caller.
+    public var uid: UInt32?
+    /// Which of the two answers of the kernel is wanted.
+    public var kind: Kind
+
+    /// The two answers the kernel can give.
+    public enum Kind: Hashable, Sendable {
+        /// The matching table entry with all its legs (`RTM_F_FIB_MATCH`).
+        case entry
+        /// The decision for this one packet: the chosen leg and the source address.
+        case decision
+    }
+
+    /// Asks about an unbound, unmarked packet of the caller unless told otherwise.
+    public init(
+        _ destination: IPAddress,
+        kind: Kind,
+        source: IPAddress? = nil,
+        outputInterface: Int? = nil,
+        inputInterface: Int? = nil,
+        mark: UInt32 = 0,
+        uid: UInt32? = nil
+    ) {
+        self.destination = destination
+        self.kind = kind
+        self.source = source
+        self.outputInterface = outputInterface
+        self.inputInterface = inputInterface
+        self.mark = mark
+        self.uid = uid
+    }
+}
+
+/// What the kernel's forwarding table answers.
+public struct RouteAnswer: Hashable, Sendable {
+    /// What is done with such packets (`rtm_type`).
+    public var type: RouteType
+    /// The table the entry stands in (`RTA_TABLE`); 254 is main.
+    public var table: UInt32
+    /// The length of the matched prefix; 0 for a default route.
+    ///
+    /// Always the full width in a `.decision`.
+    public var prefixLength: Int
+    /// The ways out; several for multipath.
+    ///
+    /// Empty for types that do not forward.
+    public var legs: [RouteLeg]
+    /// The source address: the route's own for an `.entry`, the one a packet would get for a `.decision`.
+    public var preferredSource: IPAddress?
+    /// `RTA_PRIORITY`; lower wins.
+    public var metric: UInt32
+    /// The nexthop object behind the route (`RTA_NH_ID`).
+    public var nexthopID: UInt32?
+    /// Who installed the route (`rtm_protocol`): 2 kernel, 3 boot, 4 static, 9 RA, 16 DHCP.
+    public var origin: UInt8
+    /// How long the kernel will still use the route, in seconds; `nil` means for ever (`rta_expires`).
+    public var expiresIn: Double?
+
+    /// Describes an answer; the defaults are those of a default route in the main table.
+    public init(
+        type: RouteType = .unicast,
+        table: UInt32 = 254,
+        prefixLength: Int = 0,
+        legs: [RouteLeg] = [],
+        preferredSource: IPAddress? = nil,
+        metric: UInt32 = 0,
+        nexthopID: UInt32? = nil,
+        origin: UInt8 = 0,
+        expiresIn: Double? = nil
+    ) {
+        self.type = type
+        self.table = table
+        self.prefixLength = prefixLength
+        self.legs = legs
+        self.preferredSource = preferredSource
+        self.metric = metric
+        self.nexthopID = nexthopID
+        self.origin = origin
+        self.expiresIn = expiresIn
+    }
+}
+
+/// One way out of a route.
+public struct RouteLeg: Hashable, Sendable {
+    /// The interface packets leave by.
+    public var index: Int
+    /// The router packets are handed to; `nil` when the destination is on the link.
+    ///
+    /// May be IPv6 for an IPv4 route
+    /// (RFC 8950).
+    public var gateway: IPAddress?
+    /// The RTNH_F_* bits.
+    public var flags: LegFlags
+
+    /// Describes a live leg unless flags say otherwise.
+    public init(index: Int, gateway: IPAddress? = nil, flags: LegFlags = []) {
+        self.index = index
+        self.gateway = gateway
+        self.flags = flags
+    }
+}
+
+/// The RTNH_F_* bits of a leg, linux/rtnetlink.h.
+public struct LegFlags: OptionSet, Hashable, Sendable {
+    /// The bits, as the kernel numbers them.
+    public let rawValue: UInt32
+    /// Makes a set from the kernel's bits.
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    /// `RTNH_F_DEAD`: not used.
+    public static let dead = LegFlags(rawValue: 0x1)
+    /// `RTNH_F_ONLINK`: the gateway counts as being on the link.
+    public static let onLink = LegFlags(rawValue: 0x4)
+    /// `RTNH_F_LINKDOWN`: the link has no carrier.
+    public static let linkDown = LegFlags(rawValue: 0x10)
+}
+
+/// What is done with packets that match a route (`rtm_type`, linux/rtnetlink.h).
+public enum RouteType: UInt8, Hashable, Sendable, CaseIterable {
+    case unspecified = 0
+    case unicast = 1
+    case local = 2
+    case broadcast = 3
+    case anycast = 4
+    case multicast = 5
+    case blackhole = 6
+    case unreachable = 7
+    case prohibit = 8
+    case `throw` = 9
+    case nat = 10
+    case externalResolver = 11
+}
+
+/// Why the kernel would refuse to send the packet.
+public enum RouteFailure: Error, Hashable, Sendable {
+    /// `ENETUNREACH`: no route matches.
+    case noRoute
+    /// `EHOSTUNREACH`: an `unreachable` route, or no route for the bound interface.
+    case unreachable
+    /// `EACCES`: a `prohibit` route or rule.
+    case prohibited
+    /// `EINVAL`: a `blackhole` route or rule.
+    case blackhole
+    /// `EAFNOSUPPORT`: the kernel runs without this family.
+    case familyUnsupported
+    /// `ENODEV`: the bound interface does not exist.
+    case noSuchInterface
+    /// Another positive errno, such as `EPERM` of a sandbox.
+    case other(Int32)
+
+    /// Maps the positive errno of an `RTM_GETROUTE` answer.
+    public init(errno: Int32) {
+        self =
+            switch errno {
+            case 101: .noRoute
+            case 113: .unreachable
+            case 13: .prohibited
+            case 22: .blackhole
+            case 97: .familyUnsupported
+            case 19: .noSuchInterface
+            default: .other(errno)
+            }
+    }
+}

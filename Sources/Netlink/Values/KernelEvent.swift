@@ -1,0 +1,116 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What one notification of the kernel says.
+///
+/// Events are triggers and hints: the state is read again (rule S2).
+public enum KernelEvent: Hashable, Sendable {
+    /// A link was made or changed (`RTM_NEWLINK`, `AF_UNSPEC`).
+    case link(Link)
+    /// A link is gone (`RTM_DELLINK`, `AF_UNSPEC`).
+    case linkRemoved(index: Int, name: String)
+    /// A bridge port changed (`RTM_NEWLINK`/`RTM_DELLINK`, `AF_BRIDGE`): never says that the link is gone (rule S7).
+    case bridgePort(index: Int, master: Int?)
+    /// An address was added or changed (`RTM_NEWADDR`).
+    case address(InterfaceAddress)
+    /// An address is gone (`RTM_DELADDR`).
+    case addressRemoved(InterfaceAddress)
+    /// A route with a short prefix was added, replaced or removed.
+    case route(RouteNotice)
+    /// A policy rule was added or removed.
+    case rule(family: AddressFamily, removed: Bool)
+    /// A nexthop object was added, changed or removed.
+    case nexthop(id: UInt32, removed: Bool)
+    /// A neighbour entry changed.
+    case neighbor(Neighbor, removed: Bool)
+    /// A per-interface or global setting such as `ignore_routes_with_linkdown` changed (`RTM_NEWNETCONF`).
+    case settings(family: AddressFamily?, index: Int)
+    /// A router advertisement told DNS servers (RDNSS, RFC 8106).
+    case routerDNS(index: Int, servers: [IPAddress], lifetime: UInt32)
+}
+
+/// The header of a route notification: enough for a cause, never enough for a decision.
+public struct RouteNotice: Hashable, Sendable {
+    /// The family of the route.
+    public var family: AddressFamily
+    /// The length of its prefix; the kernel filter lets only 0 to 3 pass.
+    public var prefixLength: Int
+    /// The table it stands in.
+    public var table: UInt32
+    /// Whether it was removed.
+    public var removed: Bool
+
+    /// Describes a notification.
+    public init(family: AddressFamily, prefixLength: Int, table: UInt32, removed: Bool) {
+        self.family = family
+        self.prefixLength = prefixLength
+        self.table = table
+        self.removed = removed
+    }
+}
+
+/// One entry of the neighbour table (ARP, RFC 826; ND, RFC 4861).
+public struct Neighbor: Hashable, Sendable {
+    /// The interface of the entry.
+    public var index: Int
+    /// The neighbour's address.
+    public var address: IPAddress
+    /// The NUD_* state.
+    public var state: NeighborState
+    /// Its hardware address; empty while unresolved.
+    public var hardwareAddress: [UInt8]
+    /// Whether the entry says that the neighbour is a router (`NTF_ROUTER`).
+    public var isRouter: Bool
+
+    /// Describes an entry.
+    public init(
+        index: Int,
+        address: IPAddress,
+        state: NeighborState,
+        hardwareAddress: [UInt8] = [],
+        isRouter: Bool = false
+    ) {
+        self.index = index
+        self.address = address
+        self.state = state
+        self.hardwareAddress = hardwareAddress
+        self.isRouter = isRouter
+    }
+}
+
+/// The NUD_* states, linux/neighbour.h.
+public enum NeighborState: UInt16, Hashable, Sendable, CaseIterable {
+    case none = 0x00
+    case incomplete = 0x01
+    case reachable = 0x02
+    case stale = 0x04
+    case delay = 0x08
+    case probe = 0x10
+    case failed = 0x20
+    case noARP = 0x40
+    case permanent = 0x80
+}
+
+/// One policy rule (`RTM_GETRULE`, ip-rule(8)).
+public struct PolicyRule: Hashable, Sendable {
+    /// The family it applies to.
+    public var family: AddressFamily
+    /// Lower is asked first (`FRA_PRIORITY`).
+    public var priority: UInt32
+    /// What it does: 1 look up `table`, 2 go to a rule, 6 blackhole, 7 unreachable, 8 prohibit (`FR_ACT_*`).
+    public var action: UInt8
+    /// The table it looks up; 255 local, 254 main, 253 default.
+    public var table: UInt32
+    /// The packets it applies to, in the words of ip-rule(8), such as `fwmark 0x1 oif eth0`; `all` without a selector.
+    public var selector: String
+
+    /// Describes a rule.
+    public init(family: AddressFamily, priority: UInt32, action: UInt8, table: UInt32, selector: String) {
+        self.family = family
+        self.priority = priority
+        self.action = action
+        self.table = table
+        self.selector = selector
+    }
+}

@@ -1,0 +1,74 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// JSON tokens appended to one buffer: the only place where values become text.
+struct JSONText {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func reserve(_ count: Int) {
+        bytes.reserveCapacity(count)
+    }
+
+    mutating func append(_ mark: Unicode.Scalar) {
+        bytes.append(UInt8(truncatingIfNeeded: mark.value))
+    }
+
+    /// Appends an already written token, such as the digits of a number.
+    mutating func append(literal: String) {
+        bytes.append(contentsOf: literal.utf8)
+    }
+
+    mutating func appendIndent(depth: Int) {
+        bytes.append(0x0A)
+        for _ in 0..<(2 * depth) { bytes.append(0x20) }
+    }
+
+    /// Appends a number in decimal digits.
+    mutating func append(integer value: some FixedWidthInteger) {
+        var magnitude = UInt64(value.magnitude)
+        if value < 0 { bytes.append(0x2D) }
+        let start = bytes.count
+        repeat {
+            bytes.append(UInt8(truncatingIfNeeded: 48 + magnitude % 10))
+            magnitude /= 10
+        } while magnitude > 0
+        bytes[start...].reverse()
+    }
+
+    /// Appends a quoted string, escaped as RFC 8259 section 7 demands, with U+007F and the JavaScript line
+    /// separators U+2028 and U+2029 escaped too; `/` stays as it is.
+    mutating func append(string: String) {
+        bytes.append(0x22)
+        if string.utf8.contains(where: Self.mayNeedEscape) {
+            for scalar in string.unicodeScalars { append(escaping: scalar) }
+        } else {
+            bytes.append(contentsOf: string.utf8)
+        }
+        bytes.append(0x22)
+    }
+
+    private static func mayNeedEscape(_ byte: UInt8) -> Bool {
+        // 0xE2 begins U+2028 and U+2029, and few other characters.
+        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xE2
+    }
+
+    private mutating func append(escaping scalar: Unicode.Scalar) {
+        switch scalar {
+        case "\"": append(literal: "\\\"")
+        case "\\": append(literal: "\\\\")
+        case "\n": append(literal: "\\n")
+        case "\r": append(literal: "\\r")
+        case "\t": append(literal: "\\t")
+        case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
+            append(literal: "\\u")
+            for shift in [12, 8, 4, 0] as [UInt32] {
+                bytes.append(Self.hexadecimal(scalar.value >> shift & 0xF))
+            }
+        default:
+            bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+        }
+    }
+
+    private static func hexadecimal(_ digit: UInt32) -> UInt8 {
+        UInt8(truncatingIfNeeded: digit < 10 ? 48 + digit : 87 + digit)
+    }
+}

@@ -1,0 +1,31 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import PathModel
+
+/// One material change, complete: everything that became different at one moment, and why.
+public struct EngineUpdate: Hashable, Sendable {
+    /// The path of one monitor changed.
+    public struct MonitorChange: Hashable, Sendable {
+        /// The monitor's name.
+        public var monitor: String
+        /// The change.
+        public var change: PathChange
+        /// Whether flapping begins with this change.
+        public var flapping: FlapFolder.Action
+    }
+
+    /// What led to it.
+    public var cause: EngineCause
+    /// Interfaces, addresses, gateways and name servers: what became different.
+    public var changes: [ModelChange]
+    /// The paths that changed.
+    public var paths: [MonitorChange]
+    /// Monitors whose flapping ended, with the number of changes since it began.
+    public var calmed: [String: Int]
+    /// How long the evaluation took.
+    public var evaluation: Duration
+    /// When it was evaluated, as time since boot.
+    public var at: Duration
+    /// Whether this is the first look after the start.
+    public var isFirst: Bool
+}

@@ -1,0 +1,19 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Netlink
+public import PathModel
+
+/// A kernel source as the forwarding table that evaluations ask.
+public struct KernelTable: ForwardingTable {
+    private let source: any KernelSource
+
+    /// Asks `source`.
+    public init(_ source: any KernelSource) {
+        self.source = source
+    }
+
+    /// Asks where a packet would go.
+    public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+        source.lookup(query)
+    }
+}

@@ -1,0 +1,55 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import PathModel
+
+/// One monitor: its question, the last answer, and the history of its status.
+public struct MonitorState: Hashable, Sendable {
+    /// The question.
+    public let policy: MonitorPolicy
+    /// What was published, and for how long each status stood.
+    public private(set) var tracker = PathTracker()
+    /// The last evaluation; its path is not yet published while a recovery is held back.
+    public private(set) var evaluation = Evaluation(path: Path())
+    private var plan = ExpiryPlan()
+    private var hold = RecoveryHold()
+    private var folder = FlapFolder()
+
+    /// What one evaluation means for the monitor.
+    struct Outcome {
+        /// The path to show.
+        let path: Path
+        /// What to publish, if anything.
+        let change: PathChange?
+        /// Whether an event tells the change.
+        let flapping: FlapFolder.Action
+        /// When to evaluate again even if nothing is heard.
+        let nextCheck: Duration?
+    }
+
+    /// A monitor that was not evaluated yet.
+    public init(_ policy: MonitorPolicy) {
+        self.policy = policy
+    }
+
+    /// The path that was last published.
+    public var path: Path { tracker.current ?? Path() }
+
+    /// How many changes an event was withheld of, when the flapping just ended.
+    mutating func endOfFlapping(at now: Duration) -> Int? { folder.end(at: now) }
+
+    /// When ``endOfFlapping(at:)`` is worth asking.
+    var flappingCheck: Duration? { folder.nextCheck }
+
+    /// Takes an evaluation: plans its expiry, holds a recovery back, and counts changes.
+    mutating func take(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
+        var evaluation = evaluation
+        plan.apply(to: &evaluation, at: now)
+        self.evaluation = evaluation
+        if hold.duration != duration { hold = RecoveryHold(duration: duration) }
+        let path = hold.update(evaluation.path, at: now)
+        let change = tracker.update(path, at: now)
+        let flapping = change?.previous == nil ? .tell : folder.change(at: now)
+        let checks = [evaluation.nextCheck, hold.releaseAt, folder.nextCheck]
+        return Outcome(path: path, change: change, flapping: flapping, nextCheck: checks.compactMap(\.self).min())
+    }
+}

@@ -1,0 +1,29 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Netlink
+
+/// Judges what traffic over an interface costs and whether it should be spared (rules S37, S38).
+struct CostJudge {
+    let judge: InterfaceJudge
+
+    /// Whether traffic costs money; the first of operator, manager, type and DHCP hint decides.
+    func isExpensive(_ link: Link) -> Bool {
+        if let decided = judge.decision(for: link)?.isExpensive { return decided }
+        let device = judge.facts.devices[link.index]
+        switch device?.metered {
+        case .yes, .guessYes: return true
+        case .no, .guessNo: return false
+        case .unknown, nil: break
+        }
+        if judge.type(of: link) == .cellular || device?.role == .bluetooth { return true }
+        return device?.hasAndroidMeteredHint ?? false
+    }
+
+    /// Whether programs should spare traffic: only the operator can say so on Linux.
+    func isConstrained(_ link: Link) -> Bool { judge.decision(for: link)?.isConstrained ?? false }
+
+    /// Whether programs should send next to nothing: the operator's word, or a satellite modem.
+    func isUltraConstrained(_ link: Link) -> Bool {
+        judge.decision(for: link)?.isUltraConstrained ?? judge.facts.cellular[link.index]?.isSatellite ?? false
+    }
+}

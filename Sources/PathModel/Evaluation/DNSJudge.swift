@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// Judges whether a name server can be asked (rule S35); no packet is sent.
+struct DNSJudge {
+    let state: KernelState
+    let facts: DNSConfiguration
+
+    /// The servers and the verdict; questions stop at the first server that can be reached.
+    func judge<Table>(with survey: inout RouteSurvey<Table>) -> DNSState {
+        let servers = facts.upstream ?? facts.servers
+        var isUsable = false
+        let hasStub = facts.upstream != nil
+        if !hasStub || facts.servers.contains(where: isListening) {
+            isUsable = servers.contains { canReach($0, with: &survey, isUpstream: hasStub) }
+        }
+        return DNSState(servers: servers, search: facts.search, source: facts.source, isUsable: isUsable)
+    }
+
+    /// Whether something on this machine answers at the server's address.
+    private func isListening(_ server: DNSServer) -> Bool {
+        let address = server.address.address
+        return !address.isLoopback || facts.listeningLoopbacks.contains(address)
+    }
+
+    private func canReach<Table>(
+        _ server: DNSServer,
+        with survey: inout RouteSurvey<Table>,
+        isUpstream: Bool
+    ) -> Bool {
+        let address = server.address.address
+        // Nobody tells which upstream servers on loopback have a listener: the stub found them, so they count.
+        if address.isLoopback || address.isUnspecified { return isUpstream || isListening(server) }
+        let scope = server.address.scope.flatMap { state.link(named: $0)?.index }
+        guard case .success(let answer) = survey.ask(address, .entry, by: scope ?? server.interfaceIndex) else {
+            return false
+        }
+        switch answer.type {
+        case .local: return true
+        case .unicast: return answer.legs.isEmpty || answer.legs.contains { isLive($0) }
+        default: return false
+        }
+    }
+
+    private func isLive(_ leg: RouteLeg) -> Bool {
+        leg.flags.isDisjoint(with: [.dead, .linkDown]) && state.links[leg.index]?.isUsable == true
+    }
+}

@@ -1,0 +1,54 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// The result of one evaluation: the path, and what to do so that it stays true.
+public struct Evaluation: Hashable, Sendable {
+    /// What the kernel would do with the next packet.
+    public var path: Path
+    /// Facts behind the path that run out (rule S28).
+    public var expiries: [Expiry]
+    /// When to evaluate again even if nothing is heard, as time since boot; `nil` when nothing is known to run out.
+    public var nextCheck: Duration?
+    /// The gateways whose neighbour entries matter, also those that made a path unsatisfied (rule S52).
+    public var gateways: Set<NeighborKey>
+    /// How many questions the kernel was asked.
+    public var lookups: Int
+
+    /// Describes a result.
+    public init(
+        path: Path,
+        expiries: [Expiry] = [],
+        nextCheck: Duration? = nil,
+        gateways: Set<NeighborKey> = [],
+        lookups: Int = 0
+    ) {
+        self.path = path
+        self.expiries = expiries
+        self.nextCheck = nextCheck
+        self.gateways = gateways
+        self.lookups = lookups
+    }
+}
+
+/// Something behind a path that ends unless it is refreshed (rule S28).
+public struct Expiry: Hashable, Sendable {
+    /// What ends.
+    public var subject: Subject
+    /// When it ends, as time since boot.
+    public var at: Duration
+
+    /// The things that end.
+    public enum Subject: Hashable, Sendable {
+        /// The default route of a router advertisement (`rta_expires`).
+        case route(AddressFamily, index: Int)
+        /// The source address of a lease or a router advertisement (`IFA_CACHEINFO`).
+        case address(IPAddress, index: Int)
+    }
+
+    /// Describes an end.
+    public init(subject: Subject, at: Duration) {
+        self.subject = subject
+        self.at = at
+    }
+}

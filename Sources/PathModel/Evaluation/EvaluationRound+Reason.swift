@@ -1,0 +1,206 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// An interface that might have carried the traffic, with what is in its way.
+struct ReasonCandidate {
+    let link: Link
+    let shortcoming: Shortcoming?
+    /// 0 for hardware and what the operator or the past vouches for, 1 for what containers use, 2 for tunnels.
+    let tier: Int
+    /// Whether it carried traffic before, or must.
+    let isKnown: Bool
+    let rank: Int
+
+    /// How far the interface got; more is further.
+    private var progress: Int {
+        switch shortcoming {
+        case nil, .noRoute: 7
+        case .dadPending: 6
+        case .noAddress: 5
+        case .dormant: 4
+        case .testing: 3
+        case .noCarrier, .lowerLayerDown: 2
+        default: 1
+        }
+    }
+
+    private var order: [Int] {
+        [tier, progress >= 5 ? 0 : 1, isKnown ? 0 : 1, -progress, rank, link.index]
+    }
+
+    /// Whether this one explains the state better: by its tier, by how far it got, then by preference.
+    func precedes(_ other: ReasonCandidate) -> Bool { order.lexicographicallyPrecedes(other.order) }
+}
+
+extension EvaluationRound {
+    /// Why no packet leaves (rule S22).
+    ///
+    /// A route that exists and fails explains most; without one the interface that got furthest does.
+    mutating func unsatisfiedReason() -> (UnsatisfiedReason, ReasonSubject?) {
+        if view.isMissing {
+            return (.noInterface, ReasonSubject(interface: view.monitor.outputInterface))
+        }
+        let ordered = AddressFamily.allCases.compactMap { outcomes[$0] }
+        for outcome in ordered {
+            if case .silent(let way) = outcome { return (.gatewayUnreachable, subject(of: way)) }
+        }
+        let demand = ordered.compactMap { outcome in
+            if case .forbidden(_, let demand) = outcome { demand } else { nil }
+        }.first
+        if let demand, demand == "require_vpn" { return (.policy, ReasonSubject(demand: demand)) }
+        for outcome in ordered {
+            switch outcome {
+            case .dead(let way): return reason(ofDead: way)
+            case .noSource(let way, let isPending): return reason(ofSourceless: way, isPending: isPending)
+            default: continue
+            }
+        }
+        return reasonOfInterfaces(demand: demand)
+    }
+
+    private func subject(of way: WayOut) -> ReasonSubject {
+        ReasonSubject(
+            interface: way.namedIndex.flatMap { judge.state.links[$0]?.name },
+            family: way.family,
+            table: way.answer.table
+        )
+    }
+
+    /// The kernel would send into links that are down, perhaps although another one works.
+    private func reason(ofDead way: WayOut) -> (UnsatisfiedReason, ReasonSubject?) {
+        var subject = subject(of: way)
+        let dead = Set(way.dead.map(\.index))
+        if let other = others.first(where: { !dead.contains($0.link.index) }) {
+            subject.alternative = other.link.name
+            return (.preferredRouteLinkDown, subject)
+        }
+        guard let link = way.namedIndex.flatMap({ judge.state.links[$0] }) else { return (.noCarrier, subject) }
+        if judge.isLoopback(link) {
+            return (.noDefaultRoute, ReasonSubject(family: way.family, table: way.answer.table))
+        }
+        return (link.shortcoming?.reason ?? .noCarrier, subject)
+    }
+
+    /// There is a route by a link that works, but no address to come from.
+    private mutating func reason(ofSourceless way: WayOut, isPending: Bool) -> (UnsatisfiedReason, ReasonSubject?) {
+        if isPending { return (.dadPending, subject(of: way)) }
+        if let index = way.namedIndex, isConfiguring(index) { return (.configuring, subject(of: way)) }
+        return (.noSourceAddress, subject(of: way))
+    }
+
+    /// No family has a route: the interface that got furthest tells why.
+    private mutating func reasonOfInterfaces(demand: String?) -> (UnsatisfiedReason, ReasonSubject?) {
+        let candidates = reasonCandidates()
+        let radios = judge.facts.radios
+        let hasOther = candidates.contains { $0.tier == 0 && judge.type(of: $0.link) != .wifi && !isModem($0.link) }
+        if !hasOther, !candidates.contains(where: { $0.shortcoming == nil }) {
+            let hasModem = candidates.contains { isModem($0.link) } || radios.hasWwan
+            if radios.isWifiBlocked, radios.hasWifi, allows(.wifi),
+                !hasModem || radios.isWwanBlocked || !allows(.cellular)
+            {
+                return (.rfkillWifi, ReasonSubject())
+            }
+            if radios.isWwanBlocked, radios.hasWwan, allows(.cellular), !radios.hasWifi || !allows(.wifi) {
+                return (.rfkillWwan, ReasonSubject())
+            }
+        }
+        guard let best = candidates.min(by: { $0.precedes($1) }) else {
+            if let demand { return (.policy, ReasonSubject(demand: demand)) }
+            return (.noInterface, nil)
+        }
+        var subject = ReasonSubject(interface: best.link.name)
+        switch best.shortcoming {
+        case .noAddress where isConfiguring(best.link.index): return (.configuring, subject)
+        case nil: break
+        case let shortcoming?: return (shortcoming.reason, subject)
+        }
+        let (failure, family) = decisiveFailure()
+        subject.family = family
+        return (failure.reason, subject)
+    }
+
+    private func isModem(_ link: Link) -> Bool { judge.type(of: link) == .cellular }
+
+    private func allows(_ type: InterfaceType) -> Bool {
+        (view.monitor.requiredType ?? type) == type && !view.monitor.prohibitedTypes.contains(type)
+    }
+
+    private func reasonCandidates() -> [ReasonCandidate] {
+        var candidates: [ReasonCandidate] = []
+        for link in judge.state.links.values {
+            guard judge.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }
+            let isKnown = judge.memory.everAvailable.contains(link.index) || judge.isRequired(link)
+            let isTunnel = judge.isTunnel(link)
+            // The tunl0 and sit0 that kernel modules bring along explain nothing.
+            if isTunnel, !isKnown, !link.flags.contains(.up) { continue }
+            candidates.append(
+                ReasonCandidate(
+                    link: link,
+                    shortcoming: judge.shortcoming(of: link),
+                    tier: isKnown ? 0 : isTunnel ? 2 : judge.isPlumbing(link) ? 1 : 0,
+                    isKnown: isKnown,
+                    rank: judge.type(of: link).rank
+                )
+            )
+        }
+        return candidates
+    }
+
+    /// Whether the interface came up moments ago and may still get an address (rule S23); notes when that ends.
+    private mutating func isConfiguring(_ index: Int) -> Bool {
+        guard let since = judge.state.settlingSince(index) else { return false }
+        let end = since + judge.policy.configuringWindow
+        guard now < end else { return false }
+        configuringEnd = end
+        return true
+    }
+
+    /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
+    private func decisiveFailure() -> (failure: RouteFailure, family: AddressFamily?) {
+        let sources = SourceJudge(state: judge.state)
+        let addressed = AddressFamily.allCases.filter { family in
+            judge.state.routableInterfaces.contains { index in
+                guard let link = judge.state.links[index], link.isUsable, view.covers(link) else { return false }
+                return sources.hasSource(index, family: family)
+            }
+        }
+        let failures = addressed.compactMap { family -> (RouteFailure, AddressFamily)? in
+            if case .refused(let failure) = outcomes[family] { (failure, family) } else { nil }
+        }
+        if let explicit = failures.first(where: { $0.0.isExplicit }) { return explicit }
+        return (failures.first?.0 ?? .noRoute, nil)
+    }
+}
+
+extension RouteFailure {
+    /// Whether a route or rule says no, rather than that there is none.
+    var isExplicit: Bool { self == .unreachable || self == .prohibited || self == .blackhole }
+
+    /// The reason to publish.
+    var reason: UnsatisfiedReason {
+        switch self {
+        case .unreachable: .routeUnreachable
+        case .prohibited: .routeProhibited
+        case .blackhole: .routeBlackhole
+        case .noSuchInterface: .noInterface
+        case .noRoute, .familyUnsupported, .other: .noDefaultRoute
+        }
+    }
+}
+
+extension Shortcoming {
+    /// The reason to publish.
+    var reason: UnsatisfiedReason {
+        switch self {
+        case .linkDown: .linkDown
+        case .noCarrier, .lowerLayerDown, .notPresent, .testing: .noCarrier
+        case .dormant: .dormant
+        case .dadPending: .dadPending
+        case .noRoute: .noDefaultRoute
+        case .loopback, .enslaved, .ignored: .noInterface
+        case .noAddress: .noAddress
+        }
+    }
+}

@@ -1,0 +1,202 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// The working state of one evaluation.
+struct EvaluationRound {
+    let judge: InterfaceJudge
+    let view: MonitorView
+    let now: Duration
+    var outcomes: [AddressFamily: FamilyOutcome] = [:]
+    var findings: [AddressFamily: RouteFinding] = [:]
+    /// Interfaces that are available besides those in use, best first.
+    var others: [Available] = []
+    var watchedGateways: Set<NeighborKey> = []
+    var configuringEnd: Duration?
+
+    /// An interface that reaches the Internet when packets are bound to it.
+    struct Available {
+        let link: Link
+        let metric: UInt32
+    }
+
+    init(judge: InterfaceJudge, view: MonitorView, now: Duration) {
+        self.judge = judge
+        self.view = view
+        self.now = now
+    }
+
+    /// The ways that are open, IPv4 first.
+    var openWays: [WayOut] { AddressFamily.allCases.compactMap { outcomes[$0]?.openWay } }
+
+    /// What ends unless it is refreshed.
+    var expiries: [Expiry] { openWays.flatMap(\.expiries) }
+}
+
+// MARK: - Families
+
+extension EvaluationRound {
+    /// Finds out what becomes of unbound packets of each family (rules S20, S21).
+    mutating func askFamilies(with survey: inout RouteSurvey<some ForwardingTable>) {
+        for family in AddressFamily.allCases {
+            let finding = survey.survey(family)
+            findings[family] = finding
+            switch finding {
+            case .refused(let failure): outcomes[family] = .refused(failure)
+            case .found(let probe, let answer, _):
+                outcomes[family] = outcome(family, probe: probe, answer: answer, by: nil, with: &survey)
+            }
+        }
+    }
+
+    /// Judges legs, interfaces, source and gateways of a route.
+    mutating func outcome(
+        _ family: AddressFamily,
+        probe: IPAddress,
+        answer: RouteAnswer,
+        by index: Int?,
+        with survey: inout RouteSurvey<some ForwardingTable>
+    ) -> FamilyOutcome {
+        var decision: Result<RouteAnswer, RouteFailure>?
+        var legs = answer.legs
+        if legs.isEmpty {
+            // A nexthop object in compatibility mode 0 has no legs in the entry (rule S31).
+            let asked = survey.ask(probe, .decision, by: index)
+            decision = asked
+            legs = (try? asked.get().legs) ?? []
+        }
+        var way = WayOut(
+            family: family,
+            probe: probe,
+            answer: answer,
+            live: legs.filter(isLive),
+            dead: legs.filter { !isLive($0) }
+        )
+        guard !way.live.isEmpty else {
+            if legs.isEmpty, case .failure(let failure) = decision { return .refused(failure) }
+            return legs.isEmpty ? .refused(.noRoute) : .dead(way)
+        }
+        let demands = way.live.map { leg in judge.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) } }
+        if let demand = demands.first ?? nil, !demands.contains(where: { $0 == nil }) {
+            return .forbidden(way, demand: demand)
+        }
+        way.live = zip(way.live, demands).filter { $1 == nil }.map(\.0)
+        if !way.dead.isEmpty { way.warnings.insert(.degraded) }
+        switch decision ?? survey.ask(probe, .decision, by: index) {
+        case .failure(let failure): return .refused(failure)
+        case .success(let decision): return finish(way, decision: decision)
+        }
+    }
+
+    private mutating func finish(_ way: WayOut, decision: RouteAnswer) -> FamilyOutcome {
+        var way = way
+        let leg = decision.legs.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
+        let source = decision.preferredSource ?? way.answer.preferredSource
+        let verdict = SourceJudge(state: judge.state).judge(source, leg: leg.index, family: way.family)
+        guard let source, verdict.isUsable else { return .noSource(way, isPending: verdict.isPending) }
+        way.source = source
+        way.warnings.formUnion(verdict.warnings)
+        if let seconds = way.answer.expiresIn ?? decision.expiresIn {
+            way.expiries.append(Expiry(subject: .route(way.family, index: leg.index), at: now + .seconds(seconds)))
+        }
+        if let held = verdict.held, let end = held.validUntil {
+            way.expiries.append(Expiry(subject: .address(source, index: held.value.index), at: end))
+        }
+        let keys = way.live.compactMap { leg in leg.gateway.map { NeighborKey(index: leg.index, address: $0) } }
+        watchedGateways.formUnion(keys)
+        let silent = keys.count { judge.state.isReachable($0) == false }
+        if silent > 0 { way.warnings.insert(.gatewayUnreachable) }
+        if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
+        return .open(way)
+    }
+
+    /// Whether packets get out by the leg: its link works, and it is not the machine itself.
+    func isLive(_ leg: RouteLeg) -> Bool {
+        guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = judge.state.links[leg.index] else {
+            return false
+        }
+        return link.isUsable && !judge.isLoopback(link)
+    }
+}
+
+// MARK: - Interfaces
+
+extension EvaluationRound {
+    /// Finds the interfaces that could carry traffic besides those in use (rule S16).
+    mutating func askInterfaces(with survey: inout RouteSurvey<some ForwardingTable>) {
+        let inUse = Set(openWays.flatMap { $0.live.map(\.index) })
+        let marks = Set(inUse.compactMap { judge.state.links[$0]?.tunnelMark }).sorted()
+        var candidates = judge.state.routableInterfaces.subtracting(inUse).compactMap { judge.state.links[$0] }
+            .filter { $0.isUsable && judge.isEligible($0) && view.covers($0) && view.unmetDemand(of: $0) == nil }
+        if candidates.count > PathEvaluator.maximumBoundInterfaces {
+            let known = judge.memory.everAvailable
+            candidates.sort {
+                (known.contains($0.index) ? 0 : 1, $0.index) < (known.contains($1.index) ? 0 : 1, $1.index)
+            }
+            candidates.removeLast(candidates.count - PathEvaluator.maximumBoundInterfaces)
+        }
+        for link in candidates {
+            if let metric = metric(of: link, marks: marks, with: &survey) {
+                others.append(Available(link: link, metric: metric))
+            }
+        }
+        let ranks = Dictionary(others.map { ($0.link.index, judge.type(of: $0.link).rank) }) { first, _ in first }
+        others.sort { left, right in
+            (left.metric, ranks[left.link.index] ?? 0, left.link.index)
+                < (right.metric, ranks[right.link.index] ?? 0, right.link.index)
+        }
+    }
+
+    /// The metric of the default route by which the interface reaches the Internet; `nil` when it does not.
+    private func metric(
+        of link: Link,
+        marks: [UInt32],
+        with survey: inout RouteSurvey<some ForwardingTable>
+    ) -> UInt32? {
+        let sources = SourceJudge(state: judge.state)
+        for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
+            for mark in [nil] + marks.map(Optional.some) {
+                if let found = boundRoute(family, by: link.index, mark: mark, with: &survey) {
+                    return found.answer.metric
+                }
+            }
+        }
+        return nil
+    }
+
+    /// The route of packets that are bound to an interface, when it leads out by that interface.
+    private func boundRoute(
+        _ family: AddressFamily,
+        by index: Int,
+        mark: UInt32? = nil,
+        with survey: inout RouteSurvey<some ForwardingTable>
+    ) -> (probe: IPAddress, answer: RouteAnswer)? {
+        let finding = findings[family] ?? .refused(.noRoute)
+        guard let found = survey.survey(family, by: index, like: finding, mark: mark) else { return nil }
+        let legs = found.answer.legs
+        guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
+        return found
+    }
+
+    /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
+    mutating func askOtherWays(with survey: inout RouteSurvey<some ForwardingTable>) {
+        guard view.isConstrained else { return }
+        let sources = SourceJudge(state: judge.state)
+        var taken: Set<Int> = []
+        for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
+            for other in others where sources.hasSource(other.link.index, family: family) {
+                let index = other.link.index
+                guard let (probe, entry) = boundRoute(family, by: index, with: &survey) else { continue }
+                var answer = entry
+                answer.legs.removeAll { $0.index != index }
+                let found = outcome(family, probe: probe, answer: answer, by: index, with: &survey)
+                guard found.openWay != nil else { continue }
+                outcomes[family] = found
+                taken.insert(index)
+                break
+            }
+        }
+        others.removeAll { taken.contains($0.link.index) }
+    }
+}

@@ -1,0 +1,51 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// A route to the Internet with the state of its legs.
+struct WayOut {
+    let family: AddressFamily
+    let probe: IPAddress
+    let answer: RouteAnswer
+    /// Legs that work, in the kernel's order.
+    var live: [RouteLeg]
+    /// Legs that do not.
+    var dead: [RouteLeg]
+    /// The address packets come from, once it is known.
+    var source: IPAddress?
+    /// What deserves a look.
+    var warnings: Set<PathWarning> = []
+    /// What ends unless it is refreshed.
+    var expiries: [Expiry] = []
+
+    /// The interface to name in a sentence.
+    var namedIndex: Int? { (live.first ?? dead.first)?.index }
+}
+
+/// What became of one family.
+enum FamilyOutcome {
+    /// Packets leave.
+    case open(WayOut)
+    /// There is a live leg, but no address to come from; `isPending` while duplicates are looked for.
+    case noSource(WayOut, isPending: Bool)
+    /// The kernel would send into dead legs.
+    case dead(WayOut)
+    /// The gateways do not answer, and that counts.
+    case silent(WayOut)
+    /// Packets would leave by interfaces that do not count here.
+    case forbidden(WayOut, demand: String)
+    /// No route, or one that says no.
+    case refused(RouteFailure)
+
+    var wayOut: WayOut? {
+        switch self {
+        case .open(let way), .noSource(let way, _), .dead(let way), .silent(let way), .forbidden(let way, _): way
+        case .refused: nil
+        }
+    }
+
+    var openWay: WayOut? {
+        if case .open(let way) = self { way } else { nil }
+    }
+}

@@ -1,0 +1,63 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// Judges the source address that the kernel would give a packet (rules S24 to S26).
+struct SourceJudge {
+    let state: KernelState
+
+    /// What is to be said about a source.
+    struct Verdict {
+        var isUsable = false
+        /// Why it is not: addresses of the leg are still being checked for duplicates.
+        var isPending = false
+        var warnings: Set<PathWarning> = []
+        /// The address as an interface has it.
+        var held: HeldAddress?
+    }
+
+    /// Judges `source` for packets that leave by the interface `leg`.
+    func judge(_ source: IPAddress?, leg: Int, family: AddressFamily) -> Verdict {
+        var verdict = Verdict()
+        let own = state.addresses[leg] ?? []
+        guard let source, !source.isUnspecified, !source.isLoopback, !source.isMulticast, source.family == family,
+            family == .ipv4 || !source.isLinkLocal
+        else {
+            verdict.isPending = own.contains {
+                $0.value.address.family == family && $0.isRoutable && $0.value.isPending
+            }
+            return verdict
+        }
+        verdict.held = own.first { $0.value.address == source } ?? elsewhere(source)
+        if let flags = verdict.held?.value.flags {
+            if flags.contains(.duplicateDetected) { return verdict }
+            if verdict.held?.value.isPending == true {
+                verdict.isPending = true
+                return verdict
+            }
+            if flags.contains(.deprecated) { verdict.warnings.insert(.deprecatedSource) }
+        }
+        verdict.isUsable = true
+        if verdict.held?.value.index != leg { verdict.warnings.insert(.borrowedSource) }
+        if source.isLinkLocal { verdict.warnings.insert(.linkLocalSource) }
+        if source.isUniqueLocal { verdict.warnings.insert(.ulaOnly) }
+        return verdict
+    }
+
+    /// The same address on whatever interface has it; asked only for borrowed ones.
+    private func elsewhere(_ source: IPAddress) -> HeldAddress? {
+        var best: HeldAddress?
+        for list in state.addresses.values {
+            for held in list where held.value.address == source && held.value.index < best?.value.index ?? .max {
+                best = held
+            }
+        }
+        return best
+    }
+
+    /// Whether the interface has an address of the family that packets could come from.
+    func hasSource(_ index: Int, family: AddressFamily) -> Bool {
+        (state.addresses[index] ?? []).contains { $0.value.address.family == family && $0.value.isUsableSource }
+    }
+}

@@ -1,0 +1,9 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Netlink
+
+/// The kernel's forwarding decisions, asked one at a time; tests put a table of their own here.
+public protocol ForwardingTable {
+    /// Asks where a packet would go.
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
+}

@@ -1,0 +1,211 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What the optional providers know beyond the kernel.
+///
+/// Anything may be missing; nothing here makes or breaks a status
+/// except where a rule says so (rule S51).
+public struct ProviderFacts: Hashable, Sendable {
+    /// The name server configuration.
+    public var dns: DNSConfiguration
+    /// What a connection manager says about a device, by interface index.
+    public var devices: [Int: DeviceFacts]
+    /// What nl80211 says, by interface index.
+    public var wireless: [Int: WirelessFacts]
+    /// What ModemManager says, by interface index.
+    public var cellular: [Int: CellularFacts]
+    /// Radio switches.
+    public var radios: RadioFacts
+    /// Whether a connection manager is about to connect something (NetworkManager's state CONNECTING, rule S23).
+    public var isConnecting: Bool
+
+    /// Knows nothing beyond the C library's default name server.
+    public init(
+        dns: DNSConfiguration = DNSConfiguration(),
+        devices: [Int: DeviceFacts] = [:],
+        wireless: [Int: WirelessFacts] = [:],
+        cellular: [Int: CellularFacts] = [:],
+        radios: RadioFacts = RadioFacts(),
+        isConnecting: Bool = false
+    ) {
+        self.dns = dns
+        self.devices = devices
+        self.wireless = wireless
+        self.cellular = cellular
+        self.radios = radios
+        self.isConnecting = isConnecting
+    }
+}
+
+/// The name server configuration of the machine (rule S35).
+public struct DNSConfiguration: Hashable, Sendable {
+    /// The servers the C library asks, in order.
+    public var servers: [DNSServer]
+    /// The servers behind a local stub resolver; `nil` when there is no stub or its upstream is unknown.
+    public var upstream: [DNSServer]?
+    /// Domains appended to short names.
+    public var search: [String]
+    /// How many dots make a name be tried as it is first (resolv.conf(5)).
+    public var ndots: Int
+    /// Further options, as written.
+    public var options: [String]
+    /// Where this was read: a path, `systemd-resolved` or `NetworkManager`.
+    public var source: String
+    /// Addresses on port 53 that something on this machine listens on, of the loopback servers among `servers`.
+    public var listeningLoopbacks: Set<IPAddress>
+
+    /// Describes a configuration; the default is the C library's for a missing resolv.conf: 127.0.0.1.
+    public init(
+        servers: [DNSServer] = [DNSServer(ScopedAddress(.v4(0x7F00_0001)))],
+        upstream: [DNSServer]? = nil,
+        search: [String] = [],
+        ndots: Int = 1,
+        options: [String] = [],
+        source: String = "",
+        listeningLoopbacks: Set<IPAddress> = []
+    ) {
+        self.servers = servers
+        self.upstream = upstream
+        self.search = search
+        self.ndots = ndots
+        self.options = options
+        self.source = source
+        self.listeningLoopbacks = listeningLoopbacks
+    }
+}
+
+/// A name server.
+public struct DNSServer: Hashable, Sendable, CustomStringConvertible {
+    /// Its address.
+    public var address: ScopedAddress
+    /// Its port, when it is not 53.
+    public var port: UInt16?
+    /// The interface it belongs to, where the source says so.
+    public var interfaceIndex: Int?
+
+    /// Describes a server.
+    public init(_ address: ScopedAddress, port: UInt16? = nil, interfaceIndex: Int? = nil) {
+        self.address = address
+        self.port = port
+        self.interfaceIndex = interfaceIndex
+    }
+
+    /// Such as `192.0.2.53` or `[2001:db8::53]:5353`.
+    public var description: String {
+        guard let port else { return "\(address)" }
+        return address.address.family == .ipv4 ? "\(address):\(port)" : "[\(address)]:\(port)"
+    }
+}
+
+/// What a connection manager says about one device.
+public struct DeviceFacts: Hashable, Sendable {
+    /// Whether its traffic costs money.
+    public var metered: Metered
+    /// What the manager is doing with it.
+    public var phase: Phase
+    /// The manager's own kind of device.
+    public var role: Role
+    /// Whether DHCP option 43 carries Android's `ANDROID_METERED`.
+    public var hasAndroidMeteredHint: Bool
+
+    /// NetworkManager's NM_METERED_* values.
+    public enum Metered: UInt32, Hashable, Sendable, CaseIterable {
+        case unknown = 0
+        case yes = 1
+        case no = 2
+        case guessYes = 3
+        case guessNo = 4
+    }
+
+    /// NetworkManager's device states, grouped as rule S23 needs them.
+    public enum Phase: Hashable, Sendable, CaseIterable {
+        /// Not managed, not available, failed, or unknown.
+        case inactive
+        /// Disconnected, and nothing could be started on demand.
+        case disconnected
+        /// Disconnected, and a modem or VPN profile could be started on demand.
+        case activatable
+        /// On its way up (40 to 90).
+        case connecting
+        /// Activated (100).
+        case connected
+    }
+
+    /// What the manager knows a device to be where the kernel cannot tell.
+    public enum Role: Hashable, Sendable, CaseIterable {
+        case unspecified
+        case modem
+        case bluetooth
+        case wifi
+        case vpn
+    }
+
+    /// Describes a device; nothing is known by default.
+    public init(
+        metered: Metered = .unknown,
+        phase: Phase = .inactive,
+        role: Role = .unspecified,
+        hasAndroidMeteredHint: Bool = false
+    ) {
+        self.metered = metered
+        self.phase = phase
+        self.role = role
+        self.hasAndroidMeteredHint = hasAndroidMeteredHint
+    }
+}
+
+/// What nl80211 says about one Wi-Fi interface.
+public struct WirelessFacts: Hashable, Sendable {
+    /// The NL80211_IFTYPE_* number: 2 station, 3 access point, 8 P2P client.
+    public var mode: UInt32
+    /// The network's name, when connected.
+    public var ssid: [UInt8]?
+    /// The average signal of the access point in dBm, such as -61.
+    public var signal: Int?
+
+    /// Describes an interface.
+    public init(mode: UInt32, ssid: [UInt8]? = nil, signal: Int? = nil) {
+        self.mode = mode
+        self.ssid = ssid
+        self.signal = signal
+    }
+
+    /// Whether the interface is a client of a network (`NL80211_IFTYPE_STATION` or `P2P_CLIENT`).
+    public var isStation: Bool { mode == 2 || mode == 8 }
+}
+
+/// What ModemManager says about one modem.
+public struct CellularFacts: Hashable, Sendable {
+    /// The signal in percent, when known.
+    public var signalQuality: Int?
+    /// Whether the access technology is satellite (NTN).
+    public var isSatellite: Bool
+
+    /// Describes a modem.
+    public init(signalQuality: Int? = nil, isSatellite: Bool = false) {
+        self.signalQuality = signalQuality
+        self.isSatellite = isSatellite
+    }
+}
+
+/// Radio switches, hard (on the case) and soft (in software) taken together.
+public struct RadioFacts: Hashable, Sendable {
+    /// Whether Wi-Fi is switched off.
+    public var isWifiBlocked: Bool
+    /// Whether cellular is switched off.
+    public var isWwanBlocked: Bool
+    /// Whether the machine has a Wi-Fi device at all, even a blocked one without an interface.
+    public var hasWifi: Bool
+    /// Whether the machine has a modem at all.
+    public var hasWwan: Bool
+
+    /// Describes switches; everything is on by default.
+    public init(isWifiBlocked: Bool = false, isWwanBlocked: Bool = false, hasWifi: Bool = false, hasWwan: Bool = false)
+    {
+        self.isWifiBlocked = isWifiBlocked
+        self.isWwanBlocked = isWwanBlocked
+        self.hasWifi = hasWifi
+        self.hasWwan = hasWwan
+    }
+}

@@ -1,0 +1,127 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// The 64-bit hash of everything material in a path (rule S41), the same on every machine and in every run.
+///
+/// It is FNV-1a over a canonical form in which every field has its length or its kind in front, so that two paths have
+/// the same form only when they are equal.
+public struct PathIdentity: Hashable, Sendable, CustomStringConvertible {
+    /// The hash.
+    public let value: UInt64
+
+    /// Hashes a path.
+    public init(_ path: Path) {
+        var bytes = CanonicalBytes()
+        bytes.add(path)
+        value = bytes.hash
+    }
+
+    /// Sixteen hexadecimal digits, as `pathId` is shown.
+    public var description: String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+extension Path {
+    /// The hash of everything material, as sixteen hexadecimal digits (rule S41).
+    public var pathId: String { PathIdentity(self).description }
+}
+
+/// Feeds FNV-1a with fields in a form that cannot be read in two ways.
+private struct CanonicalBytes {
+    private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    private mutating func add(byte: UInt8) {
+        hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+    }
+
+    mutating func add(_ number: Int) {
+        let bits = UInt64(bitPattern: Int64(number))
+        for shift in stride(from: UInt64(0), to: 64, by: 8) { add(byte: UInt8(truncatingIfNeeded: bits >> shift)) }
+    }
+
+    mutating func add(_ flag: Bool) { add(byte: flag ? 1 : 0) }
+
+    mutating func add(_ text: String) {
+        add(text.utf8.count)
+        for byte in text.utf8 { add(byte: byte) }
+    }
+
+    mutating func add<Value>(_ value: Value?, _ body: (inout CanonicalBytes, Value) -> Void) {
+        add(value != nil)
+        if let value { body(&self, value) }
+    }
+
+    mutating func add<Value>(_ values: [Value], _ body: (inout CanonicalBytes, Value) -> Void) {
+        add(values.count)
+        for value in values { body(&self, value) }
+    }
+
+    mutating func add(_ address: IPAddress) {
+        let bytes = address.bytes
+        add(byte: UInt8(bytes.count))
+        for byte in bytes { add(byte: byte) }
+    }
+
+    mutating func add(_ address: ScopedAddress) {
+        add(address.address)
+        add(address.scope) { $0.add($1) }
+    }
+
+    mutating func add(_ interface: PathInterface) {
+        add(interface.name)
+        add(interface.index)
+        add(interface.type.rawValue)
+    }
+
+    mutating func add(_ gateway: Gateway) {
+        add(gateway.address)
+        add(gateway.interface)
+        add(gateway.family.rawValue)
+        add(Int(gateway.metric))
+        add(gateway.isReachable) { $0.add($1) }
+    }
+
+    mutating func add(_ family: FamilyPath) {
+        add(family.interfaces) { $0.add($1) }
+        add(family.gateways) { $0.add($1) }
+        add(family.source)
+    }
+
+    mutating func add(_ dns: DNSState) {
+        add(dns.servers) { bytes, server in
+            bytes.add(server.address)
+            bytes.add(server.port) { $0.add(Int($1)) }
+            bytes.add(server.interfaceIndex) { $0.add($1) }
+        }
+        add(dns.search) { $0.add($1) }
+        add(dns.source)
+        add(dns.isUsable)
+    }
+
+    mutating func add(_ subject: ReasonSubject) {
+        add(subject.interface) { $0.add($1) }
+        add(subject.family) { $0.add($1.rawValue) }
+        add(subject.table) { $0.add(Int($1)) }
+        add(subject.alternative) { $0.add($1) }
+        add(subject.demand) { $0.add($1) }
+    }
+
+    mutating func add(_ path: Path) {
+        add(path.status.rawValue)
+        add(path.reason) { $0.add($1.rawValue) }
+        add(path.subject) { $0.add($1) }
+        add(path.interfaces) { $0.add($1) }
+        add(path.ipv4) { $0.add($1) }
+        add(path.ipv6) { $0.add($1) }
+        add(path.dns)
+        add(path.isExpensive)
+        add(path.isConstrained)
+        add(path.isUltraConstrained)
+        add(path.linkQuality.rawValue)
+        add(path.underlyingTypes) { $0.add($1.rawValue) }
+        add(path.warnings) { $0.add($1.rawValue) }
+    }
+}

@@ -1,0 +1,128 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Netlink
+
+/// The one place where an interface is judged: what it is, whether it works, whether it counts.
+///
+/// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
+/// copied.
+public struct InterfaceJudge: Sendable {
+    /// Links and addresses.
+    public let state: KernelState
+    /// What providers know.
+    public let facts: ProviderFacts
+    /// What the operator decided.
+    public let policy: PathPolicy
+    /// Which interfaces ever carried traffic.
+    public let memory: InterfaceMemory
+    private let globs: [GlobPattern]
+    private let exact: [String: Int]
+    private let patterns: [(glob: GlobPattern, place: Int)]
+
+    /// Judges by these facts.
+    public init(
+        state: KernelState,
+        facts: ProviderFacts = ProviderFacts(),
+        policy: PathPolicy = PathPolicy(),
+        memory: InterfaceMemory = InterfaceMemory()
+    ) {
+        self.state = state
+        self.facts = facts
+        self.policy = policy
+        self.memory = memory
+        globs = policy.ignore.map(GlobPattern.init)
+        let all = policy.interfaces.enumerated().map { (glob: GlobPattern($1.match), place: $0) }
+        exact = Dictionary(all.filter { $0.glob.isExact }.map { ($0.glob.text, $0.place) }) { first, _ in first }
+        patterns = all.filter { !$0.glob.isExact }
+    }
+
+    // MARK: - What the operator decided
+
+    /// What the operator decided about the interface: an exact name before globs, the first of each.
+    public func decision(for link: Link) -> InterfacePolicy? {
+        if let place = exact[link.name] { return policy.interfaces[place] }
+        return patterns.first { $0.glob.matches(link.name) }.map { policy.interfaces[$0.place] }
+    }
+
+    /// Whether the operator wants to be told when the interface is down.
+    public func isRequired(_ link: Link) -> Bool { decision(for: link)?.isRequired ?? false }
+
+    /// Names of required interfaces, without globs, that do not exist.
+    public var missingRequired: [String] {
+        policy.interfaces.filter { $0.isRequired == true && GlobPattern($0.match).isExact }
+            .map(\.match).filter { state.link(named: $0) == nil }
+    }
+
+    /// Whether the one ignore list names the interface.
+    public func isListedIgnored(_ link: Link) -> Bool { globs.contains { $0.matches(link.name) } }
+
+    // MARK: - Place
+
+    /// Whether a bridge, bond, team or virtual switch carries the traffic of this port; a VRF does not count (rule S15).
+    public func isEnslaved(_ link: Link) -> Bool {
+        guard let master = link.master else { return false }
+        return link.portKind != "vrf" && state.links[master]?.kind != "vrf"
+    }
+
+    /// The VRF that the interface belongs to.
+    public func vrf(of link: Link) -> Link? {
+        guard let master = link.master.flatMap({ state.links[$0] }), master.kind == "vrf" else { return nil }
+        return master
+    }
+
+    /// Whether the link is the machine itself.
+    public func isLoopback(_ link: Link) -> Bool { link.flags.contains(.loopback) || link.hardwareType == 772 }
+
+    /// Whether the interface carries packets inside packets of another one.
+    public func isTunnel(_ link: Link) -> Bool {
+        switch facts.devices[link.index]?.role {
+        case .vpn: true
+        case .modem: false
+        default: InterfaceKind.isTunnel(link)
+        }
+    }
+
+    /// Whether the interface could be listed by a path at all (rule S15); whether it carries is another question.
+    public func isEligible(_ link: Link) -> Bool {
+        !isLoopback(link) && !isEnslaved(link) && !isListedIgnored(link) && !InterfaceKind.isNetworkless(link)
+    }
+
+    /// Whether events, metrics and documents leave the interface out unless asked.
+    ///
+    /// Ignored are loopback, interfaces on the ignore list, ports of bridges and the like, and virtual links of kinds
+    /// that containers use, as long as they never carried traffic and nobody requires them. VLANs, bonds, macvlans,
+    /// wireguard, modems and hardware are told unless they are listed or ports.
+    public func isIgnored(_ link: Link) -> Bool {
+        if isLoopback(link) || isListedIgnored(link) || isEnslaved(link) { return true }
+        if memory.everAvailable.contains(link.index) || isRequired(link) { return false }
+        if InterfaceKind.isNetworkless(link) && link.kind != "vrf" { return true }
+        return isPlumbing(link)
+    }
+
+    /// Whether the link looks like the plumbing of containers, or a tunnel nobody uses.
+    func isPlumbing(_ link: Link) -> Bool {
+        guard let kind = link.kind else { return isIdleTunnel(link) }
+        return InterfaceKind.plumbing.contains(kind) || (kind != "wireguard" && isIdleTunnel(link))
+    }
+
+    /// A tunnel without any address, such as the `tunl0` and `sit0` that kernel modules bring along.
+    private func isIdleTunnel(_ link: Link) -> Bool {
+        InterfaceKind.isTunnel(link) && !state.routableInterfaces.contains(link.index)
+    }
+
+    // MARK: - Use
+
+    /// What keeps the interface from carrying traffic; `nil` when link and address are in order.
+    ///
+    /// Routes are not asked here.
+    public func shortcoming(of link: Link) -> Shortcoming? {
+        if isLoopback(link) { return .loopback }
+        if let shortcoming = link.shortcoming { return shortcoming }
+        if isEnslaved(link) { return .enslaved }
+        if isListedIgnored(link) { return .ignored }
+        let addresses = state.addresses[link.index] ?? []
+        if addresses.contains(where: { $0.value.isUsableSource }) { return nil }
+        return addresses.contains { $0.isRoutable && $0.value.isPending } ? .dadPending : .noAddress
+    }
+}

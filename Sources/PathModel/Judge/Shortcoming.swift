@@ -1,0 +1,52 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Netlink
+
+/// What keeps an interface from carrying traffic; the raw value is what documents show.
+public enum Shortcoming: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The administrator took it down.
+    case linkDown = "link_down"
+    /// The cable is out, or the peer is down.
+    case noCarrier = "no_carrier"
+    /// The link waits for 802.1X or for the access point.
+    case dormant
+    /// The link below is down.
+    case lowerLayerDown = "lower_layer_down"
+    /// The hardware is missing.
+    case notPresent = "not_present"
+    /// The link is being tested.
+    case testing
+    /// It is the machine itself.
+    case loopback
+    /// It is a port of a bridge, bond or team, which carries the traffic.
+    case enslaved
+    /// The configuration leaves it out.
+    case ignored
+    /// It has no address that could be used for the Internet.
+    case noAddress = "no_address"
+    /// Its only address is still being checked for duplicates.
+    case dadPending = "dad_pending"
+    /// No default route leaves by it.
+    case noRoute = "no_route"
+}
+
+extension Link {
+    /// What keeps the link from working (rule S12); `nil` when it is usable.
+    ///
+    /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. `IFF_RUNNING` is
+    /// not asked, since it is wrong for up to a second on bridges.
+    public var shortcoming: Shortcoming? {
+        guard flags.contains(.up) else { return .linkDown }
+        switch operationalState {
+        case .notPresent: return .notPresent
+        case .testing: return .testing
+        case .dormant: return (carrier ?? flags.contains(.lowerUp)) ? .dormant : .noCarrier
+        case .lowerLayerDown: return .lowerLayerDown
+        case .down: return .noCarrier
+        case .unknown, .up: return (carrier ?? flags.contains(.lowerUp)) ? nil : .noCarrier
+        }
+    }
+
+    /// Whether the link could carry packets now (rule S12).
+    public var isUsable: Bool { shortcoming == nil }
+}

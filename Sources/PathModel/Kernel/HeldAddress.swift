@@ -1,0 +1,56 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Netlink
+
+/// An address with the moment at which the kernel told it.
+///
+/// The kernel tells lifetimes as what remains at the time of the message (`IFA_CACHEINFO`), so the moment is needed to
+/// know when they end.
+public struct HeldAddress: Hashable, Sendable {
+    /// The address as it was told.
+    public var value: InterfaceAddress
+    /// When it was told, as time since boot.
+    public var told: Duration
+
+    /// Pairs an address with the moment at which it was told.
+    public init(_ value: InterfaceAddress, told: Duration) {
+        self.value = value
+        self.told = told
+    }
+
+    /// When the address stops being valid, as time since boot; `nil` means never.
+    public var validUntil: Duration? {
+        value.validSeconds.map { told + .seconds(Int64($0)) }
+    }
+
+    /// Whether packets for the Internet can come from it: not loopback, not IPv6 link-local (rule S24).
+    public var isRoutable: Bool { value.isRoutable }
+
+    /// Whether only lifetimes differ from `other`: a refresh by DHCP or a router advertisement (rule S27).
+    func isRefresh(of other: HeldAddress) -> Bool {
+        var left = value
+        left.updated = other.value.updated
+        left.created = other.value.created
+        left.validSeconds = other.value.validSeconds
+        left.preferredSeconds = other.value.preferredSeconds
+        return left == other.value
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether packets for the Internet can come from it: not loopback, not IPv6 link-local (rule S24).
+    var isRoutable: Bool {
+        guard !address.isLoopback, !address.isUnspecified, !address.isMulticast else { return false }
+        if address.family == .ipv4 { return scope < 254 }
+        return !address.isLinkLocal && scope < 253
+    }
+
+    /// Whether duplicate address detection still keeps it from being used (rule S26).
+    var isPending: Bool {
+        flags.contains(.tentative) && !flags.contains(.optimistic) && !flags.contains(.duplicateDetected)
+    }
+
+    /// Whether packets for the Internet can come from it now (rules S24, S26).
+    var isUsableSource: Bool { isRoutable && !isPending && !flags.contains(.duplicateDetected) }
+}

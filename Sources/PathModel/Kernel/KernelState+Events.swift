@@ -1,0 +1,241 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Netlink
+
+extension KernelState {
+    /// Takes one kernel event.
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - now: The time since boot at which it was read.
+    /// - Returns: What the event asks for, or `nil` when it tells nothing new.
+    public mutating func apply(_ event: KernelEvent, at now: Duration) -> Trigger? {
+        switch event {
+        case .link(let link):
+            let above = stack(above: link.index, of: link)
+            let changed = store(link, at: now)
+            guard changed || !above.isEmpty else { return nil }
+            return Trigger(
+                cause: .link,
+                message: "RTM_NEWLINK",
+                index: link.index,
+                reread: above,
+                needsEvaluation: changed
+            )
+        case .linkRemoved(let index, _):
+            let above = stack(above: index, of: nil)
+            guard remove(link: index) else { return nil }
+            return Trigger(cause: .link, message: "RTM_DELLINK", index: index, reread: above)
+        case .bridgePort(let index, let master):
+            var reread = [index] + stack(above: index, of: nil)
+            if let master, !reread.contains(master) { reread.append(master) }
+            return Trigger(
+                cause: .link,
+                message: "RTM_NEWLINK",
+                index: index,
+                reread: reread,
+                needsEvaluation: false
+            )
+        case .address(let address):
+            guard store(address, at: now) else { return nil }
+            return Trigger(cause: .address, message: "RTM_NEWADDR", index: address.index)
+        case .addressRemoved(let address):
+            guard remove(address) else { return nil }
+            return Trigger(cause: .address, message: "RTM_DELADDR", index: address.index)
+        case .neighbor(let neighbor, let removed):
+            guard !removed, note(neighbor) else { return nil }
+            return Trigger(cause: .neighbor, message: "RTM_NEWNEIGH", index: neighbor.index)
+        case .route(let notice):
+            return Trigger(cause: .route, message: notice.removed ? "RTM_DELROUTE" : "RTM_NEWROUTE")
+        case .rule(_, let removed):
+            return Trigger(cause: .rule, message: removed ? "RTM_DELRULE" : "RTM_NEWRULE")
+        case .nexthop(_, let removed):
+            return Trigger(cause: .nexthop, message: removed ? "RTM_DELNEXTHOP" : "RTM_NEWNEXTHOP")
+        case .settings(_, let index):
+            return Trigger(cause: .settings, message: "RTM_NEWNETCONF", index: index > 0 ? index : nil)
+        case .routerDNS:
+            return nil
+        }
+    }
+
+    /// Takes the answer to a reading of one link that a trigger asked for.
+    /// - Parameters:
+    ///   - index: The link that was read.
+    ///   - link: What the kernel says, or `nil` when it does not exist.
+    ///   - now: The time since boot.
+    /// - Returns: Whether that was news.
+    public mutating func reread(_ index: Int, as link: Link?, at now: Duration) -> Bool {
+        guard let link else { return remove(link: index) }
+        return store(link, at: now)
+    }
+
+    /// Replaces everything with a full reading.
+    /// - Returns: What events had not told.
+    public mutating func replace(
+        links newLinks: [Link],
+        addresses newAddresses: [InterfaceAddress],
+        at now: Duration
+    ) -> StateDifference {
+        var difference = StateDifference()
+        let isFirst = links.isEmpty
+        let present = Set(newLinks.map(\.index))
+        for index in Array(links.keys) where !present.contains(index) {
+            _ = remove(link: index)
+            difference.removedLinks.append(index)
+        }
+        for link in newLinks {
+            let old = links[link.index]
+            guard store(link, at: isFirst ? .zero : now) else { continue }
+            if old == nil {
+                difference.addedLinks.append(link.index)
+            } else {
+                difference.changedLinks.append(link.index)
+            }
+        }
+        let byIndex = Dictionary(grouping: newAddresses, by: \.index)
+        for index in Set(addresses.keys).union(byIndex.keys) where replace(byIndex[index] ?? [], of: index, at: now) {
+            difference.changedAddresses.append(index)
+        }
+        difference.addedLinks.sort()
+        difference.removedLinks.sort()
+        difference.changedLinks.sort()
+        difference.changedAddresses.sort()
+        return difference
+    }
+
+    private mutating func replace(_ new: [InterfaceAddress], of index: Int, at now: Duration) -> Bool {
+        var changed = false
+        for held in addresses[index] ?? [] where !new.contains(where: { $0.isSame(as: held.value) }) {
+            changed = remove(held.value) || changed
+        }
+        for address in new {
+            let old = addresses[index]?.first { $0.value.isSame(as: address) }
+            let told = HeldAddress(address, told: now)
+            _ = store(address, at: now)
+            if let old, told.isRefresh(of: old) { continue }
+            changed = true
+        }
+        return changed
+    }
+
+    /// The masters of a link and their masters, before and after a change, and what stands on it (rule S14).
+    private func stack(above index: Int, of link: Link?) -> [Int] {
+        var above: [Int] = []
+        var pending = [links[index]?.master, link?.master].compactMap(\.self) + (uppers[index] ?? []).sorted()
+        while let next = pending.popLast() {
+            guard next != index, !above.contains(next), above.count < 64 else { continue }
+            above.append(next)
+            if let master = links[next]?.master { pending.append(master) }
+        }
+        return above.sorted()
+    }
+}
+
+// MARK: - Storing
+
+extension KernelState {
+    private mutating func store(_ link: Link, at now: Duration) -> Bool {
+        let old = links[link.index]
+        guard old != link else { return false }
+        links[link.index] = link
+        touched.insert(link.index)
+        if let old, old.name != link.name, indexes[old.name] == link.index { indexes[old.name] = nil }
+        indexes[link.name] = link.index
+        if old?.master != link.master {
+            if let master = old?.master { ports[master]?.remove(link.index) }
+            if let master = link.master { ports[master, default: []].insert(link.index) }
+        }
+        // The type of a bridge or bond is that of its ports.
+        for master in [old?.master, link.master].compactMap(\.self) { touched.insert(master) }
+        let (below, nowBelow) = (old?.standsOn, link.standsOn)
+        if below != nowBelow {
+            if let below { uppers[below]?.remove(link.index) }
+            if let nowBelow { uppers[nowBelow, default: []].insert(link.index) }
+        }
+        if link.shortcoming != nil {
+            settling[link.index] = nil
+        } else if old == nil || old?.shortcoming != nil, !routable.contains(link.index) {
+            settling[link.index] = now
+        }
+        return true
+    }
+
+    private mutating func remove(link index: Int) -> Bool {
+        guard let link = links.removeValue(forKey: index) else { return false }
+        touched.insert(index)
+        if indexes[link.name] == index { indexes[link.name] = nil }
+        if let master = link.master { ports[master]?.remove(index) }
+        if let below = link.standsOn { uppers[below]?.remove(index) }
+        ports[index] = nil
+        uppers[index] = nil
+        addresses[index] = nil
+        routable.remove(index)
+        settling[index] = nil
+        return true
+    }
+
+    /// - Returns: Whether an evaluation could come out differently; a plain refresh of lifetimes does not (rule S27).
+    private mutating func store(_ address: InterfaceAddress, at now: Duration) -> Bool {
+        let held = HeldAddress(address, told: now)
+        var list = addresses[address.index] ?? []
+        guard let place = list.firstIndex(where: { $0.value.isSame(as: address) }) else {
+            list.append(held)
+            addresses[address.index] = list
+            touched.insert(address.index)
+            if held.isRoutable {
+                routable.insert(address.index)
+                settling[address.index] = nil
+            }
+            return true
+        }
+        let old = list[place]
+        list[place] = held
+        addresses[address.index] = list
+        touched.insert(address.index)
+        if held.isRefresh(of: old) { return old.isOutlived(by: held, at: now) }
+        updateRoutable(address.index, after: list)
+        return true
+    }
+
+    private mutating func remove(_ address: InterfaceAddress) -> Bool {
+        guard var list = addresses[address.index], let place = list.firstIndex(where: { $0.value.isSame(as: address) })
+        else { return false }
+        list.remove(at: place)
+        addresses[address.index] = list.isEmpty ? nil : list
+        touched.insert(address.index)
+        updateRoutable(address.index, after: list)
+        return true
+    }
+
+    private mutating func updateRoutable(_ index: Int, after list: [HeldAddress]) {
+        if list.contains(where: \.isRoutable) {
+            routable.insert(index)
+            settling[index] = nil
+        } else {
+            routable.remove(index)
+        }
+    }
+}
+
+extension HeldAddress {
+    /// Whether a refresh matters: it ends earlier than thought, or the old lifetime was close enough to its end to warn.
+    fileprivate func isOutlived(by new: HeldAddress, at now: Duration) -> Bool {
+        guard let old = validUntil else { return new.validUntil != nil }
+        guard let new = new.validUntil else { return true }
+        return new + .seconds(1) < old || old - now < (new - now) / 4
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether both name one entry of the kernel's list, whatever its flags and lifetimes.
+    fileprivate func isSame(as other: InterfaceAddress) -> Bool {
+        address == other.address && prefixLength == other.prefixLength && index == other.index
+    }
+}
+
+extension Link {
+    /// The link it stands on: `lower`, unless that is the other end of a veth pair.
+    var standsOn: Int? {
+        guard let lower, kind != "veth", kind != "netkit", lower != index else { return nil }
+        return lower
+    }
+}

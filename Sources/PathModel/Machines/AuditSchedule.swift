@@ -1,0 +1,45 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Decides when to look without being told to, and counts what nobody told (rule S9).
+///
+/// After a loss it looks more often until the path recovers: a monitor that misses the news of recovery is the worst
+/// kind.
+public struct AuditSchedule: Hashable, Sendable {
+    /// How often a satisfied path is audited; zero never does.
+    public let interval: Duration
+    /// How often a path that is not satisfied is audited.
+    public let lossInterval: Duration
+    /// How often an audit found a change that no event had told.
+    public private(set) var silentChanges = 0
+    private var last: Duration?
+    private var isLost = false
+
+    /// Audits every `interval`, and every `lossInterval` at first after a loss.
+    public init(interval: Duration = .seconds(30), lossInterval: Duration = .seconds(5)) {
+        self.interval = max(interval, .zero)
+        self.lossInterval = min(max(lossInterval, .milliseconds(10)), self.interval)
+    }
+
+    /// When the next audit is due, as time since boot; `nil` when audits are off.
+    ///
+    /// It counts from the last evaluation, for any evaluation is as good as an audit.
+    public var due: Duration? {
+        guard interval > .zero else { return nil }
+        return (last ?? .zero) + (isLost ? lossInterval : interval)
+    }
+
+    /// Takes the result of any evaluation.
+    /// - Parameters:
+    ///   - isSatisfied: Whether every monitor is satisfied.
+    ///   - didChange: Whether a path changed.
+    ///   - cause: Why it was evaluated.
+    ///   - now: The time since boot.
+    /// - Returns: Whether this is a silent change, to be told as such.
+    public mutating func evaluated(isSatisfied: Bool, didChange: Bool, cause: CauseKind, at now: Duration) -> Bool {
+        last = now
+        isLost = !isSatisfied
+        guard cause == .audit, didChange else { return false }
+        silentChanges += 1
+        return true
+    }
+}

@@ -1,0 +1,280 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What the kernel would do with the next packet of an application: the result of one evaluation.
+///
+/// Everything here is material (rule S41): two paths are equal exactly when nothing that a program or an operator acts
+/// on differs. Lifetimes, counters and the like are not part of it.
+public struct Path: Hashable, Sendable {
+    /// Whether packets leave the machine.
+    public var status: PathStatus
+    /// Why not; `nil` exactly when the path is satisfied.
+    public var reason: UnsatisfiedReason?
+    /// Facts behind the reason for the sentence and the hint: the interface, route or table to name.
+    public var subject: ReasonSubject?
+    /// The interfaces that can carry traffic, best first (rules S16, S17).
+    public var interfaces: [PathInterface]
+    /// How IPv4 packets leave; `nil` when they do not.
+    public var ipv4: FamilyPath?
+    /// How IPv6 packets leave; `nil` when they do not.
+    public var ipv6: FamilyPath?
+    /// Name servers, and whether one can be reached (rule S35).
+    public var dns: DNSState
+    /// Whether the traffic costs money (rule S37).
+    public var isExpensive: Bool
+    /// Whether programs should spare traffic (rule S38).
+    public var isConstrained: Bool
+    /// Whether programs should send next to nothing (rule S38).
+    public var isUltraConstrained: Bool
+    /// The quality of the first interface's link (rule S39).
+    public var linkQuality: LinkQuality
+    /// The types of the interfaces under the tunnels in use (rule S18); empty without a tunnel.
+    public var underlyingTypes: [InterfaceType]
+    /// Things that work but deserve a look, in the order of the declaration.
+    public var warnings: [PathWarning]
+
+    /// Describes a path; the defaults are those of a machine without a network.
+    public init(
+        status: PathStatus = .unsatisfied,
+        reason: UnsatisfiedReason? = .noInterface,
+        subject: ReasonSubject? = nil,
+        interfaces: [PathInterface] = [],
+        ipv4: FamilyPath? = nil,
+        ipv6: FamilyPath? = nil,
+        dns: DNSState = DNSState(),
+        isExpensive: Bool = false,
+        isConstrained: Bool = false,
+        isUltraConstrained: Bool = false,
+        linkQuality: LinkQuality = .unknown,
+        underlyingTypes: [InterfaceType] = [],
+        warnings: [PathWarning] = []
+    ) {
+        self.status = status
+        self.reason = reason
+        self.subject = subject
+        self.interfaces = interfaces
+        self.ipv4 = ipv4
+        self.ipv6 = ipv6
+        self.dns = dns
+        self.isExpensive = isExpensive
+        self.isConstrained = isConstrained
+        self.isUltraConstrained = isUltraConstrained
+        self.linkQuality = linkQuality
+        self.underlyingTypes = underlyingTypes
+        self.warnings = warnings
+    }
+
+    /// Whether IPv4 packets leave (rule S25).
+    public var supportsIPv4: Bool { ipv4 != nil }
+    /// Whether IPv6 packets leave (rule S25).
+    public var supportsIPv6: Bool { ipv6 != nil }
+    /// Whether a name server can be asked.
+    public var supportsDNS: Bool { dns.isUsable }
+    /// The routers in use: IPv4 first, then IPv6; empty on point-to-point links (rule S34).
+    public var gateways: [Gateway] { (ipv4?.gateways ?? []) + (ipv6?.gateways ?? []) }
+}
+
+/// Whether packets leave the machine, in Apple's three values.
+public enum PathStatus: String, Hashable, Sendable, Codable, CaseIterable {
+    /// They do.
+    case satisfied
+    /// They do not.
+    case unsatisfied
+    /// They do not, and something can be brought up on demand (rule S23).
+    case requiresConnection
+}
+
+/// Why a path is not satisfied (rule S22); the raw value is what JSON and metrics show.
+public enum UnsatisfiedReason: String, Hashable, Sendable, Codable, CaseIterable {
+    /// There is no interface besides loopback.
+    case noInterface = "no_interface"
+    /// The interface was taken down by the administrator.
+    case linkDown = "link_down"
+    /// The cable is out, or the peer is down.
+    case noCarrier = "no_carrier"
+    /// The link waits for 802.1X or for the access point.
+    case dormant = "dormant"
+    /// The interface has no address.
+    case noAddress = "no_address"
+    /// The only address is still being checked for duplicates.
+    case dadPending = "dad_pending"
+    /// The interface came up moments ago and may still get an address (rule S23).
+    case configuring = "configuring"
+    /// No default route (`ENETUNREACH`).
+    case noDefaultRoute = "no_default_route"
+    /// The route says unreachable (`EHOSTUNREACH`).
+    case routeUnreachable = "route_unreachable"
+    /// The route says prohibited (`EACCES`).
+    case routeProhibited = "route_prohibited"
+    /// The route is a black hole (`EINVAL`).
+    case routeBlackhole = "route_blackhole"
+    /// The kernel prefers a default route whose link is down although another exists.
+    case preferredRouteLinkDown = "preferred_route_link_down"
+    /// There is a route, but no address a packet could come from.
+    case noSourceAddress = "no_source_address"
+    /// The Wi-Fi radio is switched off, and there is only Wi-Fi.
+    case rfkillWifi = "rfkill_wifi"
+    /// The cellular radio is switched off, and there is only cellular.
+    case rfkillWwan = "rfkill_wwan"
+    /// The configuration forbids what is there (`require_vpn`, a monitor's types).
+    case policy = "policy"
+    /// The gateway does not answer, and the configuration makes that count (rule S52).
+    case gatewayUnreachable = "gateway_unreachable"
+}
+
+/// What a reason is about, for the sentence and the hint.
+public struct ReasonSubject: Hashable, Sendable {
+    /// The interface to name.
+    public var interface: String?
+    /// The address family to name, when only one is concerned.
+    public var family: AddressFamily?
+    /// The routing table to name.
+    public var table: UInt32?
+    /// Another interface that would work, for `preferredRouteLinkDown`.
+    public var alternative: String?
+    /// The unmet demand, for `policy`, such as `require_vpn`.
+    public var demand: String?
+
+    /// Names what is known.
+    public init(
+        interface: String? = nil,
+        family: AddressFamily? = nil,
+        table: UInt32? = nil,
+        alternative: String? = nil,
+        demand: String? = nil
+    ) {
+        self.interface = interface
+        self.family = family
+        self.table = table
+        self.alternative = alternative
+        self.demand = demand
+    }
+}
+
+/// An interface as a path lists it.
+public struct PathInterface: Hashable, Sendable {
+    /// The kernel's name.
+    public var name: String
+    /// The kernel's index.
+    public var index: Int
+    /// What it is.
+    public var type: InterfaceType
+
+    /// Describes an interface.
+    public init(name: String, index: Int, type: InterfaceType) {
+        self.name = name
+        self.index = index
+        self.type = type
+    }
+}
+
+/// What an interface is, in Apple's words.
+public enum InterfaceType: String, Hashable, Sendable, Codable, CaseIterable {
+    /// A tunnel, a bridge without ports, or something unknown.
+    case other
+    /// A Wi-Fi station.
+    case wifi
+    /// A modem.
+    case cellular
+    /// A cable, real or virtual.
+    case wiredEthernet
+    /// The machine itself.
+    case loopback
+}
+
+/// How packets of one family leave.
+public struct FamilyPath: Hashable, Sendable {
+    /// The interfaces in use, in the order of the route's live legs.
+    public var interfaces: [PathInterface]
+    /// The routers in use; empty on point-to-point links.
+    public var gateways: [Gateway]
+    /// The address packets come from.
+    public var source: IPAddress
+
+    /// Describes a family's way out.
+    public init(interfaces: [PathInterface], gateways: [Gateway], source: IPAddress) {
+        self.interfaces = interfaces
+        self.gateways = gateways
+        self.source = source
+    }
+}
+
+/// A router that packets are handed to.
+public struct Gateway: Hashable, Sendable {
+    /// Its address, with the interface as scope when it is link-local.
+    public var address: ScopedAddress
+    /// The interface it is reached by.
+    public var interface: String
+    /// The family of the packets it takes (the address may be of the other one, RFC 8950).
+    public var family: AddressFamily
+    /// The metric of the route.
+    public var metric: UInt32
+    /// Whether it answers, where gateway liveness is watched (rule S52).
+    public var isReachable: Bool?
+
+    /// Describes a router.
+    public init(
+        address: ScopedAddress,
+        interface: String,
+        family: AddressFamily,
+        metric: UInt32 = 0,
+        isReachable: Bool? = nil
+    ) {
+        self.address = address
+        self.interface = interface
+        self.family = family
+        self.metric = metric
+        self.isReachable = isReachable
+    }
+}
+
+/// Name servers and the verdict on them.
+public struct DNSState: Hashable, Sendable {
+    /// The servers programs end up asking, in order.
+    public var servers: [DNSServer]
+    /// Domains that are appended to short names.
+    public var search: [String]
+    /// Where the servers were read, such as `/etc/resolv.conf` or `systemd-resolved`.
+    public var source: String
+    /// Whether at least one of them can be reached (rule S35).
+    public var isUsable: Bool
+
+    /// Describes name servers; the default is that there are none.
+    public init(servers: [DNSServer] = [], search: [String] = [], source: String = "", isUsable: Bool = false) {
+        self.servers = servers
+        self.search = search
+        self.source = source
+        self.isUsable = isUsable
+    }
+}
+
+/// The quality of a link, in Apple's words (rule S39).
+public enum LinkQuality: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Nothing is known.
+    case unknown
+    /// Barely works.
+    case minimal
+    /// Works.
+    case moderate
+    /// Works well.
+    case good
+}
+
+/// Something that works but deserves a look.
+public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
+    /// A leg of a multipath route is dead (rule S31).
+    case degraded
+    /// The only IPv6 source is a unique local address (rule S25).
+    case ulaOnly = "ula_only"
+    /// Packets would carry the address of another interface (rule S24).
+    case borrowedSource = "borrowed_source"
+    /// The only source address is deprecated (rule S24).
+    case deprecatedSource = "deprecated_source"
+    /// The only source address is IPv4 link-local (RFC 3927).
+    case linkLocalSource = "link_local_source"
+    /// The gateway does not answer (rule S52).
+    case gatewayUnreachable = "gateway_unreachable"
+    /// The router's promise or the address is about to run out without a refresh (rule S28).
+    case expiring
+}

@@ -1,0 +1,63 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Says in one sentence what a path is, or what became of it.
+public enum PathSentence {
+    /// Such as `Path default is satisfied via eth0` or `Path default is unsatisfied: eth0 has no carrier`.
+    public static func state(of path: Path, monitor: String) -> String {
+        "Path \(monitor) \(verdict(path, adverb: ""))"
+    }
+
+    /// Such as `Path default moved from eth0 to wwan0 (expensive)`.
+    public static func change(_ change: PathChange, monitor: String) -> String {
+        let path = change.current
+        guard let previous = change.previous else { return state(of: path, monitor: monitor) }
+        if previous.status != path.status { return "Path \(monitor) \(verdict(path, adverb: ""))" }
+        guard path.status == .satisfied else { return "Path \(monitor) \(verdict(path, adverb: "still "))" }
+        if let old = previous.interfaces.first, let new = path.interfaces.first, old != new {
+            let note = path.isExpensive ? " (expensive)" : previous.isExpensive ? " (no longer expensive)" : ""
+            return "Path \(monitor) moved from \(old.name) to \(new.name)\(note)"
+        }
+        let words = change.changed.compactMap { phrase($0, path, previous) }
+        return "Path \(monitor) \(words.isEmpty ? "changed" : words.joined(separator: ", "))"
+    }
+
+    private static func verdict(_ path: Path, adverb: String) -> String {
+        switch (path.status, path.reason) {
+        case (.satisfied, _):
+            let via = path.interfaces.first.map { " via \($0.name)" } ?? ""
+            return "is \(adverb)satisfied\(via)\(path.isExpensive ? " (expensive)" : "")"
+        case (let status, let reason):
+            let word = status == .unsatisfied ? "is \(adverb)unsatisfied" : "\(adverb)requires a connection"
+            guard let reason else { return word }
+            return "\(word): \(ReasonText(reason, path.subject).clause)"
+        }
+    }
+
+    private static func phrase(_ field: PathField, _ path: Path, _ previous: Path) -> String? {
+        switch field {
+        case .status, .unsatisfiedReason: nil
+        case .interfaces: "can use \(path.interfaces.map(\.name).joined(separator: ", "))"
+        case .isExpensive: path.isExpensive ? "became expensive" : "is no longer expensive"
+        case .isConstrained: path.isConstrained ? "became constrained" : "is no longer constrained"
+        case .isUltraConstrained:
+            path.isUltraConstrained ? "became ultra-constrained" : "is no longer ultra-constrained"
+        case .supportsIPv4: path.supportsIPv4 ? "gained IPv4" : "lost IPv4"
+        case .supportsIPv6: path.supportsIPv6 ? "gained IPv6" : "lost IPv6"
+        case .supportsDNS: path.supportsDNS ? "gained DNS" : "lost DNS"
+        case .gateways:
+            path.gateways.isEmpty
+                ? "has no gateway" : "has gateway \(path.gateways.map { "\($0.address)" }.joined(separator: ", "))"
+        case .sources:
+            "sends from \([path.ipv4?.source, path.ipv6?.source].compactMap { $0.map { "\($0)" } }.joined(separator: ", "))"
+        case .routes: "changed its legs"
+        case .dns:
+            path.dns.servers.isEmpty
+                ? "has no name server" : "asks \(path.dns.servers.map(\.description).joined(separator: ", "))"
+        case .linkQuality: "has \(path.linkQuality.rawValue) link quality"
+        case .underlyingTypes: "runs over \(path.underlyingTypes.map(\.rawValue).joined(separator: ", "))"
+        case .warnings:
+            path.warnings.isEmpty
+                ? "has no warnings" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
+        }
+    }
+}

@@ -1,0 +1,85 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// Puts a reason into words and says what mends it.
+public struct ReasonText: Hashable, Sendable {
+    /// The cause as a clause, such as `eth0 has no carrier`.
+    public let clause: String
+    /// What to do about it; `nil` when there is nothing but to wait.
+    public let hint: String?
+
+    /// Explains why a path is not satisfied.
+    public init(_ reason: UnsatisfiedReason, _ subject: ReasonSubject? = nil) {
+        clause = Self.clause(reason, subject ?? ReasonSubject())
+        hint = Self.hint(reason, subject ?? ReasonSubject())
+    }
+
+    private static func clause(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String {
+        let interface = subject.interface ?? "the interface"
+        let family = subject.family.map { "\($0.label) " } ?? ""
+        return switch reason {
+        case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
+        case .linkDown: "\(interface) is switched off"
+        case .noCarrier: "\(interface) has no carrier"
+        case .dormant: "\(interface) waits for authentication"
+        case .noAddress: "\(interface) has no address"
+        case .dadPending: "\(interface) is checking its address for duplicates"
+        case .configuring: "\(interface) came up and waits for an address"
+        case .noDefaultRoute: "no \(family)default route"
+        case .routeUnreachable: "the \(family)default route says unreachable"
+        case .routeProhibited: "the \(family)default route or a rule says prohibited"
+        case .routeBlackhole: "the \(family)default route is a black hole"
+        case .preferredRouteLinkDown:
+            "the kernel prefers the \(family)default route by \(interface), which is down"
+                + (subject.alternative.map { ", over the one by \($0)" } ?? "")
+        case .noSourceAddress: "\(interface) has a \(family)default route but no address to send from"
+        case .rfkillWifi: "Wi-Fi is switched off"
+        case .rfkillWwan: "cellular is switched off"
+        case .policy: "the configuration demands \(demand(subject.demand))"
+        case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
+        }
+    }
+
+    private static func demand(_ text: String?) -> String {
+        let words = (text ?? "").split(separator: " ")
+        switch (words.first, words.last) {
+        case ("require_vpn", _): return "a VPN"
+        case ("required_type", let type?): return "an interface of type \(type)"
+        case ("prohibited_type", let type?): return "another type than \(type)"
+        default: return "something else"
+        }
+    }
+
+    private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
+        let interface = subject.interface ?? "INTERFACE"
+        let option = subject.family == .ipv6 ? "ip -6" : "ip"
+        switch reason {
+        case .noInterface: return "check the driver and `ip link`"
+        case .linkDown: return "`ip link set \(interface) up`"
+        case .noCarrier: return "check the cable, the switch port or the access point"
+        case .dormant: return "check 802.1X or the Wi-Fi password: `journalctl -u wpa_supplicant`"
+        case .noAddress: return "check DHCP and router advertisements: `ip address show dev \(interface)`"
+        case .dadPending, .configuring: return nil
+        case .noDefaultRoute: return "`\(option) route show default`, then `\(option) route add default via GATEWAY`"
+        case .routeUnreachable, .routeProhibited, .routeBlackhole:
+            return "find it with `\(option) route show table all` and `\(option) rule show`, and remove it"
+        case .preferredRouteLinkDown:
+            let name = subject.family == .ipv6 ? "ipv6" : "ipv4"
+            let twin = subject.family == .ipv6 ? "ipv4" : "ipv6"
+            return "`sysctl net.\(name).conf.all.ignore_routes_with_linkdown=1` (and the \(twin) twin), or "
+                + "`ip link set \(interface) down`"
+        case .noSourceAddress: return "add an address: `ip address add ADDRESS/LENGTH dev \(interface)`"
+        case .rfkillWifi: return "`rfkill unblock wifi`"
+        case .rfkillWwan: return "`rfkill unblock wwan`"
+        case .policy:
+            return subject.demand == "require_vpn" ? "start the VPN" : "change the monitor or connect such an interface"
+        case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
+        }
+    }
+}
+
+extension AddressFamily {
+    /// `IPv4` or `IPv6`.
+    public var label: String { self == .ipv4 ? "IPv4" : "IPv6" }
+}

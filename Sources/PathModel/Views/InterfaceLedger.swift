@@ -1,0 +1,29 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The views of all interfaces as they were last published.
+///
+/// Only interfaces that were touched are looked at again, so that thousands of idle ones cost nothing.
+public struct InterfaceLedger: Sendable {
+    /// The views by index, ignored interfaces included.
+    public private(set) var views: [Int: InterfaceView] = [:]
+
+    /// Holds nothing.
+    public init() {}
+
+    /// Looks at the interfaces that were touched.
+    /// - Returns: What to tell, by rising index.
+    public mutating func update(_ touched: Set<Int>, judge: InterfaceJudge) -> [ModelChange] {
+        var changes: [ModelChange] = []
+        for index in touched.sorted() {
+            let view = judge.state.links[index].map { InterfaceView($0, judge: judge) }
+            changes += SnapshotDiff.interface(from: views[index], to: view)
+            views[index] = view
+        }
+        return changes
+    }
+
+    /// Looks at every interface, as after a new configuration or a full reading.
+    public mutating func updateAll(judge: InterfaceJudge) -> [ModelChange] {
+        update(Set(views.keys).union(judge.state.links.keys), judge: judge)
+    }
+}

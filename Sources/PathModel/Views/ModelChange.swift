@@ -1,0 +1,60 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// One thing that changed between two snapshots, as an event tells it.
+public enum ModelChange: Hashable, Sendable {
+    /// An interface appeared, or stopped being ignored.
+    case interfaceAdded(InterfaceView)
+    /// An interface is gone.
+    case interfaceRemoved(InterfaceView)
+    /// An interface changed in these fields.
+    case interfaceChanged(InterfaceView, changed: [InterfaceField], previous: InterfaceView)
+    /// An interface gained an address.
+    case addressAdded(AddressView, interface: InterfaceView)
+    /// An interface lost an address.
+    case addressRemoved(AddressView, interface: InterfaceView)
+    /// The routers in use changed for one family on one interface; `nil` where there is none.
+    case gatewayChanged(Gateway?, previous: Gateway?)
+    /// A router began to answer or stopped answering.
+    case gatewayReachability(Gateway, isReachable: Bool)
+    /// The name servers or the verdict on them changed.
+    case dnsChanged(DNSState, previous: DNSState)
+}
+
+/// A field of an interface, by its name in documents.
+public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
+    case name
+    case type
+    case up
+    case carrier
+    case operstate
+    case mtu
+    case hardwareAddress = "hardware_address"
+    case master
+    case required
+    case ignored
+    case expensive
+    case constrained
+
+    /// Whether the field differs between two views.
+    public func differs(_ left: InterfaceView, _ right: InterfaceView) -> Bool {
+        switch self {
+        case .name: left.name != right.name
+        case .type: left.type != right.type
+        case .up: left.isUp != right.isUp
+        case .carrier: left.hasCarrier != right.hasCarrier
+        case .operstate: left.operationalState != right.operationalState
+        case .mtu: left.mtu != right.mtu
+        case .hardwareAddress: left.hardwareAddress != right.hardwareAddress
+        case .master: left.master != right.master
+        case .required: left.isRequired != right.isRequired
+        case .ignored: left.isIgnored != right.isIgnored
+        case .expensive: left.isExpensive != right.isExpensive
+        case .constrained: left.isConstrained != right.isConstrained
+        }
+    }
+
+    /// The fields that differ, in the order of the document.
+    public static func differences(_ left: InterfaceView, _ right: InterfaceView) -> [InterfaceField] {
+        allCases.filter { $0.differs(left, right) }
+    }
+}

@@ -1,0 +1,81 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import EventHub
+internal import EventLog
+internal import MulticastDNS
+internal import Netlink
+internal import PathEngine
+internal import PathModel
+internal import Providers
+internal import Spelling
+internal import StatusServer
+
+/// What each part of the service is told by the configuration.
+extension Configuration {
+    var engineSettings: EngineSettings {
+        EngineSettings(
+            policy: pathPolicy,
+            quiet: debounce.quiet,
+            cap: debounce.cap,
+            auditInterval: auditInterval,
+            recoveryHold: recoveryHold,
+            gatewayInterval: gatewayLiveness.isEnabled ? gatewayLiveness.interval : nil
+        )
+    }
+
+    var rotation: RotationPolicy {
+        RotationPolicy(
+            size: log.maximumSize.bytes == 0 ? nil : Int(log.maximumSize.bytes),
+            age: log.maximumAge == .zero ? nil : log.maximumAge,
+            keep: log.keep
+        )
+    }
+
+    var minimumSeverity: Severity { log.level == .debug ? .debug : .info }
+
+    var providerOptions: ProviderSet.Options {
+        var options = ProviderSet.Options()
+        options.resolvConf = dns.resolverFile
+        let switches: [(ProviderSet.Name, Bool)] = [
+            (.networkManager, providers.networkManager), (.resolved, providers.resolved),
+            (.modemManager, providers.modemManager), (.nl80211, providers.nl80211),
+        ]
+        for (name, isWanted) in switches where !isWanted { options.enabled.remove(name) }
+        return options
+    }
+
+    var censusSettings: CensusSettings {
+        var settings = CensusSettings()
+        settings.interval = mdns.censusInterval
+        settings.maximumTypes = mdns.maximumTypes
+        return settings
+    }
+
+    var serverConfiguration: StatusServer.Configuration {
+        var server = StatusServer.Configuration()
+        server.hostNames = hosts
+        server.server.connections = limits.maximumConnections
+        server.server.connectionsPerListener = limits.maximumConnections
+        server.server.headDeadline = limits.headerTimeout
+        server.server.idleDeadline = limits.idleTimeout
+        server.api.streams = limits.maximumStreams
+        return server
+    }
+
+    /// The interfaces on which services are looked for: up, able to multicast, no port of a bridge, and wanted.
+    func multicastInterfaces(of core: EngineCore) -> [MulticastInterface] {
+        let judge = core.judge
+        return core.interfaces.compactMap { view -> MulticastInterface? in
+            guard let link = core.state.links[view.index], link.isUsable, link.flags.contains(.multicast),
+                !judge.isLoopback(link), !judge.isEnslaved(link), !judge.isListedIgnored(link),
+                mdns.interfaces.isEmpty || mdns.interfaces.contains(where: { $0.matches(view.name) })
+            else { return nil }
+            let addresses = view.addresses
+                .filter { !$0.flags.contains(.tentative) && !$0.flags.contains(.duplicateDetected) }
+                .map { MulticastInterface.Address($0.address, prefixLength: $0.prefixLength) }
+            return MulticastInterface(index: view.index, name: view.name, addresses: addresses, mtu: view.mtu)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import EventHub
+internal import EventLog
+internal import Glibc
+internal import LinuxIO
+internal import Netlink
+internal import PathEngine
+
+/// What the daemon opens before it listens.
+extension Daemon {
+    static func openLog(_ configuration: Configuration, identity: DaemonIdentity) throws(ServiceError) -> EventLog {
+        var options = EventLog.Options(identity: identity)
+        options.rotation = configuration.rotation
+        do {
+            return try EventLog(path: configuration.log.file, options: options)
+        } catch {
+            throw .log(error)
+        }
+    }
+
+    static func openRecording(_ file: String?) throws(ServiceError) -> NetlinkRecorder? {
+        guard let file else { return nil }
+        do {
+            return try NetlinkRecorder(path: file)
+        } catch {
+            throw .recording(file: file, reason: error)
+        }
+    }
+
+    static func makeEngine(
+        loop: EventLoop,
+        configuration: Configuration,
+        recorder: NetlinkRecorder?
+    ) throws(ServiceError) -> PathEngine {
+        do {
+            return try PathEngine(loop: loop, settings: configuration.engineSettings, recorder: recorder)
+        } catch {
+            throw .netlink(error)
+        }
+    }
+
+    /// Which loopback addresses have something that listens on the DNS port (rule S35).
+    static func listening(_ addresses: Set<IPAddress>) -> Set<IPAddress> {
+        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else { return [] }
+        return addresses.filter { address in listeners.contains { $0.serves(address) } }
+    }
+}
+
+extension DaemonIdentity {
+    /// This process.
+    init(version: String) {
+        self.init(version: version, revision: Build.revision, processID: getpid(), bootID: Self.bootIdentifier)
+    }
+
+    /// The kernel's random name of this boot, random(4).
+    private static var bootIdentifier: String? {
+        guard let file = try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY),
+            let bytes = try? file.read(upTo: 64)
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self).filter { $0 != "-" && $0 != "\n" }
+    }
+}
+
+/// What is known of the build.
+enum Build {
+    /// The commit, where the build tells it.
+    static let revision = "unknown"
+}
+
+/// The machine's own name.
+enum HostName {
+    /// gethostname(2), up to the first dot.
+    static var current: String {
+        var name = utsname()
+        guard unsafe uname(&name) == 0 else { return "localhost" }
+        let text = unsafe withUnsafeBytes(of: name.nodename) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return text.isEmpty ? "localhost" : text
+    }
+}

@@ -1,0 +1,161 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import EventHub
+public import LinuxIO
+public import OrderedJSON
+
+/// Outages and availability, worked out from the records of the event log.
+///
+/// Pure: records in, in order; a document out. Time during which no daemon ran is unknown, not down.
+public struct OutageHistory: Sendable {
+    /// One stretch of time in which a path was not satisfied.
+    public struct Outage: Encodable, Equatable, Sendable {
+        /// When it began, RFC 3339.
+        public var start: String
+        /// When it ended, RFC 3339; `null` while it lasts.
+        @Nullable public var end: String?
+        /// For how long it lasted so far.
+        public var durationSeconds: Double
+        /// Why it began, such as `no_carrier`.
+        public var reason: String
+        /// The reason in words.
+        public var message: String
+
+        enum CodingKeys: String, CodingKey {
+            case start
+            case end
+            case durationSeconds = "duration_seconds"
+            case reason
+            case message
+        }
+    }
+
+    /// The document of `/api/v1/history` and `nwpath history`.
+    public struct Document: Encodable, Equatable, Sendable {
+        /// The monitor.
+        public var monitor: String
+        /// Where the time looked at begins, RFC 3339.
+        public var since: String
+        /// Where it ends, RFC 3339.
+        public var until: String
+        /// For how long the daemon knew the status.
+        public var knownSeconds: Double
+        /// For how long the path was satisfied.
+        public var satisfiedSeconds: Double
+        /// The share of the known time in percent; `null` when nothing is known.
+        @Nullable public var availabilityPercent: Double?
+        /// The outages, oldest first.
+        public var outages: [Outage]
+
+        enum CodingKeys: String, CodingKey {
+            case monitor
+            case since
+            case until
+            case knownSeconds = "known_seconds"
+            case satisfiedSeconds = "satisfied_seconds"
+            case availabilityPercent = "availability_percent"
+            case outages
+        }
+    }
+
+    /// The records that matter here.
+    public static let filter = EventFilter(
+        ["path.snapshot", "path.changed", "daemon.*"].compactMap { try? EventPattern($0) }
+    )
+
+    private let monitor: String
+    private let since: WallTime
+    private var last: WallTime
+    private var isSatisfied: Bool?
+    private var known: Duration = .zero
+    private var satisfied: Duration = .zero
+    private var outages: [Outage] = []
+    private var openOutage: (start: WallTime, reason: String, message: String)?
+
+    /// Looks at a monitor from a moment on.
+    public init(monitor: String, since: WallTime) {
+        self.monitor = monitor
+        self.since = since
+        last = since
+    }
+
+    /// Takes the next record of the log.
+    public mutating func take(_ record: JSONValue) {
+        guard let event = record["event"]?.string, let time = record["time"]?.string.flatMap(WallTime.init) else { return }
+        switch event {
+        case "path.snapshot", "path.changed":
+            guard record["monitor"]?.string == monitor, let path = record["path"] else { return }
+            advance(to: time)
+            turn(path, at: time, message: record["message"]?.string ?? "")
+        case "daemon.stopping", "daemon.started":
+            // What happened between two daemons nobody knows; after a crash the last record is the end.
+            if event == "daemon.stopping" { advance(to: time) }
+            close(at: last)
+            isSatisfied = nil
+            last = max(time, since)
+        default:
+            advance(to: time)
+        }
+    }
+
+    /// The document, as of `now`.
+    public func document(at now: WallTime) -> Document {
+        var end = self
+        end.advance(to: now)
+        var outages = end.outages
+        if let open = end.openOutage { outages.append(Self.outage(open, end: nil, now: now)) }
+        return Document(
+            monitor: monitor,
+            since: since.description,
+            until: now.description,
+            knownSeconds: Self.rounded(end.known),
+            satisfiedSeconds: Self.rounded(end.satisfied),
+            availabilityPercent: end.known > .zero
+                ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
+            outages: outages
+        )
+    }
+
+    private mutating func turn(_ path: JSONValue, at time: WallTime, message: String) {
+        let nowSatisfied = path["status"]?.string == "satisfied"
+        if nowSatisfied {
+            close(at: max(time, since))
+        } else if openOutage == nil {
+            openOutage = (max(time, since), path["unsatisfied_reason"]?.string ?? "unknown", message)
+        }
+        isSatisfied = nowSatisfied
+    }
+
+    private mutating func advance(to time: WallTime) {
+        guard time > last else { return }
+        if let isSatisfied {
+            known += time - last
+            if isSatisfied { satisfied += time - last }
+        }
+        last = time
+    }
+
+    private mutating func close(at time: WallTime) {
+        guard let open = openOutage else { return }
+        openOutage = nil
+        // An outage that ended before the time looked at does not count.
+        guard time > since else { return }
+        outages.append(Self.outage(open, end: time, now: time))
+    }
+
+    private static func outage(
+        _ open: (start: WallTime, reason: String, message: String),
+        end: WallTime?,
+        now: WallTime
+    ) -> Outage {
+        Outage(
+            start: open.start.description,
+            end: end?.description,
+            durationSeconds: rounded((end ?? now) - open.start),
+            reason: open.reason,
+            message: open.message
+        )
+    }
+
+    private static func rounded(_ duration: Duration) -> Double { (duration.seconds * 1000).rounded() / 1000 }
+}

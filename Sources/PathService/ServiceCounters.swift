@@ -1,0 +1,66 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+internal import Metrics
+internal import MulticastDNS
+internal import PathEngine
+
+/// What is counted as it happens; everything else is read when it is scraped.
+final class ServiceCounters {
+    let latency = Histogram(
+        MetricFamily(
+            "nwpath_event_latency_seconds",
+            .histogram,
+            help: "From the first kernel message of a change to its publication, the debounce included."
+        ),
+        bounds: [0.0002, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.12, 0.2, 0.5, 1, 2]
+    )
+    let evaluation = Histogram(
+        MetricFamily("nwpath_evaluation_seconds", .histogram, help: "How long finding out a changed path took."),
+        bounds: Histogram.fastSeconds
+    )
+    let serviceEvents = Counter(
+        MetricFamily(
+            "nwpath_mdns_service_events_total",
+            .counter,
+            help: "Services that were added, changed or removed.",
+            labels: ["service_type", "event"]
+        ),
+        children: []
+    )
+    private(set) var isLastReloadGood = true
+    private(set) var lastReload: WallTime?
+    private var types: Set<String> = []
+    /// Types beyond this number are counted as `other`.
+    static let maximumTypes = 200
+
+    /// Observes an update of the engine.
+    func observe(_ update: EngineUpdate, at clock: some TimeSource) {
+        guard !update.isFirst else { return }
+        evaluation.observe(update.evaluation.seconds)
+        if update.cause.source == "rtnetlink" { latency.observe((clock.wall - update.cause.received).seconds) }
+    }
+
+    /// Counts an event of the census.
+    func count(_ event: ServiceEvent) {
+        switch event {
+        case .added(let service): serviceEvents.increment(label(service.type), "added")
+        case .changed(let service, _, _): serviceEvents.increment(label(service.type), "changed")
+        case .removed(let service, _, _): serviceEvents.increment(label(service.type), "removed")
+        default: break
+        }
+    }
+
+    /// The label of a service type: strangers on the link choose types, so their number is bounded.
+    func label(_ type: String) -> String {
+        if types.count < Self.maximumTypes { types.insert(type) }
+        return types.contains(type) ? type : "other"
+    }
+
+    func rejectedReload() { isLastReloadGood = false }
+
+    func acceptedReload(at time: WallTime) {
+        isLastReloadGood = true
+        lastReload = time
+    }
+}

@@ -1,0 +1,38 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import EventLog
+public import LinuxIO
+public import Netlink
+public import StatusServer
+
+/// Why the service cannot run.
+public enum ServiceError: Error, Equatable {
+    /// The event log cannot be used.
+    case log(EventLogError)
+    /// The kernel cannot be asked or heard.
+    case netlink(NetlinkError)
+    /// The endpoint cannot listen.
+    case server(StatusServerError)
+    /// The file for the recording cannot be written.
+    case recording(file: String, reason: Errno)
+    /// A directory cannot be made or used.
+    case directory(path: String, reason: Errno)
+    /// The event loop cannot be made.
+    case loop(Errno)
+}
+
+extension ServiceError: CustomStringConvertible {
+    /// One line for the operator.
+    public var description: String {
+        switch self {
+        case .log(let error): error.description
+        case .netlink(.noSocket(let step, let code)):
+            "no netlink: \(step): \(Errno(code)); the service needs AF_NETLINK sockets (a sandbox may forbid them)"
+        case .netlink(let error): "the kernel did not answer over netlink: \(error)"
+        case .server(let error): error.description
+        case .recording(let file, let reason): "\(file): cannot write the recording: \(reason)"
+        case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
+        case .loop(let reason): "cannot make an event loop: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import EventHub
+internal import EventLog
+internal import LinuxIO
+internal import OrderedJSON
+internal import StatusServer
+
+/// Answers what the HTTP routes ask: documents from the store, events from the ring and then from the log.
+final class StatusSource: StatusProviding {
+    private let hub: EventHub
+    private let store: DocumentStore
+    private let clock: any TimeSource
+    private let logFile: String?
+    private let satisfied: (String) -> Bool?
+    /// Reads the configuration again, for `POST /-/reload`.
+    var onReload: () throws -> [UInt8] = { [] }
+    /// Takes what went wrong inside, for the journal.
+    var onError: (String) -> Void = { _ in }
+    /// Whether the first status is known.
+    var readiness = Readiness.notReady(reason: "the first look at the kernel is not done")
+
+    init(
+        hub: EventHub,
+        store: DocumentStore,
+        clock: any TimeSource,
+        logFile: String?,
+        satisfied: @escaping (String) -> Bool?
+    ) {
+        self.hub = hub
+        self.store = store
+        self.clock = clock
+        self.logFile = logFile
+        self.satisfied = satisfied
+    }
+
+    var health: Readiness { .ready }
+    var eventStream: String { "\(hub.position.stream)" }
+    var lastSequence: UInt64 { hub.position.sequence }
+
+    func snapshot(of document: StatusDocument) throws -> Snapshot? { try store.snapshot(of: document) }
+
+    func isSatisfied(monitor: String) throws -> Bool? { satisfied(monitor) }
+
+    func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
+        let replay = hub.events(since: sequence)
+        if replay.isComplete { return .events(replay.events.prefix(limit).map(StreamEvent.init)) }
+        guard sequence <= hub.position.sequence else { return .events([]) }
+        guard let logFile else { return .tooOld(oldest: replay.events.first?.sequence ?? hub.position.sequence) }
+        let reader = try LogReader(path: logFile)
+        let page = try reader.events(since: sequence, limit: limit)
+        guard page.isComplete else { return .tooOld(oldest: reader.oldest?.sequence ?? hub.position.sequence) }
+        return .events(page.records.compactMap(StreamEvent.init(record:)))
+    }
+
+    func sequence(olderThan age: Duration) throws -> UInt64 {
+        let limit = clock.wall - age
+        guard let logFile else {
+            let recent = hub.events(since: 0).events
+            return recent.last { $0.time < limit }?.sequence ?? (recent.first.map { $0.sequence - 1 } ?? 0)
+        }
+        var first: UInt64?
+        try LogReader(path: logFile).forEach(from: .time(limit)) { header, _ in
+            first = header.sequence
+            return false
+        }
+        return first.map { $0 - 1 } ?? hub.position.sequence
+    }
+
+    func history(since age: Duration, monitor: String?) throws -> [UInt8] {
+        var history = OutageHistory(monitor: monitor ?? "default", since: clock.wall - age)
+        if let logFile {
+            try LogReader(path: logFile).forEach(matching: OutageHistory.filter) { _, line in
+                if let record = try? JSONValue(parsing: line) { history.take(record) }
+                return true
+            }
+        } else {
+            for event in hub.events(since: 0).events {
+                if let record = try? JSONValue(parsing: event.json) { history.take(record) }
+            }
+        }
+        return try OrderedJSONEncoder().encode(history.document(at: clock.wall)) + [0x0A]
+    }
+
+    func reload() throws -> [UInt8] { try onReload() }
+
+    func internalError(_ error: any Error, instance: String) { onError("error \(instance): \(error)") }
+}
+
+extension StreamEvent {
+    init(_ event: Event) {
+        self.init(
+            sequence: event.sequence,
+            stream: "\(event.stream)",
+            name: event.name.rawValue,
+            line: event.line
+        )
+    }
+
+    /// A record of the log, without its line feed.
+    init?(record: [UInt8]) {
+        guard let value = try? JSONValue(parsing: record), let sequence = value["seq"]?.uint64,
+            let stream = value["stream"]?.string, let name = value["event"]?.string
+        else { return nil }
+        self.init(sequence: sequence, stream: stream, name: name, line: record + [0x0A])
+    }
+}

@@ -1,0 +1,41 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How a provider is doing, for people and the API; it never decides a status (rule S51).
+public struct ProviderHealth: Hashable, Sendable {
+    /// What a provider can be.
+    public enum State: Hashable, Sendable {
+        /// The configuration leaves it out.
+        case disabled
+        /// The service, device or kernel part is not there.
+        case absent
+        /// Its facts are current.
+        case active
+        /// Its facts are the last it told; it went away, hangs or answers nonsense since then (time since boot).
+        case stale(since: Duration)
+    }
+
+    /// What it is now.
+    public internal(set) var state: State
+    /// The last thing that went wrong; kept after recovery, so that people find it.
+    public internal(set) var lastError: ProviderError?
+
+    /// Describes a provider.
+    public init(state: State = .absent, lastError: ProviderError? = nil) {
+        self.state = state
+        self.lastError = lastError
+    }
+
+    /// Whether the facts are older than they should be.
+    public var isStale: Bool {
+        if case .stale = state { true } else { false }
+    }
+
+    /// Its facts are current again.
+    mutating func succeed() { state = .active }
+
+    /// Something went wrong: facts there were become stale, and stay stale since the first time.
+    mutating func fail(_ error: ProviderError, at now: Duration) {
+        lastError = error
+        if state == .active { state = .stale(since: now) }
+    }
+}

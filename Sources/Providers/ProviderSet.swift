@@ -1,0 +1,227 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import LinuxIO
+public import PathModel
+
+/// All providers together: one value of facts, one closure, one health report.
+///
+/// Confined to the loop's thread. Nothing here waits for another process, and nothing a provider does can keep
+/// ``start()``, ``stop()`` or the others from working (rule S51).
+public final class ProviderSet {
+    /// The providers by the names people and the API see.
+    public enum Name: String, Hashable, Sendable, CaseIterable {
+        case resolvConf = "resolv.conf"
+        case resolved = "systemd-resolved"
+        case networkManager = "NetworkManager"
+        case modemManager = "ModemManager"
+        case nl80211 = "nl80211"
+        case rfkill = "rfkill"
+        case logind = "logind"
+        case leases = "leases"
+    }
+
+    /// What to use and where to find it.
+    public struct Options: Sendable {
+        /// Which providers take part.
+        public var enabled: Set<Name> = Set(Name.allCases)
+        /// The message bus.
+        public var busAddress = BusConnection.systemAddress
+        /// How long to wait for the bus.
+        public var busTiming = BusConnection.Timing()
+        /// How long to wait for a service.
+        public var serviceTiming = ServiceTiming()
+        /// The file the C library reads.
+        public var resolvConf = "/etc/resolv.conf"
+        /// Where systemd-resolved writes when its servers change.
+        public var resolvedDirectory = "/run/systemd/resolve"
+        /// Where systemd-networkd keeps leases.
+        public var networkdLeases = "/run/systemd/netif/leases"
+        /// Where dhclient keeps leases.
+        public var dhclientLeases = "/var/lib/dhcp"
+        /// The device of the radio switches.
+        public var rfkillDevice = "/dev/rfkill"
+        /// The radio switches where there is no device.
+        public var rfkillDirectory = "/sys/class/rfkill"
+        /// How long facts must rest before they are told.
+        public var settle: Duration = .milliseconds(20)
+
+        /// Everything, in the usual places.
+        public init() {}
+    }
+
+    /// The merged facts changed; `cause` names the provider that changed last.
+    public var onChange: (_ facts: ProviderFacts, _ cause: String) -> Void = { _, _ in }
+    /// The machine woke up.
+    public var onResume: () -> Void = {}
+    /// The merged facts as they were told last.
+    public private(set) var facts = ProviderFacts()
+
+    private let options: Options
+    private let listening: (Set<IPAddress>) -> Set<IPAddress>
+    private let connection: BusConnection
+    private let resolver: ResolverConfigurationWatcher
+    private let resolved: ResolvedProvider
+    private let manager: NetworkManagerProvider
+    private let modems: ModemManagerProvider
+    private let wireless: WirelessProvider
+    private let switches: RadioSwitchProvider
+    private let sleep: LoginSleepProvider
+    private let leases: LeaseWatcher
+    private let loop: EventLoop
+    private var cause = ""
+    private var isRunning = false
+    private lazy var settler = Debouncer(loop: loop, quiet: options.settle) { [weak self] in self?.publish() }
+
+    /// Prepares the providers.
+    ///
+    /// - Parameters:
+    ///   - loop: Serves them all.
+    ///   - options: What to use and where to find it.
+    ///   - names: Turns interface names into indexes.
+    ///   - listening: Which of the given addresses somebody listens on, at port 53; asked at every merge.
+    public init(
+        loop: EventLoop,
+        options: Options = Options(),
+        names: InterfaceNames = .kernel,
+        listening: @escaping (Set<IPAddress>) -> Set<IPAddress>
+    ) {
+        self.loop = loop
+        self.options = options
+        self.listening = listening
+        let timing = options.serviceTiming
+        connection = BusConnection(loop: loop, address: options.busAddress, timing: options.busTiming)
+        resolver = ResolverConfigurationWatcher(
+            loop: loop,
+            path: options.resolvConf,
+            directories: [options.resolvedDirectory]
+        )
+        resolved = ResolvedProvider(connection: connection, names: names, timing: timing)
+        manager = NetworkManagerProvider(connection: connection, names: names, timing: timing)
+        modems = ModemManagerProvider(connection: connection, names: names, timing: timing)
+        wireless = WirelessProvider(loop: loop)
+        switches = RadioSwitchProvider(loop: loop, device: options.rfkillDevice, sysfs: options.rfkillDirectory)
+        sleep = LoginSleepProvider(connection: connection)
+        leases = LeaseWatcher(
+            loop: loop,
+            networkd: options.networkdLeases,
+            dhclient: options.dhclientLeases,
+            names: names
+        )
+        connectClosures()
+    }
+
+    /// Starts the enabled providers; what files and the kernel say is in ``facts`` when this returns.
+    public func start() {
+        guard !isRunning else { return }
+        isRunning = true
+        if isEnabled(.resolvConf) { resolver.start() }
+        if isEnabled(.leases) { leases.start() }
+        if isEnabled(.rfkill) { switches.start() }
+        if isEnabled(.nl80211) { wireless.start() }
+        if isEnabled(.resolved) { resolved.start() }
+        if isEnabled(.networkManager) { manager.start() }
+        if isEnabled(.modemManager) { modems.start() }
+        if isEnabled(.logind) { sleep.start() }
+        let services: [Name] = [.resolved, .networkManager, .modemManager, .logind]
+        if services.contains(where: isEnabled) { connection.start() }
+        facts = snapshot.merged(listening: listening)
+    }
+
+    /// Stops all providers; a stopped set is not started again.
+    public func stop() {
+        guard isRunning else { return }
+        isRunning = false
+        settler.cancel()
+        resolver.stop()
+        leases.stop()
+        switches.stop()
+        wireless.stop()
+        resolved.stop()
+        manager.stop()
+        modems.stop()
+        connection.stop()
+    }
+
+    /// Asks every provider anew, such as after a resume or on an operator's wish; answers come through ``onChange``.
+    public func refresh() {
+        guard isRunning else { return }
+        if isEnabled(.resolvConf) { resolver.refresh() }
+        if isEnabled(.leases) { leases.refresh() }
+        if isEnabled(.rfkill) { switches.refresh() }
+        wireless.refresh()
+        resolved.refresh()
+        manager.refresh()
+        modems.refresh()
+        note(.resolvConf)
+    }
+
+    /// Whether Wi-Fi signals are sampled: only while somebody subscribes to link quality (rule S39).
+    public var samplesSignals: Bool {
+        get { wireless.isSampling }
+        set { wireless.isSampling = newValue }
+    }
+
+    /// How each provider is doing.
+    public var health: [Name: ProviderHealth] {
+        let all: [Name: ProviderHealth] = [
+            .resolvConf: resolver.health, .resolved: resolved.health, .networkManager: manager.health,
+            .modemManager: modems.health, .nl80211: wireless.health, .rfkill: switches.health,
+            .logind: sleep.health, .leases: leases.health,
+        ]
+        return Dictionary(
+            uniqueKeysWithValues: all.map { name, health in
+                (name, isEnabled(name) ? health : ProviderHealth(state: .disabled))
+            }
+        )
+    }
+
+    /// Why the bus was left or not reached the last time; `nil` while all is well.
+    public var busError: ProviderError? { connection.isReady ? nil : connection.lastError }
+
+    /// What each provider says now.
+    public var snapshot: ProviderSnapshot {
+        var snapshot = ProviderSnapshot()
+        snapshot.resolver = resolver.configuration
+        snapshot.isResolvedStub = resolver.isResolvedStub
+        snapshot.resolved = resolved.upstream
+        snapshot.managerUpstream = manager.upstream
+        snapshot.devices = manager.devices
+        snapshot.isConnecting = manager.isConnecting
+        snapshot.managerRadios = manager.radios
+        snapshot.radios = switches.facts
+        snapshot.wireless = wireless.interfaces
+        snapshot.cellular = modems.modems
+        snapshot.hasModem = modems.hasModem
+        snapshot.meteredLeases = leases.metered
+        return snapshot
+    }
+
+    private func isEnabled(_ name: Name) -> Bool { options.enabled.contains(name) }
+
+    private func connectClosures() {
+        resolver.onChange = { [weak self] in self?.note(.resolvConf) }
+        // systemd-resolved writes its files whenever its servers change, and does not announce it on the bus.
+        resolver.onEvent = { [weak self] in self?.resolved.refresh() }
+        resolved.onChange = { [weak self] in self?.note(.resolved) }
+        manager.onChange = { [weak self] in self?.note(.networkManager) }
+        modems.onChange = { [weak self] in self?.note(.modemManager) }
+        wireless.onChange = { [weak self] in self?.note(.nl80211) }
+        switches.onChange = { [weak self] in self?.note(.rfkill) }
+        leases.onChange = { [weak self] in self?.note(.leases) }
+        sleep.onResume = { [weak self] in self?.onResume() }
+    }
+
+    private func note(_ name: Name) {
+        guard isRunning else { return }
+        cause = name.rawValue
+        settler.trigger()
+    }
+
+    private func publish() {
+        let merged = snapshot.merged(listening: listening)
+        guard merged != facts else { return }
+        facts = merged
+        onChange(merged, cause)
+    }
+}

@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import PathModel
+
+/// What each provider says, side by side; ``merged(listening:)`` makes one truth of it.
+public struct ProviderSnapshot: Hashable, Sendable {
+    /// What resolv.conf says.
+    public var resolver = DNSConfiguration()
+    /// Whether resolv.conf is one that systemd-resolved writes.
+    public var isResolvedStub = false
+    /// The servers systemd-resolved asks; `nil` when it does not tell.
+    public var resolved: [DNSServer]?
+    /// The servers NetworkManager's dnsmasq asks; `nil` when there is none.
+    public var managerUpstream: [DNSServer]?
+    /// What NetworkManager says about devices.
+    public var devices: [Int: DeviceFacts] = [:]
+    /// Whether NetworkManager is connecting something.
+    public var isConnecting = false
+    /// The radio switches as NetworkManager sees them.
+    public var managerRadios = RadioFacts()
+    /// The radio switches as the kernel sees them.
+    public var radios = RadioFacts()
+    /// What nl80211 says.
+    public var wireless: [Int: WirelessFacts] = [:]
+    /// What ModemManager says.
+    public var cellular: [Int: CellularFacts] = [:]
+    /// Whether ModemManager has a modem.
+    public var hasModem = false
+    /// Interfaces whose lease file says `ANDROID_METERED`.
+    public var meteredLeases: Set<Int> = []
+
+    /// Knows nothing.
+    public init() {}
+
+    /// Merges by the precedence of rules S35 and S37.
+    ///
+    /// systemd-resolved speaks for its own stub only, NetworkManager for its own dnsmasq only, and resolv.conf for
+    /// everything else. A radio is off when anybody says so.
+    /// - Parameter listening: Which of the given loopback addresses somebody listens on, at port 53.
+    public func merged(listening: (Set<IPAddress>) -> Set<IPAddress>) -> ProviderFacts {
+        ProviderFacts(
+            dns: mergedDNS(listening: listening),
+            devices: mergedDevices,
+            wireless: wireless,
+            cellular: cellular,
+            radios: RadioFacts(
+                isWifiBlocked: managerRadios.isWifiBlocked || radios.isWifiBlocked,
+                isWwanBlocked: managerRadios.isWwanBlocked || radios.isWwanBlocked,
+                hasWifi: managerRadios.hasWifi || radios.hasWifi || !wireless.isEmpty,
+                hasWwan: managerRadios.hasWwan || radios.hasWwan || hasModem
+            ),
+            isConnecting: isConnecting
+        )
+    }
+
+    /// Whether the C library asks systemd-resolved: at 127.0.0.53 or 127.0.0.54, or through the file it writes.
+    public var usesResolved: Bool {
+        let stubs: Set<IPAddress> = [.v4(0x7F00_0035), .v4(0x7F00_0036)]
+        return resolver.servers.contains { stubs.contains($0.address.address) }
+            || isResolvedStub && resolver.servers.allSatisfy { $0.address.address.isLoopback }
+    }
+
+    private func mergedDNS(listening: (Set<IPAddress>) -> Set<IPAddress>) -> DNSConfiguration {
+        var dns = resolver
+        let loopbacks = Set(dns.servers.map(\.address.address).filter(\.isLoopback))
+        dns.listeningLoopbacks = loopbacks.isEmpty ? [] : listening(loopbacks).intersection(loopbacks)
+        if usesResolved {
+            dns.upstream = resolved
+            if resolved != nil { dns.source = "systemd-resolved" }
+        } else if loopbacks.count == Set(dns.servers.map(\.address.address)).count, let managerUpstream {
+            dns.upstream = managerUpstream
+            dns.source = "NetworkManager"
+        }
+        return dns
+    }
+
+    private var mergedDevices: [Int: DeviceFacts] {
+        var merged = devices
+        for index in meteredLeases { merged[index, default: DeviceFacts()].hasAndroidMeteredHint = true }
+        return merged
+    }
+}

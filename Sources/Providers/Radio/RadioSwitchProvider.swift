@@ -1,0 +1,113 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+public import LinuxIO
+public import PathModel
+
+/// Follows the radio switches through `/dev/rfkill`, or reads them from sysfs (rule S22).
+///
+/// Confined to the loop's thread. Most servers and containers have neither.
+public final class RadioSwitchProvider {
+    /// The switches.
+    public var facts: RadioFacts { switches.facts }
+    /// How it goes; active from sysfs means: as of the last ``refresh()``.
+    public private(set) var health = ProviderHealth()
+    /// Something changed; called on the loop's thread.
+    public var onChange: () -> Void = {}
+
+    private let loop: EventLoop
+    private let device: String
+    private let sysfs: String
+    private var switches = RadioSwitches()
+    private var number: Int32 = -1
+    private var watch: EventLoop.Watch?
+
+    /// Prepares to read `device`, or else the directory `sysfs`.
+    public init(loop: EventLoop, device: String = "/dev/rfkill", sysfs: String = "/sys/class/rfkill") {
+        self.loop = loop
+        self.device = device
+        self.sysfs = sysfs
+    }
+
+    deinit {
+        if number >= 0 { close(number) }
+    }
+
+    /// Reads the switches and follows them where the kernel tells.
+    public func start() { refresh() }
+
+    /// Ends following them.
+    public func stop() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        if number >= 0 { close(number) }
+        number = -1
+    }
+
+    /// Looks for the device again, or reads sysfs again.
+    public func refresh() {
+        guard watch == nil else { return }
+        let before = (switches.facts, health)
+        if !open() { readSysfs() }
+        if before != (switches.facts, health) { onChange() }
+    }
+
+    /// Opens the device; it begins with a record for each switch.
+    private func open() -> Bool {
+        do throws(Errno) {
+            let file = try FileDescriptor(opening: device, flags: O_RDONLY | O_NONBLOCK)
+            number = file.release()
+            watch = try loop.watch(number, for: .readable) { [weak self] _ in self?.receive() }
+            switches = RadioSwitches()
+            health.succeed()
+            drain()
+            return true
+        } catch {
+            stop()
+            if error != .noEntry { health.lastError = .system(call: "open \(device)", code: error) }
+            return false
+        }
+    }
+
+    private func receive() {
+        let before = switches.facts
+        let isOpen = drain()
+        if !isOpen {
+            stop()
+            health.fail(.system(call: "read \(device)", code: Errno(ENODEV)), at: loop.clock.boot)
+        }
+        if before != switches.facts || !isOpen { onChange() }
+    }
+
+    /// Reads what there is, one record a read.
+    /// - Returns: Whether there will be more.
+    @discardableResult
+    private func drain() -> Bool {
+        var record = [UInt8](repeating: 0, count: 64)
+        for _ in 0..<1024 {
+            let count = unsafe read(number, &record, 64)
+            if count < 0 { return errno == EAGAIN || errno == EINTR }
+            guard count > 0 else { return false }
+            switches.apply(record[..<count])
+        }
+        return true
+    }
+
+    private func readSysfs() {
+        switches = RadioSwitches()
+        let entries = LeaseWatcher.entries(of: sysfs).filter { $0.hasPrefix("rfkill") }
+        for entry in entries {
+            guard let index = UInt32(entry.dropFirst(6)) else { continue }
+            func word(_ file: String) -> String {
+                guard let file = try? FileDescriptor(opening: "\(sysfs)/\(entry)/\(file)", flags: O_RDONLY | O_NONBLOCK),
+                    let bytes = try? file.read(upTo: 64)
+                else { return "" }
+                return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)
+            }
+            let types = ["wlan": RadioSwitches.wlan, "wwan": RadioSwitches.wwan]
+            guard let type = types[word("type")] else { continue }
+            switches.set(index, type: type, isBlocked: word("soft") == "1" || word("hard") == "1")
+        }
+        health.state = entries.isEmpty ? .absent : .active
+    }
+}

@@ -1,0 +1,54 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import PathModel
+
+/// The radio switches of the machine, from the records of rfkill (linux/rfkill.h).
+struct RadioSwitches: Equatable {
+    /// RFKILL_TYPE_WLAN.
+    static let wlan: UInt8 = 1
+    /// RFKILL_TYPE_WWAN.
+    static let wwan: UInt8 = 5
+
+    private struct Switch: Equatable {
+        var type: UInt8
+        var isBlocked: Bool
+    }
+
+    private var switches: [UInt32: Switch] = [:]
+
+    /// Knows no switch.
+    init() {}
+
+    /// Follows one `struct rfkill_event`; longer ones of newer kernels begin the same way, shorter ones are ignored.
+    mutating func apply(_ event: ArraySlice<UInt8>) {
+        guard event.count >= 8 else { return }
+        let bytes = Array(event)
+        let index = (0..<4).reduce(UInt32(0)) { $0 | UInt32(bytes[$1]) << (8 * UInt32($1)) }
+        let isBlocked = bytes[6] != 0 || bytes[7] != 0
+        switch bytes[5] {
+        // RFKILL_OP_ADD and RFKILL_OP_CHANGE.
+        case 0, 2: set(index, type: bytes[4], isBlocked: isBlocked)
+        // RFKILL_OP_DEL.
+        case 1: switches[index] = nil
+        default: return
+        }
+    }
+
+    /// Notes one switch.
+    mutating func set(_ index: UInt32, type: UInt8, isBlocked: Bool) {
+        guard switches.count < 256 || switches[index] != nil else { return }
+        switches[index] = Switch(type: type, isBlocked: isBlocked)
+    }
+
+    /// A kind of radio is off when every radio of that kind is.
+    var facts: RadioFacts {
+        let wifi = switches.values.filter { $0.type == Self.wlan }
+        let wwan = switches.values.filter { $0.type == Self.wwan }
+        return RadioFacts(
+            isWifiBlocked: !wifi.isEmpty && wifi.allSatisfy(\.isBlocked),
+            isWwanBlocked: !wwan.isEmpty && wwan.allSatisfy(\.isBlocked),
+            hasWifi: !wifi.isEmpty,
+            hasWwan: !wwan.isEmpty
+        )
+    }
+}

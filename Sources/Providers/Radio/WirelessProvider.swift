@@ -1,0 +1,183 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+public import PathModel
+
+/// Follows Wi-Fi interfaces through nl80211 (rules S11, S39).
+///
+/// Confined to the loop's thread. A kernel without nl80211 shows as absent; should the family appear later, the
+/// kernel says so and the provider begins.
+public final class WirelessProvider {
+    /// What is known, by interface index.
+    public private(set) var interfaces: [Int: WirelessFacts] = [:]
+    /// How it goes.
+    public private(set) var health = ProviderHealth()
+    /// Something changed; called on the loop's thread.
+    public var onChange: () -> Void = {}
+
+    /// Whether signals are sampled: only while somebody wants them.
+    public var isSampling = false {
+        didSet { if isSampling != oldValue { sample() } }
+    }
+
+    private let loop: EventLoop
+    private let interval: Duration
+    private var events: Endpoint?
+    private var family: UInt16?
+    private var dump: [Int: WirelessFacts]?
+    private var isDirty = false
+    private var sampler: EventLoop.Timer?
+    private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
+
+    /// A socket and its registration.
+    private final class Endpoint {
+        let socket: GenericSocket
+        var watch: EventLoop.Watch?
+
+        init(_ socket: consuming GenericSocket) { self.socket = socket }
+    }
+
+    private var requests: Endpoint?
+
+    /// Prepares to ask the kernel; `interval` is the time between two samples of the signal.
+    public init(loop: EventLoop, interval: Duration = .seconds(10)) {
+        self.loop = loop
+        self.interval = interval
+    }
+
+    /// Asks for the interfaces and follows their changes.
+    public func start() {
+        guard events == nil else { return }
+        do throws(ProviderError) {
+            events = try open { [weak self] message in self?.hear(message) }
+            requests = try open { [weak self] message in self?.take(message) }
+            _ = events?.socket.join("notify", of: "nlctrl")
+            find()
+        } catch {
+            stop()
+            health.fail(error, at: loop.clock.boot)
+        }
+    }
+
+    /// Ends asking and following.
+    public func stop() {
+        debouncer.cancel()
+        if let sampler { loop.cancel(sampler) }
+        sampler = nil
+        for case let endpoint? in [events, requests] {
+            if let watch = endpoint.watch { loop.unwatch(watch) }
+        }
+        events = nil
+        requests = nil
+        dump = nil
+    }
+
+    /// Asks for the interfaces anew.
+    public func refresh() {
+        guard let family, let requests else { return }
+        guard dump == nil else { return isDirty = true }
+        do throws(ProviderError) {
+            // NL80211_CMD_GET_INTERFACE.
+            try requests.socket.requestDump(family: family, command: 5, index: nil)
+            dump = [:]
+        } catch {
+            health.fail(error, at: loop.clock.boot)
+            onChange()
+        }
+    }
+
+    private func open(_ handler: @escaping (WirelessMessage.Message) -> Void) throws(ProviderError) -> Endpoint {
+        let endpoint = Endpoint(try GenericSocket())
+        do throws(Errno) {
+            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) { [weak self, weak endpoint] _ in
+                guard let self, let endpoint else { return }
+                read(endpoint, handler)
+            }
+        } catch {
+            throw .system(call: "epoll_ctl", code: error)
+        }
+        return endpoint
+    }
+
+    /// Looks for the family and joins its groups.
+    private func find() {
+        guard let events, let number = events.socket.family("nl80211") else { return }
+        family = number
+        _ = events.socket.join("config", of: "nl80211")
+        _ = events.socket.join("mlme", of: "nl80211")
+        health.succeed()
+        refresh()
+    }
+
+    private func read(_ endpoint: Endpoint, _ handler: (WirelessMessage.Message) -> Void) {
+        for _ in 0..<64 {
+            do throws(Errno) {
+                guard let bytes = try endpoint.socket.receive() else { return }
+                for message in WirelessMessage.parse(bytes) { handler(message) }
+            } catch {
+                // An overrun: events were lost, or the end of a dump.
+                health.lastError = .system(call: "recv", code: error)
+                dump = nil
+                debouncer.trigger()
+                return
+            }
+        }
+    }
+
+    /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
+    private func hear(_ message: WirelessMessage.Message) {
+        if message.type == family { return debouncer.trigger() }
+        guard WirelessMessage.familyName(message) == "nl80211" else { return }
+        // CTRL_CMD_NEWFAMILY and CTRL_CMD_DELFAMILY.
+        if message.command == 1 && family == nil { find() }
+        if message.command == 2 {
+            family = nil
+            interfaces = [:]
+            health.state = .absent
+            onChange()
+        }
+    }
+
+    /// An answer: of the interface dump, or of a sample.
+    private func take(_ message: WirelessMessage.Message) {
+        if message.type == WirelessMessage.doneType || message.type == WirelessMessage.errorType { return finishDump() }
+        if let (index, facts) = WirelessMessage.interface(message) {
+            guard (dump?.count ?? 0) < 1024 else { return }
+            dump?[index] = facts
+        } else if let (index, signal) = WirelessMessage.signal(message) {
+            guard interfaces[index] != nil, interfaces[index]?.signal != signal else { return }
+            interfaces[index]?.signal = signal
+            onChange()
+        }
+    }
+
+    private func finishDump() {
+        guard let found = dump else { return }
+        dump = nil
+        let merged = found.mapValues(\.self).reduce(into: [Int: WirelessFacts]()) { result, entry in
+            result[entry.key] = entry.value
+            if entry.value.ssid != nil { result[entry.key]?.signal = interfaces[entry.key]?.signal }
+        }
+        if merged != interfaces {
+            interfaces = merged
+            onChange()
+        }
+        if isDirty {
+            isDirty = false
+            refresh()
+        }
+    }
+
+    private func sample() {
+        if let sampler { loop.cancel(sampler) }
+        sampler = nil
+        guard isSampling else { return }
+        if let family, let requests, dump == nil {
+            for (index, facts) in interfaces where facts.isStation {
+                // NL80211_CMD_GET_STATION.
+                try? requests.socket.requestDump(family: family, command: 17, index: index)
+            }
+        }
+        sampler = loop.schedule(after: interval) { [weak self] in self?.sample() }
+    }
+}

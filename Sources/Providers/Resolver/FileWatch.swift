@@ -1,0 +1,148 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CLinuxShims
+internal import Glibc
+internal import LinuxIO
+
+/// Tells when files may have changed, through inotify(7) on their directories and on themselves (rule S36).
+///
+/// A watch on a file alone misses a re-pointed link and dies with a rename; a watch on the directory alone misses a
+/// write into a bind-mounted file.
+final class FileWatch {
+    /// What happens to a name in a directory: moved, made, written, deleted; or to the directory itself.
+    private static let mask = UInt32(
+        IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
+    )
+
+    /// Something happened to a file in question.
+    var onEvent: () -> Void = {}
+    /// Why not everything is watched; `nil` when everything is.
+    private(set) var lastError: ProviderError?
+
+    private let loop: EventLoop
+    /// The inotify descriptor; negative when there is none.
+    private let number: Int32
+    private var watch: EventLoop.Watch?
+    /// What each kernel watch is about: the names that count in a directory; `nil` means all of them.
+    private var names: [Int32: Set<String>?] = [:]
+
+    init(loop: EventLoop) {
+        self.loop = loop
+        number = nwp_inotify()
+        if number < 0 { lastError = .system(call: "inotify_init1", code: Errno(number)) }
+    }
+
+    deinit {
+        if number >= 0 { close(number) }
+    }
+
+    /// Starts to report.
+    func start() {
+        guard watch == nil, number >= 0 else { return }
+        do throws(Errno) {
+            watch = try loop.watch(number, for: .readable) { [weak self] _ in self?.read() }
+        } catch {
+            lastError = .system(call: "epoll_ctl", code: error)
+        }
+    }
+
+    /// Ends all reports.
+    func stop() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        guard number >= 0 else { return }
+        for id in names.keys { inotify_rm_watch(number, id) }
+        names = [:]
+    }
+
+    /// Watches exactly these files, which need not exist, and these directories as a whole.
+    func follow(files: [String], directories: [String]) {
+        guard number >= 0 else { return }
+        lastError = nil
+        var wanted: [Int32: Set<String>?] = [:]
+        for path in directories {
+            add(path, all: true, to: &wanted)
+        }
+        for path in files {
+            // The file itself, for writes through a bind mount; it may be missing.
+            let id = unsafe inotify_add_watch(number, path, UInt32(IN_CLOSE_WRITE | IN_DELETE_SELF | IN_MOVE_SELF))
+            if id >= 0 { wanted[id] = .some(nil) }
+            add(path, all: false, to: &wanted)
+        }
+        for id in names.keys where wanted[id] == nil { inotify_rm_watch(number, id) }
+        names = wanted
+    }
+
+    /// Watches the directory of `path` for its name; a missing directory is waited for in its nearest ancestor.
+    private func add(_ path: String, all: Bool, to wanted: inout [Int32: Set<String>?]) {
+        var directory = all ? path : SymbolicPath.directory(of: path)
+        var name: String? = all ? nil : SymbolicPath.name(of: path)
+        while true {
+            let id = unsafe inotify_add_watch(number, directory, Self.mask | UInt32(IN_ONLYDIR))
+            if id >= 0 {
+                if let name, let known = wanted[id, default: []] {
+                    wanted[id] = known.union([name])
+                } else {
+                    wanted[id] = .some(nil)
+                }
+                return
+            }
+            let code = errno
+            guard code == ENOENT || code == ENOTDIR, directory != "/", directory != "." else {
+                lastError = .system(call: "inotify_add_watch", code: Errno(code))
+                return
+            }
+            name = SymbolicPath.name(of: directory)
+            directory = SymbolicPath.directory(of: directory)
+        }
+    }
+
+    private func read() {
+        var isRelevant = false
+        var bytes = [UInt8](repeating: 0, count: 8192)
+        while true {
+            let count = unsafe Glibc.read(number, &bytes, bytes.count)
+            guard count > 0 else { break }
+            if InotifyEvent.parse(bytes[..<count]).contains(where: concerns) { isRelevant = true }
+        }
+        if isRelevant { onEvent() }
+    }
+
+    private func concerns(_ event: InotifyEvent) -> Bool {
+        if event.mask & UInt32(IN_Q_OVERFLOW) != 0 { return true }
+        guard let about = names[event.watch] else { return false }
+        // An event without a name is about the watched thing itself.
+        guard let about, !event.name.isEmpty else { return event.mask & UInt32(IN_IGNORED) == 0 }
+        return about.contains(event.name)
+    }
+}
+
+/// One record of inotify(7).
+struct InotifyEvent: Equatable {
+    var watch: Int32
+    var mask: UInt32
+    var name: String
+
+    /// Reads the records of one read(2); a record that is cut short ends it.
+    static func parse(_ bytes: ArraySlice<UInt8>) -> [InotifyEvent] {
+        func word(_ offset: Int) -> UInt32 {
+            (0..<4).reduce(0) { $0 | UInt32(bytes[offset + $1]) << (8 * UInt32($1)) }
+        }
+        var events: [InotifyEvent] = []
+        var offset = bytes.startIndex
+        while bytes.endIndex - offset >= 16 {
+            let length = Int(word(offset + 12))
+            guard bytes.endIndex - offset - 16 >= length else { break }
+            let name = bytes[(offset + 16)..<(offset + 16 + length)].prefix { $0 != 0 }
+            events.append(
+                InotifyEvent(
+                    watch: Int32(bitPattern: word(offset)),
+                    mask: word(offset + 4),
+                    name: String(decoding: name, as: UTF8.self)
+                )
+            )
+            offset += 16 + length
+        }
+        return events
+    }
+}

@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+public import LinuxIO
+
+/// Follows the lease files of systemd-networkd and dhclient (rule S37).
+///
+/// Confined to the loop's thread.
+public final class LeaseWatcher {
+    /// The interfaces whose current lease says `ANDROID_METERED`, by index.
+    public private(set) var metered: Set<Int> = []
+    /// How the watching goes; absent while there is no lease file.
+    public private(set) var health = ProviderHealth()
+    /// Something changed; called on the loop's thread.
+    public var onChange: () -> Void = {}
+
+    private let networkd: String
+    private let dhclient: String
+    private let names: InterfaceNames
+    private let files: FileWatch
+    private let loop: EventLoop
+    private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(100)) { [weak self] in self?.refresh() }
+
+    /// Prepares to watch the two directories, which need not exist.
+    public init(
+        loop: EventLoop,
+        networkd: String = "/run/systemd/netif/leases",
+        dhclient: String = "/var/lib/dhcp",
+        names: InterfaceNames = .kernel
+    ) {
+        self.loop = loop
+        self.networkd = networkd
+        self.dhclient = dhclient
+        self.names = names
+        files = FileWatch(loop: loop)
+        files.onEvent = { [weak self] in self?.debouncer.trigger() }
+    }
+
+    /// Reads the leases and begins to watch.
+    public func start() {
+        files.start()
+        _ = load()
+    }
+
+    /// Ends watching.
+    public func stop() {
+        debouncer.cancel()
+        files.stop()
+    }
+
+    /// Reads the leases now.
+    public func refresh() {
+        if load() { onChange() }
+    }
+
+    private func load() -> Bool {
+        let before = (metered, health)
+        files.follow(files: [], directories: [networkd, dhclient])
+        metered = []
+        var count = 0
+        for name in Self.entries(of: networkd) {
+            guard let index = Int(name), let text = Self.read("\(networkd)/\(name)") else { continue }
+            count += 1
+            if LeaseFile.isNetworkdLeaseMetered(text) { metered.insert(index) }
+        }
+        for name in Self.entries(of: dhclient) where name.hasPrefix("dhclient") && name.hasSuffix("leases") {
+            guard let text = Self.read("\(dhclient)/\(name)") else { continue }
+            count += 1
+            metered.formUnion(LeaseFile.meteredInterfaces(inDhclientLeases: text).compactMap(names.index))
+        }
+        health = ProviderHealth(state: count > 0 ? .active : .absent, lastError: files.lastError)
+        return before != (metered, health)
+    }
+
+    private static func read(_ path: String) -> String? {
+        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
+        var bytes: [UInt8] = []
+        while bytes.count < LeaseFile.sizeLimit, let chunk = try? file.read(upTo: 16_384), !chunk.isEmpty {
+            bytes += chunk
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The names in a directory, at most 1024 of them; none when it is not there.
+    static func entries(of directory: String) -> [String] {
+        guard let stream = unsafe opendir(directory) else { return [] }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while names.count < 1024, let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,132 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+public import LinuxIO
+public import PathModel
+
+/// Follows resolv.conf through every way of replacing it (rule S36).
+///
+/// Confined to the loop's thread. A mount placed on top of the file is not announced by the kernel; ``refresh()``
+/// finds it.
+public final class ResolverConfigurationWatcher {
+    /// The configuration as the file has it now.
+    public private(set) var configuration = DNSConfiguration()
+    /// Whether the file leads to one that systemd-resolved writes.
+    public private(set) var isResolvedStub = false
+    /// How the watching goes.
+    public private(set) var health = ProviderHealth()
+    /// The configuration changed; called on the loop's thread.
+    public var onChange: () -> Void = {}
+    /// Something happened to the file or in a further directory, whether or not the contents changed.
+    public var onEvent: () -> Void = {}
+
+    private let path: String
+    private let directories: [String]
+    private let loop: EventLoop
+    private let files: FileWatch
+    private let debounce: Duration
+    private lazy var debouncer = Debouncer(loop: loop, quiet: debounce) { [weak self] in self?.settle() }
+    private var fallback: EventLoop.Timer?
+
+    /// Prepares to watch `path`.
+    ///
+    /// - Parameters:
+    ///   - loop: Serves the watch.
+    ///   - path: The file the C library reads.
+    ///   - directories: Where any event counts, such as the one systemd-resolved writes into.
+    ///   - debounce: How long the file must rest before it is read.
+    public init(
+        loop: EventLoop,
+        path: String = "/etc/resolv.conf",
+        directories: [String] = [],
+        debounce: Duration = .milliseconds(100)
+    ) {
+        self.loop = loop
+        self.path = path
+        self.directories = directories
+        self.debounce = debounce
+        files = FileWatch(loop: loop)
+        files.onEvent = { [weak self] in self?.noteEvent() }
+    }
+
+    /// Reads the file and begins to watch.
+    public func start() {
+        files.start()
+        _ = load()
+    }
+
+    /// Ends watching.
+    public func stop() {
+        debouncer.cancel()
+        if let fallback { loop.cancel(fallback) }
+        fallback = nil
+        files.stop()
+    }
+
+    /// Reads the file now.
+    public func refresh() {
+        if load() { onChange() }
+    }
+
+    private func noteEvent() {
+        // The way to the file may have changed: what comes next must not be missed.
+        followAll(SymbolicPath(following: path))
+        debouncer.trigger()
+    }
+
+    private func settle() {
+        refresh()
+        onEvent()
+    }
+
+    private func followAll(_ way: SymbolicPath) {
+        files.follow(files: way.steps, directories: directories)
+    }
+
+    /// Reads the file.
+    /// - Returns: Whether anything changed.
+    private func load() -> Bool {
+        let way = SymbolicPath(following: path)
+        // First watch, then read: a change in between causes one more look.
+        followAll(way)
+        let before = (configuration, isResolvedStub, health)
+        isResolvedStub = Self.stubFiles.contains { way.target.hasSuffix($0) }
+        do throws(Errno) {
+            let bytes = try Self.read(path)
+            configuration = ResolvConf(parsing: bytes.span).configuration(source: path)
+            health.succeed()
+        } catch .noEntry {
+            configuration = DNSConfiguration(source: path)
+            health.state = .absent
+        } catch {
+            health.fail(.system(call: "open \(path)", code: error), at: loop.clock.boot)
+        }
+        if let error = files.lastError { health.lastError = error }
+        scheduleFallback()
+        return before != (configuration, isResolvedStub, health)
+    }
+
+    /// Without inotify the file is read again every ten seconds.
+    private func scheduleFallback() {
+        if let fallback { loop.cancel(fallback) }
+        fallback = nil
+        guard files.lastError != nil else { return }
+        fallback = loop.schedule(after: .seconds(10)) { [weak self] in self?.refresh() }
+    }
+
+    private static let stubFiles = [
+        "/systemd/resolve/stub-resolv.conf", "/systemd/resolve/resolv.conf", "/lib/systemd/resolv.conf",
+    ]
+
+    private static func read(_ path: String) throws(Errno) -> [UInt8] {
+        // A pipe in the file's place must not block the loop.
+        let file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
+        var bytes: [UInt8] = []
+        while bytes.count < ResolvConf.sizeLimit {
+            let chunk = try file.read(upTo: 16_384)
+            if chunk.isEmpty { break }
+            bytes += chunk
+        }
+        return bytes
+    }
+}

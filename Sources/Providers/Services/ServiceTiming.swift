@@ -1,0 +1,18 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How long to wait for a service on the bus.
+public struct ServiceTiming: Sendable {
+    /// How long facts of a service that went away are kept.
+    public var grace: Duration
+    /// How often a quiet service is asked whether it still answers.
+    public var check: Duration
+    /// The first pause before asking again a service that failed; doubled up to ``check``.
+    public var retry: Duration
+
+    /// Ten seconds for a restart, half a minute between checks, one second after a failure.
+    public init(grace: Duration = .seconds(10), check: Duration = .seconds(30), retry: Duration = .seconds(1)) {
+        self.grace = grace
+        self.check = check
+        self.retry = retry
+    }
+}

@@ -1,0 +1,61 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+
+/// Standard output and standard error.
+enum Terminal {
+    /// Writes text and a line feed to standard output at once; a reader that is gone ends the program quietly.
+    static func print(_ text: String) { write(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), to: STDOUT_FILENO) }
+
+    /// Writes bytes to standard output at once.
+    static func print(_ bytes: some Sequence<UInt8>) { write(Array(bytes), to: STDOUT_FILENO) }
+
+    /// Writes one line to standard error, after the program's name.
+    static func complain(_ text: String) { write(Array("nwpath: \(text)\n".utf8), to: STDERR_FILENO) }
+
+    /// Whether standard output is a terminal.
+    static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
+
+    /// The width of the terminal in columns; 80 where it cannot be found out.
+    static var width: Int {
+        var size = winsize()
+        guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else {
+                if errno == EPIPE && descriptor == STDOUT_FILENO { exit(0) }
+                return
+            }
+            rest = rest.dropFirst(count)
+        }
+    }
+}
+
+/// The process environment.
+enum Environment {
+    /// All variables.
+    static var variables: [String: String] {
+        var variables: [String: String] = [:]
+        var entry = unsafe environ
+        while let text = unsafe entry.pointee {
+            let pair = unsafe String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
+            unsafe entry += 1
+        }
+        return variables
+    }
+
+    /// A path as the configuration wants it: absolute.
+    static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let directory = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(directory) }
+        return unsafe "\(String(cString: directory))/\(path)"
+    }
+}

@@ -1,0 +1,70 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// A configuration that says something about every key.
+let fullConfiguration = """
+    # every key
+    listen: [unix:/run/nwpath/api.sock, "127.0.0.1:9000", "[::1]:9000", "192.0.2.1:8353"]
+    hosts: [nas.example.test, edge-17]
+    insecure: true
+    state_dir: /srv/nwpath
+    log:
+      file: /srv/nwpath/events.jsonl
+      level: debug
+      max_size: 10MiB
+      max_age: 1d
+      keep: 9
+    debounce:
+      quiet: 250ms
+      cap: 2s
+    audit_interval: 0
+    recovery_hold: 5s
+    probes:
+      ipv4: [192.0.2.1, 198.51.100.1]
+      ipv6: ["2001:db8::1"]
+    ignore:
+      - docker*
+      - veth*
+    interfaces:
+      eth0: {required: true, expensive: false}
+      "wwan*":
+        type: cellular
+        expensive: true
+        constrained: true
+        ultra_constrained: false
+    monitors:
+      wired:
+        required_type: wiredEthernet
+      free:
+        prohibited_types: [cellular, other]
+    views:
+      vpn:
+        mark: 0xca6c
+      lte:
+        oif: wwan0
+        uid: 1000
+    gateway_liveness:
+      enabled: true
+      strict: true
+      interval: 10s
+    dns:
+      resolv_conf: /run/resolv.conf
+    providers:
+      networkmanager: false
+      resolved: false
+      modemmanager: false
+      nl80211: false
+    require_vpn: true
+    mdns:
+      enabled: true
+      census_interval: 5m
+      interfaces: [eth*]
+      watched: [_ipp._tcp/Office Printer, _ssh._tcp]
+      max_types: 10
+    limits:
+      max_connections: 100
+      max_streams: 10
+      header_timeout: 3s
+      idle_timeout: 30s
+      max_header_size: 8KiB
+
+    """

@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import EventHub
+import EventLog
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// The published schema, checked by a validator that is not ours: jsonschema from PyPI, in `.build/venv`.
+@Suite struct SchemaTests {
+    private static let tests = String(#filePath.dropLast("/SchemaTests.swift".count))
+    private static let root = String(tests.dropLast("/Tests/EventLogTests".count))
+    private static let schema = root + "/docs/schema/event.json"
+    private static let examples = tests + "/Fixtures/examples.jsonl"
+
+    /// Makes the validator's environment where `make` has not done so.
+    private static let python = Result {
+        let venv = root + "/.build/venv"
+        let script =
+            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
+            + "\(venv)/bin/python -c 'import jsonschema' 2>/dev/null || \(venv)/bin/pip install -q jsonschema"
+        try Command.run(["sh", "-c", script])
+        return venv + "/bin/python"
+    }
+
+    private func check(_ path: String) throws -> String {
+        try Command.run([try Self.python.get(), Self.tests + "/Fixtures/check_events.py", Self.schema, path])
+    }
+
+    @Test func `one example of each kind of event is valid, its members in order`() throws {
+        #expect(try check(Self.examples).hasSuffix("20 lines, 0 problems\n"))
+    }
+
+    @Test func `the examples pass our own check of the envelope`() throws {
+        let kinds = LogVerifier.verify([Self.examples]).problems.map(\.kind)
+        #expect(kinds.isEmpty)
+    }
+
+    @Test func `every body of the hub, the log and the daemon is valid`() throws {
+        let identity = DaemonIdentity(version: "0.1.0", revision: "", processID: 1, bootID: nil)
+        let bodies: [any EventBody] = [
+            LogGap(file: "/l", lost: 3...5, error: "ENOSPC", duration: .seconds(1)),
+            DaemonStarted(identity: identity, configuration: nil, digest: nil),
+            DaemonStarted(identity: identity, configuration: "/c", digest: "00"),
+            DaemonStopping(signal: nil, uptime: .zero),
+            ConfigurationReloaded(path: "/c", changed: [], restartNeeded: ["a"]),
+            ConfigurationRejected(path: "/c", errors: ["e"]),
+            StreamReset(reason: .streamChanged, requested: try EventPosition("7f3a.3"), resumesAfter: 0),
+            StreamReset(reason: .slow, requested: nil, resumesAfter: 7),
+            NetlinkOverrun(total: 1, resync: .zero, changesFound: 0), ClockJumped(.suspended(for: .seconds(1))),
+            ClockJumped(.stepped(by: .seconds(-1))),
+        ]
+        let scratch = try Scratch()
+        let pair = try Pair(scratch.log)
+        for body in bodies { pair.hub.publish(body) }
+        #expect(try check(scratch.log).hasSuffix("\(bodies.count + 1) lines, 0 problems\n"))
+    }
+
+    @Test(arguments: [
+        (#""seq":40"#, #""seq":0"#), (#""stream":"7f3a""#, #""stream":"xyz""#), ("nwpath.event/1", "nwpath.event/2"),
+        ("log.opened", "log.closed"), (#""severity":"info""#, #""severity":"notice""#), (#"120345Z""#, #"Z""#),
+        (#""previous_seq":39,"#, ""), (#""host":"edge-17","message":"Event log opened""#, #""message":"m","host":"h""#),
+    ])
+    func `a record that breaks the rules is refused`(good: String, bad: String) throws {
+        let line = try Files.text(Self.examples).trimmed
+        let parts = line.split(separator: good, maxSplits: 1, omittingEmptySubsequences: false)
+        try #require(parts.count == 2)
+        let scratch = try Scratch()
+        try Files.write(Array((parts.joined(separator: bad) + "\n").utf8), to: scratch.log)
+        #expect(throws: CommandFailure.self) { try check(scratch.log) }
+    }
+
+    @Test func `schema and catalogue name the same events`() throws {
+        let schema = try JSONValue(parsing: try Files.text(Self.schema))
+        let names = schema["properties"]?["event"]?["enum"]?.array?.compactMap(\.string) ?? []
+        #expect(names.sorted() == EventName.allCases.map(\.rawValue).sorted())
+        #expect(schema["allOf"]?.array?.count == names.count)
+        #expect(
+            schema["required"]?.array?.compactMap(\.string)
+                == ["time", "seq", "stream", "schema", "event", "severity", "host", "message"]
+        )
+    }
+}

@@ -1,0 +1,43 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Glibc
+import LinuxIO
+import MulticastDNS
+import TestSupport
+import Testing
+
+@Suite(.inNamespace) struct AvahiTests {
+    @Test func `finds, resolves and loses a service of avahi-daemon on both families`() async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let avahi = try await AvahiPeer(in: wire.peer, hostName: "avahi-host")
+        let publisher = try avahi.publish("Büro: Dr. No's", "_ipp._tcp", 631, ["txtvers=1", "note", "empty="])
+        let recorder = try Recorder(wire)
+        recorder.census.start()
+        await loop.eventually(within: .seconds(20)) { recorder.service("Büro: Dr. No's") != nil }
+        let service = try #require(recorder.service("Büro: Dr. No's"))
+        #expect(service.type == "_ipp._tcp" && service.domain == "local" && service.port == 631)
+        #expect(service.host == "avahi-host.local" && service.interface == "v0")
+        #expect(service.text.map(\.key).sorted() == ["empty", "note", "txtvers"])
+        #expect(service.text.first { $0.key == "note" }?.value == nil)
+        #expect(service.text.first { $0.key == "empty" }?.value == [])
+        await loop.eventually { Set(recorder.service("Büro: Dr. No's")?.addresses.map(\.address.family) ?? []).count == 2 }
+        #expect(recorder.census.serviceTypes.contains("_ipp._tcp"))
+
+        await loop.eventually(within: .seconds(12)) { !recorder.summaries.isEmpty }
+        #expect(recorder.summaries.first?.interfaces == ["v0"])
+        #expect((recorder.summaries.first?.services ?? 0) >= 1)
+
+        publisher.signal(SIGTERM)
+        await loop.eventually(within: .seconds(10)) { recorder.service("Büro: Dr. No's") == nil }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
+        #expect(recorder.events.contains(.typeRemoved("_ipp._tcp")))
+        for family in AddressFamily.allCases {
+            let counted = recorder.census.counters[.init(interface: "v0", family: family)]
+            #expect((counted?.sent ?? 0) > 0 && (counted?.received ?? 0) > 0)
+            #expect(counted?.malformed == 0 && counted?.sendFailures == 0)
+        }
+    }
+}
