@@ -109,7 +109,7 @@ extension LinkDirectory {
             .resolveFailed(
                 UnresolvedService(
                     instance: name,
-                    name: SafeText.text(of: name.firstLabel ?? []),
+                    name: Self.displayName(of: name, type: state.type),
                     type: state.type.prefix(2).description,
                     interface: self.name,
                     interfaceIndex: index,
@@ -117,6 +117,13 @@ extension LinkDirectory {
                 )
             )
         )
+    }
+
+    /// What people call an instance: its first label; all labels before the type where a sender cut a name at its dots.
+    static func displayName(of instance: DomainName, type: DomainName) -> String {
+        let labels = instance.labels
+        let own = instance.isWithin(type) ? labels.dropLast(type.labelCount) : labels.prefix(1)
+        return own.map { SafeText.text(of: $0) }.joined(separator: ".")
     }
 
     private static let typeNames: [RecordType: String] = [.srv: "SRV", .txt: "TXT", .a: "A", .aaaa: "AAAA"]
@@ -202,7 +209,7 @@ extension LinkDirectory {
         }
         return Service(
             instance: name,
-            name: SafeText.text(of: name.firstLabel ?? []),
+            name: Self.displayName(of: name, type: state.type),
             type: state.type.prefix(2).description,
             domain: state.type.parent.parent.description,
             interface: self.name,

@@ -69,6 +69,11 @@ struct LinkDirectory: Sendable {
     /// How many instances are announced but given up.
     var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil } }
 
+    /// Whether answers for an instance are waited for.
+    var isResolving: Bool {
+        waiting.contains { name in instances[name].map { $0.published == nil && $0.giveUpAt != nil } ?? false }
+    }
+
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
         (zones.values.map(\.nextDeadline) + waiting.map { instances[$0]?.deadline }).compactMap(\.self).min()
@@ -220,7 +225,9 @@ struct LinkDirectory: Sendable {
 
     private mutating func admit(_ type: DomainName, from source: IPAddress, at now: Duration) {
         let inUse = interest.types
-        guard memory.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }), isCensusRunning else { return }
+        guard memory.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }), isCensusRunning else {
+            return
+        }
         for family in zones.keys {
             zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
         }

@@ -111,7 +111,10 @@ struct QuestionSchedule: Sendable {
         refilled = now
     }
 
-    private static func isBefore(_ left: (key: Question, value: Series), _ right: (key: Question, value: Series)) -> Bool {
+    private static func isBefore(
+        _ left: (key: Question, value: Series),
+        _ right: (key: Question, value: Series)
+    ) -> Bool {
         (left.value.due, left.key.name, left.key.type) < (right.value.due, right.key.name, right.key.type)
     }
 }

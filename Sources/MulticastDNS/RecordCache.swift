@@ -76,9 +76,13 @@ struct RecordCache: Sendable {
 
     init(limit: Int) { self.limit = max(limit, 16) }
 
-    /// The live records of a name and type, in the order in which they came.
+    /// The live records of a name and type, those heard last first.
+    ///
+    /// A record replaced within a second of its coming stays beside the new one (rule C4), so the order matters.
     func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
-        (entries[key] ?? []).filter { $0.expires > now }.map(\.record)
+        guard let list = entries[key] else { return [] }
+        if list.count == 1 { return list[0].expires > now ? [list[0].record] : [] }
+        return list.filter { $0.expires > now }.sorted { $0.received > $1.received }.map(\.record)
     }
 
     /// Whether the name's owner said that it has no such type (rule C9).

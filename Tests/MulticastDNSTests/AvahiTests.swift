@@ -23,7 +23,9 @@ import Testing
         #expect(service.text.map(\.key).sorted() == ["empty", "note", "txtvers"])
         #expect(service.text.first { $0.key == "note" }?.value == nil)
         #expect(service.text.first { $0.key == "empty" }?.value == [])
-        await loop.eventually { Set(recorder.service("Büro: Dr. No's")?.addresses.map(\.address.family) ?? []).count == 2 }
+        await loop.eventually {
+            Set(recorder.service("Büro: Dr. No's")?.addresses.map(\.address.family) ?? []).count == 2
+        }
         #expect(recorder.census.serviceTypes.contains("_ipp._tcp"))
 
         await loop.eventually(within: .seconds(12)) { !recorder.summaries.isEmpty }

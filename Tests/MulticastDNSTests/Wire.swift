@@ -63,6 +63,11 @@ final class Recorder {
 
     func service(_ name: String) -> Service? { census.services.first { $0.name == name } }
 
+    /// How long ago a service was last heard of.
+    func age(of name: String) -> Duration {
+        service(name).map { KernelClock().boot - $0.lastSeen } ?? .zero
+    }
+
     var removals: [(name: String, reason: RemovalReason)] {
         events.compactMap { event in
             guard case .removed(let service, let reason, _) = event else { return nil }
@@ -90,7 +95,9 @@ final class Scratch {
     let path: String
 
     init() throws {
-        path = try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init) ?? ""
+        path =
+            try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init)
+            ?? ""
     }
 
     deinit { _ = try? Command.run(["rm", "-rf", path]) }
@@ -112,13 +119,18 @@ final class AvahiPeer {
         self.namespace = namespace
         scratch = try Scratch()
         let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
-        let busFile = try scratch.write("bus.conf", """
+        let busFile = try scratch.write(
+            "bus.conf",
+            """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
             <policy context="default">\(policy)</policy></busconfig>
-            """)
-        let file = try scratch.write("avahi.conf", """
+            """
+        )
+        let file = try scratch.write(
+            "avahi.conf",
+            """
             [server]
             host-name=\(hostName)
             use-ipv4=yes
@@ -128,7 +140,8 @@ final class AvahiPeer {
             publish-workstation=no
             publish-hinfo=no
             [rlimits]
-            """)
+            """
+        )
         processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
         // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.
         let start = """
@@ -174,7 +187,8 @@ enum ZeroconfPeer {
         zeroconf.close()
         """
 
-    static func announce(_ name: String, _ type: String, _ port: Int, in namespace: Namespace) throws -> RunningCommand {
+    static func announce(_ name: String, _ type: String, _ port: Int, in namespace: Namespace) throws -> RunningCommand
+    {
         let v6 = try #require(try namespace.multicastInterface("v1").addresses.first { $0.address.family == .ipv6 })
         return try RunningCommand([
             "nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script, name, type, String(port),
