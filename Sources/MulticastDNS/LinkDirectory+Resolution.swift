@@ -38,6 +38,7 @@ extension LinkDirectory {
             update(name, &state, view, at: now)
         }
         instances[name] = state
+        if state.published == nil { interest.reported.remove(name) } else { interest.reported.insert(name) }
         if state.deadline == nil { waiting.remove(name) } else { waiting.insert(name) }
     }
 

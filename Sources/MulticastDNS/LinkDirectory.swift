@@ -276,6 +276,7 @@ struct LinkDirectory: Sendable {
         guard let state = instances.removeValue(forKey: instance) else { return }
         waiting.remove(instance)
         interest.instances.remove(instance)
+        interest.reported.remove(instance)
         setHost(nil, of: instance, was: state.host)
         instancesByType[state.type, default: 1] -= 1
         if instancesByType[state.type, default: 0] <= 0 {

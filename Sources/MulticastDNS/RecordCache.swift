@@ -126,7 +126,7 @@ struct RecordCache: Sendable {
             entries[key]?[index] = entry
             return wasLeaving ? .added : .refreshed
         }
-        guard count < limit || makeRoom(at: now, for: key, interest: interest) else { return .ignored }
+        guard count < limit || makeRoom(at: now, interest: interest) else { return .ignored }
         entries[key, default: []].append(entry)
         count += 1
         return .added
@@ -211,12 +211,16 @@ struct RecordCache: Sendable {
         nextDeadline = min(nextDeadline ?? deadline, deadline)
     }
 
-    /// Removes a sixteenth of the limit: the uninteresting records that would expire first.
-    private mutating func makeRoom(at now: Duration, for key: RecordKey, interest: Interest) -> Bool {
-        var candidates = entries.filter { !interest.contains($0.key) }
-            .flatMap { key, list in list.map { (key: key, expires: $0.expires, data: $0.record.data) } }
+    /// Removes a sixteenth of the limit: of the records that no reported service stands on, those heard longest ago.
+    private mutating func makeRoom(at now: Duration, interest: Interest) -> Bool {
+        var candidates: [(key: RecordKey, received: Duration, data: RecordData)] = []
+        for (key, list) in entries {
+            for entry in list where !interest.protects(entry.record) {
+                candidates.append((key, entry.received, entry.record.data))
+            }
+        }
         guard !candidates.isEmpty else { return false }
-        candidates.sort { $0.expires < $1.expires }
+        candidates.sort { $0.received < $1.received }
         for victim in candidates.prefix(max(limit / 16, 1)) {
             guard let index = entries[victim.key]?.firstIndex(where: { $0.record.data == victim.data }),
                 let entry = entries[victim.key]?.remove(at: index)

@@ -26,7 +26,10 @@ private struct Bench {
     var random = RandomSource(seed: 1)
 
     init(interested: Bool = true) {
-        if interested { interest.hosts[host] = [host] }
+        if interested {
+            interest.hosts[host] = [host]
+            interest.reported = [host]
+        }
     }
 
     @discardableResult
@@ -138,7 +141,7 @@ private struct Bench {
         #expect(bench.advance(to: 32).lost.isEmpty && bench.addresses(at: 32) == [1])
     }
 
-    @Test func `names differ by more than the case of ASCII letters only`() throws {
+    @Test func `names that differ in the case of ASCII letters are the same`() throws {
         var bench = Bench()
         bench.insert(address(1), at: 0)
         var shouted = address(1)
@@ -354,15 +357,15 @@ private struct Bench {
         #expect(lost.count == bench.cache.evictions && lost.allSatisfy { $0.loss == .evicted })
     }
 
-    @Test func `those that expire first make room first`() throws {
+    @Test func `those heard longest ago make room first`() throws {
         var bench = Bench()
-        for number in 0..<100 { bench.insert(try stranger(number, lifetime: UInt32(1000 - number)), at: 0) }
-        bench.insert(address(1), at: 0)
-        #expect(bench.addresses(at: 0) == [1])
+        for number in 0..<100 { bench.insert(try stranger(number), at: Double(number) / 100) }
+        bench.insert(address(1), at: 2)
+        #expect(bench.addresses(at: 2) == [1])
         let first = try stranger(0)
         let last = try stranger(99)
-        #expect(!bench.cache.records(RecordKey(first.name, .a), at: time(0)).isEmpty)
-        #expect(bench.cache.records(RecordKey(last.name, .a), at: time(0)).isEmpty)
+        #expect(bench.cache.records(RecordKey(first.name, .a), at: time(2)).isEmpty)
+        #expect(!bench.cache.records(RecordKey(last.name, .a), at: time(2)).isEmpty)
     }
 
     @Test func `when all are wanted, the newcomer is refused`() throws {
@@ -390,5 +393,18 @@ private struct Bench {
         interest.instances = [try #require(DomainName("i._t._tcp.local"))]
         interest.hosts[host] = interest.instances
         #expect(interest.contains(RecordKey(try #require(DomainName(name)), type)) == wanted)
+    }
+
+    @Test func `protects what reported services stand on, and nothing else`() {
+        let lamp = MadeUpService()
+        var interest = Interest()
+        interest.types = [lamp.typeName]
+        interest.instances = [lamp.instance]
+        interest.hosts[lamp.hostName] = [lamp.instance]
+        #expect(lamp.all.allSatisfy { !interest.protects($0) })
+        interest.reported = [lamp.instance]
+        #expect(lamp.all.map { interest.protects($0) } == [false, true, true, true, true, true])
+        let other = ResourceRecord(lamp.instance, .hinfo, .hostInformation(cpu: [], system: []), timeToLive: 1)
+        #expect(!interest.protects(other))
     }
 }
