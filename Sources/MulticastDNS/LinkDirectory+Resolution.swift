@@ -47,7 +47,7 @@ extension LinkDirectory {
         var view = View()
         let caches = AddressFamily.allCases.compactMap { zones[$0]?.cache }
         func records(_ key: RecordKey) -> [ResourceRecord] { caches.flatMap { $0.records(key, at: now) } }
-        view.pointer = records(RecordKey(type, .ptr)).first { $0.data == .pointer(name) }
+        view.pointer = caches.compactMap { $0.record(RecordKey(type, .ptr), .pointer(name), at: now) }.first
         let locations = records(RecordKey(name, .srv)).compactMap { record -> ServiceLocation? in
             guard case .service(let location) = record.data else { return nil }
             return location
