@@ -134,7 +134,7 @@ extension LinkDirectory {
         for key in view.missing where state.asked.insert(key).inserted {
             // With one address known, the other family is a wish; without any, it is needed.
             let isWish = !view.addresses.isEmpty && (key.type == .a || key.type == .aaaa)
-            for family in zones.keys {
+            for family in AddressFamily.allCases {
                 zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : 3, at: now)
             }
         }
@@ -193,7 +193,7 @@ extension LinkDirectory {
         state.giveUpAt = nil
         state.hasFailed = true
         state.hasToldFailure = true
-        for family in zones.keys {
+        for family in AddressFamily.allCases {
             zones[family]?.cache.reconfirm(pointer: name, of: state.type, at: now)
             zones[family]?.ask(Question(state.type, .ptr), times: 2, at: now)
         }

@@ -39,6 +39,7 @@ struct LinkDirectory: Sendable {
     let index: Int
     let settings: CensusSettings
     private(set) var name: String
+    /// Go over `AddressFamily.allCases`, not over the keys: a loop over the keys keeps a copy, and a change copies all.
     var zones: [AddressFamily: Zone] = [:]
     var interest = Interest()
     var instances: [DomainName: Instance] = [:]
@@ -116,7 +117,7 @@ struct LinkDirectory: Sendable {
     mutating func beginCensus(at now: Duration) {
         isCensusRunning = true
         memory.beginCensus()
-        for family in zones.keys { askAll(in: family, at: now) }
+        for family in AddressFamily.allCases { askAll(in: family, at: now) }
         for name in instances.keys where instances[name]?.hasFailed == true {
             instances[name]?.asked = []
             instances[name]?.giveUpAt = now + Self.resolving
@@ -128,7 +129,7 @@ struct LinkDirectory: Sendable {
     /// Ends the questions of the census.
     mutating func endCensus() {
         isCensusRunning = false
-        for family in zones.keys {
+        for family in AddressFamily.allCases {
             for type in [Self.enumeration] + memory.types { zones[family]?.schedule.cancel(Question(type, .ptr)) }
         }
     }
@@ -176,7 +177,7 @@ struct LinkDirectory: Sendable {
             }
             for (key, step) in result.refresh {
                 // The last three tries go out by both families: the other one may still reach the owner.
-                for other in zones.keys where other == family || step > 1 {
+                for other in AddressFamily.allCases where other == family || step > 1 {
                     zones[other]?.ask(Question(key.name, key.type), times: 1, at: now)
                 }
             }
@@ -207,7 +208,7 @@ struct LinkDirectory: Sendable {
         if record.flushesCache {
             // Answered by one family, it need not be asked by the other (rule Q5).
             let question = Question(record.name, record.type)
-            for family in zones.keys { zones[family]?.schedule.cancel(question) }
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(question) }
         }
         switch record.data {
         case .pointer(let target) where record.name == Self.enumeration:
@@ -228,7 +229,7 @@ struct LinkDirectory: Sendable {
         guard memory.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }), isCensusRunning else {
             return
         }
-        for family in zones.keys {
+        for family in AddressFamily.allCases {
             zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
         }
     }
@@ -277,6 +278,9 @@ struct LinkDirectory: Sendable {
         waiting.remove(instance)
         interest.instances.remove(instance)
         interest.reported.remove(instance)
+        for key in state.asked {
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
+        }
         setHost(nil, of: instance, was: state.host)
         instancesByType[state.type, default: 1] -= 1
         if instancesByType[state.type, default: 0] <= 0 {

@@ -25,10 +25,12 @@ import Testing
         return steps
     }
 
-    @Test(arguments: [
-        ([], 0.0, 3.5), ([0.1, 0.4], 0, 3.5), ([0.99], 0, 3.5), ([1.2], 0, 7.5), ([3.2], 0, 7.5), ([0.2], 4.2, 4.2),
-        ([0.2], 20, 7.5), ([2.0], 5, 7.5), ([0.2], 2.0, 3.5),
-    ] as [([Double], Double, Double)])
+    @Test(
+        arguments: [
+            ([], 0.0, 3.5), ([0.1, 0.4], 0, 3.5), ([0.99], 0, 3.5), ([1.2], 0, 7.5), ([3.2], 0, 7.5), ([0.2], 4.2, 4.2),
+            ([0.2], 20, 7.5), ([2.0], 5, 7.5), ([0.2], 2.0, 3.5),
+        ] as [([Double], Double, Double)]
+    )
     func `is complete after two quiet repetitions, or at its limit`(news: [Double], resolving: Double, end: Double) {
         let steps = steps(news: news, resolvingUntil: resolving)
         #expect(steps.map(\.step) == [.provisional, .complete])

@@ -42,10 +42,12 @@ private struct Bench {
     }
 
     func addresses(at seconds: Double) -> Set<UInt32> {
-        Set(cache.records(key, at: time(seconds)).compactMap { record in
-            guard case .address(.v4(let value)) = record.data else { return nil }
-            return value & 0xFF
-        })
+        Set(
+            cache.records(key, at: time(seconds)).compactMap { record in
+                guard case .address(.v4(let value)) = record.data else { return nil }
+                return value & 0xFF
+            }
+        )
     }
 }
 
@@ -71,9 +73,11 @@ private struct Bench {
         #expect(bench.addresses(at: 254) == [1] && bench.cache.count == 1)
     }
 
-    @Test(arguments: [
-        (UInt32(1), 1.0), (120, 120), (4500, 4500), (9000, 9000), (9001, 9000), (UInt32(Int32.max), 9000),
-    ] as [(UInt32, Double)])
+    @Test(
+        arguments: [
+            (UInt32(1), 1.0), (120, 120), (4500, 4500), (9000, 9000), (9001, 9000), (UInt32(Int32.max), 9000),
+        ] as [(UInt32, Double)]
+    )
     func `cuts long lifetimes and never raises one`(lifetime: UInt32, seconds: Double) {
         var bench = Bench(interested: false)
         bench.insert(address(1, lifetime: lifetime), at: 0)
@@ -294,9 +298,11 @@ private struct Bench {
         #expect(bench.advance(to: 3).lost.count == 1)
     }
 
-    @Test(arguments: [
-        ([1.0], nil), ([1.0, 3], 11.0), ([1.0, 3, 7], 11), ([5.0, 5.1], 15),
-    ] as [([Double], Double?)])
+    @Test(
+        arguments: [
+            ([1.0], nil), ([1.0, 3], 11.0), ([1.0, 3, 7], 11), ([5.0, 5.1], 15),
+        ] as [([Double], Double?)]
+    )
     func `foreign questions without an answer prove a failure`(heard: [Double], lostAt: Double?) {
         var bench = Bench()
         bench.insert(address(1), at: 0)

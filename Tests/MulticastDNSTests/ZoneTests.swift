@@ -54,11 +54,14 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
         #expect(again.isEmpty)
     }
 
-    @Test(arguments: [
-        (UInt16(0x8400), UInt16(5353), true), (0x8000, 5353, true), (0x8600, 5353, true), (0x8780, 5353, true),
-        (0x8400, 5354, false), (0x8400, 53, false), (0x8C00, 5353, false), (0x8403, 5353, false), (0xA400, 5353, false),
-        (0x0400, 5353, false),
-    ] as [(UInt16, UInt16, Bool)])
+    @Test(
+        arguments: [
+            (UInt16(0x8400), UInt16(5353), true), (0x8000, 5353, true), (0x8600, 5353, true), (0x8780, 5353, true),
+            (0x8400, 5354, false), (0x8400, 53, false), (0x8C00, 5353, false), (0x8403, 5353, false),
+            (0xA400, 5353, false),
+            (0x0400, 5353, false),
+        ] as [(UInt16, UInt16, Bool)]
+    )
     func `uses responses from port 5353 without operation or error`(flags: UInt16, port: UInt16, used: Bool) {
         var bench = Bench()
         _ = bench.receive(response([lamp.pointer], flags: .init(rawValue: flags)), port: port)
@@ -104,7 +107,8 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
     }
 
     @Test(arguments: [
-        (AddressFamily.ipv4, 1500, 1472), (.ipv6, 1500, 1452), (.ipv4, 1280, 1252), (.ipv4, 65536, 8972), (.ipv6, 0, 512),
+        (AddressFamily.ipv4, 1500, 1472), (.ipv6, 1500, 1452), (.ipv4, 1280, 1252), (.ipv4, 65536, 8972),
+        (.ipv6, 0, 512),
         (.ipv6, 9000, 8952),
     ])
     func `packets fit the link`(family: AddressFamily, mtu: Int, limit: Int) {
