@@ -39,7 +39,7 @@ extension LinkDirectory {
         }
         instances[name] = state
         if state.published == nil { interest.reported.remove(name) } else { interest.reported.insert(name) }
-        if state.deadline == nil { waiting.remove(name) } else { waiting.insert(name) }
+        wait(name, until: state.deadline)
     }
 
     /// Gathers the records of an instance from both zones.

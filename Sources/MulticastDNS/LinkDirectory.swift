@@ -51,7 +51,9 @@ struct LinkDirectory: Sendable {
     private var random: RandomSource
     private var instancesByType: [DomainName: Int] = [:]
     /// Instances that wait for a time of their own.
-    var waiting: Set<DomainName> = []
+    private(set) var waiting: Set<DomainName> = []
+    /// The first of those times; it may be early, never late.
+    private var waitingUntil: Duration?
 
     init(index: Int, name: String, settings: CensusSettings, random: RandomSource) {
         self.index = index
@@ -77,7 +79,7 @@ struct LinkDirectory: Sendable {
 
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        (zones.values.map(\.nextDeadline) + waiting.map { instances[$0]?.deadline }).compactMap(\.self).min()
+        (zones.values.map(\.nextDeadline) + [waitingUntil]).compactMap(\.self).min()
     }
 
     // MARK: - The link
@@ -121,7 +123,7 @@ struct LinkDirectory: Sendable {
         for name in instances.keys where instances[name]?.hasFailed == true {
             instances[name]?.asked = []
             instances[name]?.giveUpAt = now + Self.resolving
-            waiting.insert(name)
+            wait(name, until: now + Self.resolving)
         }
         evaluate(Set(instances.filter { $0.value.hasFailed }.keys), at: now)
     }
@@ -165,7 +167,8 @@ struct LinkDirectory: Sendable {
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
-        var touched = waiting.filter { (instances[$0]?.deadline ?? now) <= now }
+        let isWaitOver = waitingUntil.map { $0 <= now } ?? false
+        var touched: Set<DomainName> = isWaitOver ? waiting.filter { (instances[$0]?.deadline ?? now) <= now } : []
         for family in AddressFamily.allCases {
             guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
             for (record, loss) in result.lost {
@@ -183,6 +186,7 @@ struct LinkDirectory: Sendable {
             }
         }
         evaluate(touched, at: now)
+        if isWaitOver { waitingUntil = waiting.compactMap { instances[$0]?.deadline }.min() }
     }
 
     /// The packets that are due now, for each family.
@@ -256,7 +260,7 @@ struct LinkDirectory: Sendable {
         if instances.count >= settings.maximumInstances { makeRoom(at: now) }
         guard instances.count < settings.maximumInstances else { return false }
         instances[instance] = Instance(type: type, firstSeen: now, lastSeen: now, giveUpAt: now + Self.resolving)
-        waiting.insert(instance)
+        wait(instance, until: now + Self.resolving)
         interest.instances.insert(instance)
         interest.types.insert(type)
         instancesByType[type, default: 0] += 1
@@ -273,9 +277,20 @@ struct LinkDirectory: Sendable {
         for (instance, _) in candidates.prefix(max(settings.maximumInstances / 16, 1)) { forget(instance) }
     }
 
+    /// Takes note of when an instance wants to be looked at.
+    mutating func wait(_ instance: DomainName, until deadline: Duration?) {
+        guard let deadline else {
+            waiting.remove(instance)
+            if waiting.isEmpty { waitingUntil = nil }
+            return
+        }
+        waiting.insert(instance)
+        waitingUntil = min(waitingUntil ?? deadline, deadline)
+    }
+
     mutating func forget(_ instance: DomainName) {
         guard let state = instances.removeValue(forKey: instance) else { return }
-        waiting.remove(instance)
+        wait(instance, until: nil)
         interest.instances.remove(instance)
         interest.reported.remove(instance)
         for key in state.asked {

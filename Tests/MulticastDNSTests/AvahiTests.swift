@@ -42,4 +42,30 @@ import Testing
             #expect(counted?.malformed == 0 && counted?.sendFailures == 0)
         }
     }
+
+    @Test(arguments: [true, false])
+    func `shares the port with an avahi-daemon on the same host, whoever comes first`(avahiFirst: Bool) async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let recorder = try Recorder(wire)
+        if !avahiFirst { recorder.census.start() }
+        let avahi = try await AvahiPeer(in: wire.here, hostName: "same-host", interface: "v0")
+        let local = try avahi.publish("Local", "_ipp._tcp", 631, [])
+        let responder = try SimulatedResponder(in: wire.peer)
+        responder.set(MadeUpService().all)
+        if avahiFirst {
+            await loop.eventually(within: .seconds(10)) {
+                responder.queries.contains { !$0.authorities.isEmpty }
+            }
+            recorder.census.start()
+        }
+        await loop.eventually(within: .seconds(20)) {
+            recorder.service("Local") != nil && recorder.service("Lamp") != nil
+        }
+        #expect(recorder.service("Local")?.host == "same-host.local")
+        #expect(recorder.census.counters.values.allSatisfy { $0.socketFailures == 0 && $0.echoes > 0 })
+        local.signal(SIGTERM)
+        await loop.eventually(within: .seconds(10)) { recorder.service("Local") == nil }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
+    }
 }

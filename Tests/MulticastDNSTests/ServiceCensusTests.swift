@@ -193,4 +193,28 @@ import Testing
         recorder.census.stop()
         #expect(recorder.census.services.isEmpty)
     }
+
+    @Test func `the same name on two interfaces is two services, each with its own life`() async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        try wire.here.connect("w0", to: wire.peer, as: "w1")
+        try wire.here.ip("address add 198.51.100.1/24 dev w0")
+        let first = try SimulatedResponder(in: wire.peer)
+        let second = try SimulatedResponder(in: wire.peer, interface: "w1")
+        var lamp = MadeUpService()
+        first.set(lamp.all)
+        lamp.address = .v4(0xC633_6450)
+        second.set(lamp.all)
+        let recorder = try Recorder(wire)
+        recorder.census.setInterfaces([try wire.interface(), try wire.here.multicastInterface("w0")])
+        recorder.census.start()
+        await loop.eventually { recorder.census.services.count == 2 }
+        #expect(recorder.service("Lamp", on: "v0")?.addresses.description == "[192.0.2.50]")
+        #expect(recorder.service("Lamp", on: "w0")?.addresses.description == "[198.51.100.80]")
+        #expect(recorder.census.serviceTypes == ["_test._tcp"])
+        recorder.census.setInterfaces([try wire.interface()])
+        #expect(recorder.removals.map(\.reason) == [.interfaceDown])
+        #expect(recorder.census.services.map(\.interface) == ["v0"])
+        #expect(!recorder.events.contains(.typeRemoved("_test._tcp")))
+    }
 }

@@ -16,10 +16,14 @@ final class SimulatedResponder: Sendable {
     private let heard = Mutex<[Message]>([])
     private let families: [AddressFamily]
 
-    init(in namespace: Namespace, families: [AddressFamily] = AddressFamily.allCases) throws {
+    init(
+        in namespace: Namespace,
+        interface name: String = "v1",
+        families: [AddressFamily] = AddressFamily.allCases
+    ) throws {
         self.namespace = namespace
         self.families = families
-        interface = try namespace.multicastInterface("v1").index
+        interface = try namespace.multicastInterface(name).index
         for family in families { listen(family) }
     }
 

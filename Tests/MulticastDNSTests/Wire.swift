@@ -61,6 +61,10 @@ final class Recorder {
 
     deinit { census.stop() }
 
+    func service(_ name: String, on interface: String) -> Service? {
+        census.services.first { $0.name == name && $0.interface == interface }
+    }
+
     func service(_ name: String) -> Service? { census.services.first { $0.name == name } }
 
     /// How long ago a service was last heard of.
@@ -115,7 +119,7 @@ final class AvahiPeer {
     private var processes: [RunningCommand] = []
     private var bus: String { "unix:path=\(scratch.path)/bus" }
 
-    init(in namespace: Namespace, hostName: String) async throws {
+    init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
         self.namespace = namespace
         scratch = try Scratch()
         let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
@@ -135,7 +139,7 @@ final class AvahiPeer {
             host-name=\(hostName)
             use-ipv4=yes
             use-ipv6=yes
-            allow-interfaces=v1
+            allow-interfaces=\(interface)
             [publish]
             publish-workstation=no
             publish-hinfo=no
