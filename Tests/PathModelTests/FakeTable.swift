@@ -108,7 +108,9 @@ struct FakeTable: ForwardingTable {
                 && (!flags.contains(.tentative) || flags.contains(.optimistic))
         }
         let own = leg.flatMap { state.addresses[$0] }?.filter(usable) ?? []
-        if let best = own.first(where: { !$0.value.flags.contains(.deprecated) }) ?? own.first { return best.value.address }
+        if let best = own.first(where: { !$0.value.flags.contains(.deprecated) }) ?? own.first {
+            return best.value.address
+        }
         if family == .ipv6 { return .v6(1) }
         return state.addresses.sorted { $0.key < $1.key }.flatMap(\.value).first(where: usable)?.value.address
     }

@@ -137,7 +137,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (RouteFailure.unreachable, "route_unreachable"), (.prohibited, "route_prohibited"), (.blackhole, "route_blackhole"),
+        (RouteFailure.unreachable, "route_unreachable"), (.prohibited, "route_prohibited"),
+        (.blackhole, "route_blackhole"),
         (.noRoute, "no_default_route"), (.other(1), "no_default_route"), (.familyUnsupported, "no_default_route"),
     ])
     func `a rule that refuses is told by its errno (S22)`(failure: RouteFailure, reason: String) {

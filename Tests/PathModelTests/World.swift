@@ -43,7 +43,6 @@ struct World {
 
     mutating func add(_ link: Link) {
         _ = state.apply(.link(link), at: now)
-        table.state = state
     }
 
     /// Adds a link that works; hardware unless a kind is given.
@@ -91,7 +90,6 @@ struct World {
     mutating func delete(_ name: String) {
         let index = index(name)
         _ = state.apply(.linkRemoved(index: index, name: name), at: now)
-        table.state = state
         table.routes.removeAll { $0.legs.contains { $0.index == index } }
     }
 
@@ -124,17 +122,14 @@ struct World {
     ) {
         let address = Self.address(text, index: index(name), scope: scope, flags: flags, valid: valid)
         _ = state.apply(.address(address), at: now)
-        table.state = state
     }
 
     mutating func remove(_ text: String, from name: String) {
         _ = state.apply(.addressRemoved(Self.address(text, index: index(name))), at: now)
-        table.state = state
     }
 
     mutating func flush(_ name: String) {
         for held in state.addresses[index(name)] ?? [] { _ = state.apply(.addressRemoved(held.value), at: now) }
-        table.state = state
     }
 
     // MARK: - Routes
@@ -166,7 +161,11 @@ struct World {
         table.routes.removeAll { $0.prefix == IPPrefix(prefix) && $0.table == number }
     }
 
-    mutating func rule(_ priority: UInt32, table number: UInt32 = 254, _ body: (inout FakeTable.Rule) -> Void = { _ in }) {
+    mutating func rule(
+        _ priority: UInt32,
+        table number: UInt32 = 254,
+        _ body: (inout FakeTable.Rule) -> Void = { _ in }
+    ) {
         var rule = FakeTable.Rule(priority: priority, table: number)
         body(&rule)
         table.rules.append(rule)
@@ -175,7 +174,9 @@ struct World {
     // MARK: - Asking
 
     func evaluate(_ monitor: MonitorPolicy = MonitorPolicy()) -> Evaluation {
-        PathEvaluator(judge).evaluate(monitor, table: table, qualities: qualities, at: now)
+        var table = table
+        table.state = state
+        return PathEvaluator(judge).evaluate(monitor, table: table, qualities: qualities, at: now)
     }
 
     func path(_ monitor: MonitorPolicy = MonitorPolicy()) -> Path { evaluate(monitor).path }
