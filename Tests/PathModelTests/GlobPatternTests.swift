@@ -35,8 +35,12 @@ import Testing
     @Test func `a pattern without specials matches its own text only`() {
         var random = SplitMix(seed: 7)
         for _ in 0..<200 {
-            let name = String((0..<Int.random(in: 1...8, using: &random)).map { _ in "abc0".randomElement(using: &random) ?? "a" })
-            let other = String((0..<Int.random(in: 1...8, using: &random)).map { _ in "abc0".randomElement(using: &random) ?? "a" })
+            let name = String(
+                (0..<Int.random(in: 1...8, using: &random)).map { _ in "abc0".randomElement(using: &random) ?? "a" }
+            )
+            let other = String(
+                (0..<Int.random(in: 1...8, using: &random)).map { _ in "abc0".randomElement(using: &random) ?? "a" }
+            )
             #expect(GlobPattern(name).matches(other) == (name == other))
             #expect(GlobPattern("*" + name + "*").matches(other + name + other))
             #expect(GlobPattern(String(repeating: "?", count: name.count)).matches(name))

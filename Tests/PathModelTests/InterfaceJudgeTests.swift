@@ -13,15 +13,20 @@ import Testing
 
     // MARK: - S11
 
-    @Test(arguments: [
-        (nil, 1, .wiredEthernet), (nil, 519, .cellular), (nil, 512, .other), (nil, 772, .loopback), (nil, 32, .other),
-        (nil, 65534, .other), ("veth", 1, .wiredEthernet), ("netkit", 1, .wiredEthernet), ("tun", 65534, .other),
-        ("tun", 1, .other), ("wireguard", 65534, .other), ("vxlan", 1, .other), ("gre", 778, .other),
-        ("ipip", 768, .other), ("sit", 776, .other), ("vti", 768, .other), ("xfrm", 65534, .other),
-        ("dummy", 1, .other), ("ifb", 1, .other), ("vrf", 1, .other), ("wwan", 519, .cellular), ("wwan", 65534, .cellular),
-        ("rmnet", 519, .cellular), ("bridge", 1, .other), ("bond", 1, .other), ("team", 1, .other), ("vlan", 1, .other),
-        ("macvlan", 1, .other), ("ppp", 512, .other), ("unheard-of", 1, .other),
-    ] as [(String?, UInt16, InterfaceType)])
+    @Test(
+        arguments: [
+            (nil, 1, .wiredEthernet), (nil, 519, .cellular), (nil, 512, .other), (nil, 772, .loopback),
+            (nil, 32, .other),
+            (nil, 65534, .other), ("veth", 1, .wiredEthernet), ("netkit", 1, .wiredEthernet), ("tun", 65534, .other),
+            ("tun", 1, .other), ("wireguard", 65534, .other), ("vxlan", 1, .other), ("gre", 778, .other),
+            ("ipip", 768, .other), ("sit", 776, .other), ("vti", 768, .other), ("xfrm", 65534, .other),
+            ("dummy", 1, .other), ("ifb", 1, .other), ("vrf", 1, .other), ("wwan", 519, .cellular),
+            ("wwan", 65534, .cellular),
+            ("rmnet", 519, .cellular), ("bridge", 1, .other), ("bond", 1, .other), ("team", 1, .other),
+            ("vlan", 1, .other),
+            ("macvlan", 1, .other), ("ppp", 512, .other), ("unheard-of", 1, .other),
+        ] as [(String?, UInt16, InterfaceType)]
+    )
     func `kind and hardware tell the type (S11)`(kind: String?, hardware: UInt16, expected: InterfaceType) {
         var world = World()
         world.link("x0", 2, kind: kind) { $0.hardwareType = hardware }
@@ -36,9 +41,11 @@ import Testing
         #expect(type(world) == expected)
     }
 
-    @Test(arguments: [
-        (.unspecified, .wiredEthernet), (.modem, .cellular), (.bluetooth, .other), (.wifi, .wifi), (.vpn, .other),
-    ] as [(DeviceFacts.Role, InterfaceType)])
+    @Test(
+        arguments: [
+            (.unspecified, .wiredEthernet), (.modem, .cellular), (.bluetooth, .other), (.wifi, .wifi), (.vpn, .other),
+        ] as [(DeviceFacts.Role, InterfaceType)]
+    )
     func `a manager knows what the kernel cannot tell (S11)`(role: DeviceFacts.Role, expected: InterfaceType) {
         var world = World()
         world.link("x0", 2)
@@ -129,12 +136,16 @@ import Testing
     // MARK: - S15
 
     /// What is not told by events, metrics and documents unless asked.
-    @Test(arguments: [
-        (nil, false), ("veth", true), ("bridge", true), ("ifb", true), ("dummy", true), ("vxlan", true), ("geneve", true),
-        ("netkit", true), ("nlmon", true), ("tun", true), ("ipip", true), ("sit", true), ("vlan", false),
-        ("bond", false), ("team", false), ("macvlan", false), ("ipvlan", false), ("wireguard", false), ("wwan", false),
-        ("vrf", false),
-    ] as [(String?, Bool)])
+    @Test(
+        arguments: [
+            (nil, false), ("veth", true), ("bridge", true), ("ifb", true), ("dummy", true), ("vxlan", true),
+            ("geneve", true),
+            ("netkit", true), ("nlmon", true), ("tun", true), ("ipip", true), ("sit", true), ("vlan", false),
+            ("bond", false), ("team", false), ("macvlan", false), ("ipvlan", false), ("wireguard", false),
+            ("wwan", false),
+            ("vrf", false),
+        ] as [(String?, Bool)]
+    )
     func `kinds that containers use are ignored until they carry (S15)`(kind: String?, isIgnored: Bool) throws {
         var world = World()
         world.link("x0", 2, kind: kind)

@@ -91,10 +91,15 @@ import Testing
         var state = state([
             link(2, "eth0") { $0.master = 3 }, link(3, "bond0") { $0.master = 4 }, link(4, "br0"),
         ])
-        let trigger = state.apply(.link(link(2, "eth0") {
-            $0.master = 3
-            $0.carrier = false
-        }), at: now)
+        let trigger = state.apply(
+            .link(
+                link(2, "eth0") {
+                    $0.master = 3
+                    $0.carrier = false
+                }
+            ),
+            at: now
+        )
         #expect(trigger?.reread == [3, 4])
         #expect(trigger?.needsEvaluation == true)
     }
@@ -125,7 +130,8 @@ import Testing
 
     @Test func `a link asks for what stands on it, but not for the end of a veth (S14)`() {
         var state = state([
-            link(2, "eth0"), link(3, "eth0.5") {
+            link(2, "eth0"),
+            link(3, "eth0.5") {
                 $0.kind = "vlan"
                 $0.lower = 2
             },
@@ -141,7 +147,16 @@ import Testing
 
     @Test func `masters in a circle end (S14)`() {
         var state = state([link(2, "a") { $0.master = 3 }, link(3, "b") { $0.master = 2 }])
-        #expect(state.apply(.link(link(2, "a") { $0.mtu = 1400; $0.master = 3 }), at: now)?.reread == [3])
+        #expect(
+            state.apply(
+                .link(
+                    link(2, "a") {
+                        $0.mtu = 1400; $0.master = 3
+                    }
+                ),
+                at: now
+            )?.reread == [3]
+        )
     }
 
     @Test func `what was read again is stored, or found gone (S14)`() {
@@ -176,11 +191,14 @@ import Testing
         #expect(state.addresses[2]?.first?.value.flags == [])
     }
 
-    @Test(arguments: [
-        ("127.0.0.1/8", 254, false), ("192.0.2.1/24", 0, true), ("169.254.1.1/16", 253, true), ("fe80::1/64", 253, false),
-        ("::1/128", 254, false), ("2001:db8::1/64", 0, true), ("fd00::1/64", 0, true), ("10.0.0.1/32", 254, false),
-        ("2001:db8::1/64", 253, false),
-    ] as [(String, UInt8, Bool)])
+    @Test(
+        arguments: [
+            ("127.0.0.1/8", 254, false), ("192.0.2.1/24", 0, true), ("169.254.1.1/16", 253, true),
+            ("fe80::1/64", 253, false),
+            ("::1/128", 254, false), ("2001:db8::1/64", 0, true), ("fd00::1/64", 0, true), ("10.0.0.1/32", 254, false),
+            ("2001:db8::1/64", 253, false),
+        ] as [(String, UInt8, Bool)]
+    )
     func `routable are global and unique local addresses (S24)`(text: String, scope: UInt8, isRoutable: Bool) {
         let address = World.address(text, index: 2, scope: scope)
         #expect(HeldAddress(address, told: now).isRoutable == isRoutable)
@@ -310,22 +328,28 @@ import Testing
                 #expect(state.ports(of: master) == Set(links.values.filter { $0.master == master }.map(\.index)))
             }
             var copy = state
-            let difference = copy.replace(links: Array(links.values), addresses: addresses.values.flatMap(\.self), at: now)
+            let difference = copy.replace(
+                links: Array(links.values),
+                addresses: addresses.values.flatMap(\.self),
+                at: now
+            )
             #expect(difference.isEmpty)
         }
     }
 
     // MARK: - Other events
 
-    @Test(arguments: [
-        (.route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)), .route, "RTM_NEWROUTE"),
-        (.route(RouteNotice(family: .ipv6, prefixLength: 0, table: 254, removed: true)), .route, "RTM_DELROUTE"),
-        (.rule(family: .ipv4, removed: false), .rule, "RTM_NEWRULE"),
-        (.rule(family: .ipv6, removed: true), .rule, "RTM_DELRULE"),
-        (.nexthop(id: 1, removed: false), .nexthop, "RTM_NEWNEXTHOP"),
-        (.nexthop(id: 1, removed: true), .nexthop, "RTM_DELNEXTHOP"),
-        (.settings(family: .ipv4, index: -1), .settings, "RTM_NEWNETCONF"),
-    ] as [(KernelEvent, CauseKind, String)])
+    @Test(
+        arguments: [
+            (.route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)), .route, "RTM_NEWROUTE"),
+            (.route(RouteNotice(family: .ipv6, prefixLength: 0, table: 254, removed: true)), .route, "RTM_DELROUTE"),
+            (.rule(family: .ipv4, removed: false), .rule, "RTM_NEWRULE"),
+            (.rule(family: .ipv6, removed: true), .rule, "RTM_DELRULE"),
+            (.nexthop(id: 1, removed: false), .nexthop, "RTM_NEWNEXTHOP"),
+            (.nexthop(id: 1, removed: true), .nexthop, "RTM_DELNEXTHOP"),
+            (.settings(family: .ipv4, index: -1), .settings, "RTM_NEWNETCONF"),
+        ] as [(KernelEvent, CauseKind, String)]
+    )
     func `routes, rules, nexthops and settings are triggers alone (S2)`(
         event: KernelEvent,
         cause: CauseKind,
@@ -370,10 +394,12 @@ import Testing
         #expect(state.isReachable(gateway) == nil)
     }
 
-    @Test(arguments: [
-        (.reachable, true), (.stale, true), (.delay, true), (.probe, true), (.noARP, true), (.permanent, true),
-        (.failed, false), (.none, nil), (.incomplete, nil),
-    ] as [(NeighborState, Bool?)])
+    @Test(
+        arguments: [
+            (.reachable, true), (.stale, true), (.delay, true), (.probe, true), (.noARP, true), (.permanent, true),
+            (.failed, false), (.none, nil), (.incomplete, nil),
+        ] as [(NeighborState, Bool?)]
+    )
     func `a neighbour's state tells whether the gateway answers (S52)`(state: NeighborState, isReachable: Bool?) {
         var kernel = KernelState()
         kernel.watch(gateways: [gateway])

@@ -20,19 +20,49 @@ import Testing
         Row(name: "taken down by the administrator", flags: [], carrier: nil, state: .down, shortcoming: .linkDown),
         Row(name: "taken down, cable in", flags: .lowerUp, carrier: true, state: .down, shortcoming: .linkDown),
         Row(name: "cable out", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
-        Row(name: "veth whose peer is down", flags: .up, carrier: false, state: .lowerLayerDown, shortcoming: .lowerLayerDown),
+        Row(
+            name: "veth whose peer is down",
+            flags: .up,
+            carrier: false,
+            state: .lowerLayerDown,
+            shortcoming: .lowerLayerDown
+        ),
         Row(name: "tun with a process, unknown state", carrier: true, state: .unknown),
         Row(name: "tun without a process", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
         Row(name: "wireguard, without a running flag", flags: [.up, .lowerUp, .noARP], carrier: true, state: .unknown),
-        Row(name: "bridge that still says running", flags: [.up, .running], carrier: false, state: .up, shortcoming: .noCarrier),
+        Row(
+            name: "bridge that still says running",
+            flags: [.up, .running],
+            carrier: false,
+            state: .up,
+            shortcoming: .noCarrier
+        ),
         Row(name: "fresh bridge, unknown state", carrier: true, state: .unknown),
-        Row(name: "802.1X not done", flags: [.up, .lowerUp, .dormant], carrier: true, state: .dormant, shortcoming: .dormant),
+        Row(
+            name: "802.1X not done",
+            flags: [.up, .lowerUp, .dormant],
+            carrier: true,
+            state: .dormant,
+            shortcoming: .dormant
+        ),
         Row(name: "dormant mode, cable out", flags: .up, carrier: false, state: .dormant, shortcoming: .noCarrier),
         Row(name: "hardware gone", flags: .up, carrier: false, state: .notPresent, shortcoming: .notPresent),
         Row(name: "under test", carrier: true, state: .testing, shortcoming: .testing),
         Row(name: "no word on carrier, lower layer up", flags: [.up, .lowerUp], carrier: nil, state: .up),
-        Row(name: "no word on carrier, lower layer down", flags: .up, carrier: nil, state: .up, shortcoming: .noCarrier),
-        Row(name: "no word on carrier, dormant", flags: [.up, .lowerUp], carrier: nil, state: .dormant, shortcoming: .dormant),
+        Row(
+            name: "no word on carrier, lower layer down",
+            flags: .up,
+            carrier: nil,
+            state: .up,
+            shortcoming: .noCarrier
+        ),
+        Row(
+            name: "no word on carrier, dormant",
+            flags: [.up, .lowerUp],
+            carrier: nil,
+            state: .dormant,
+            shortcoming: .dormant
+        ),
         Row(name: "carrier again, state still down", carrier: true, state: .down, shortcoming: .noCarrier),
     ]
 

@@ -62,7 +62,9 @@ import Testing
         for step in 0..<60 {
             let now: Duration = .milliseconds(step * 100)
             let raw = step < 10 && step % 2 == 1 ? unsatisfied : satisfied
-            if let change = tracker.update(hold.update(raw, at: now), at: now) { statuses.append(change.current.status) }
+            if let change = tracker.update(hold.update(raw, at: now), at: now) {
+                statuses.append(change.current.status)
+            }
         }
         #expect(statuses == [.satisfied, .unsatisfied, .satisfied])
     }
@@ -343,15 +345,19 @@ import Testing
 
 /// Link quality that does not dither (rule S39).
 @Suite struct LinkQualityMeterTests {
-    @Test(arguments: [
-        (.unknown, .unknown), (.wireless(signal: -40), .good), (.wireless(signal: -60), .good),
-        (.wireless(signal: -61), .moderate), (.wireless(signal: -72), .moderate), (.wireless(signal: -73), .minimal),
-        (.cellular(percent: 60), .good), (.cellular(percent: 59), .moderate), (.cellular(percent: 30), .moderate),
-        (.cellular(percent: 29), .minimal), (.wired(megabits: 1000, isFullDuplex: true), .good),
-        (.wired(megabits: 100, isFullDuplex: true), .good), (.wired(megabits: 100, isFullDuplex: false), .moderate),
-        (.wired(megabits: 10, isFullDuplex: true), .moderate), (.wired(megabits: 10, isFullDuplex: false), .minimal),
-        (.wired(megabits: -1, isFullDuplex: true), .unknown), (.wired(megabits: 0, isFullDuplex: false), .unknown),
-    ] as [(LinkReading, LinkQuality)])
+    @Test(
+        arguments: [
+            (.unknown, .unknown), (.wireless(signal: -40), .good), (.wireless(signal: -60), .good),
+            (.wireless(signal: -61), .moderate), (.wireless(signal: -72), .moderate),
+            (.wireless(signal: -73), .minimal),
+            (.cellular(percent: 60), .good), (.cellular(percent: 59), .moderate), (.cellular(percent: 30), .moderate),
+            (.cellular(percent: 29), .minimal), (.wired(megabits: 1000, isFullDuplex: true), .good),
+            (.wired(megabits: 100, isFullDuplex: true), .good), (.wired(megabits: 100, isFullDuplex: false), .moderate),
+            (.wired(megabits: 10, isFullDuplex: true), .moderate),
+            (.wired(megabits: 10, isFullDuplex: false), .minimal),
+            (.wired(megabits: -1, isFullDuplex: true), .unknown), (.wired(megabits: 0, isFullDuplex: false), .unknown),
+        ] as [(LinkReading, LinkQuality)]
+    )
     func `a first reading is graded as it is (S39)`(reading: LinkReading, quality: LinkQuality) {
         var meter = LinkQualityMeter()
         #expect(meter.read(reading, at: .zero) == quality)
@@ -361,7 +367,8 @@ import Testing
     @Test func `a border has to be passed by the hysteresis (S39)`() {
         var meter = LinkQualityMeter(holdTime: .zero)
         let steps: [(Int, LinkQuality)] = [
-            (-55, .good), (-61, .good), (-62, .good), (-63, .moderate), (-60, .moderate), (-59, .moderate), (-58, .good),
+            (-55, .good), (-61, .good), (-62, .good), (-63, .moderate), (-60, .moderate), (-59, .moderate),
+            (-58, .good),
             (-74, .moderate), (-75, .minimal), (-72, .minimal), (-71, .minimal), (-70, .moderate), (-50, .good),
             (-90, .minimal),
         ]

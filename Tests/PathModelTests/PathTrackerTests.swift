@@ -14,13 +14,16 @@ import Testing
         var tracker = PathTracker()
         #expect(tracker.current == nil)
         let change = tracker.update(satisfied, at: .seconds(10))
-        #expect(change == PathChange(
-            previous: nil,
-            current: satisfied,
-            changed: [],
-            previousDuration: .zero,
-            at: .seconds(10)
-        ))
+        #expect(
+            change
+                == PathChange(
+                    previous: nil,
+                    current: satisfied,
+                    changed: [],
+                    previousDuration: .zero,
+                    at: .seconds(10)
+                )
+        )
         #expect(change?.isTransition == false)
         #expect(tracker.current == satisfied)
         #expect(tracker.since == .seconds(10))
@@ -41,9 +44,11 @@ import Testing
         #expect(change.previous == satisfied)
         #expect(change.previousDuration == .milliseconds(82554))
         #expect(change.isTransition)
-        #expect(change.changed == [
-            .status, .unsatisfiedReason, .interfaces, .supportsIPv4, .supportsIPv6, .gateways, .sources, .routes,
-        ])
+        #expect(
+            change.changed == [
+                .status, .unsatisfiedReason, .interfaces, .supportsIPv4, .supportsIPv6, .gateways, .sources, .routes,
+            ]
+        )
         #expect(tracker.statusSince == .milliseconds(92554))
     }
 
@@ -71,9 +76,11 @@ import Testing
         #expect(tracker.time(in: .satisfied, at: .seconds(80)) == .seconds(16))
         #expect(tracker.time(in: .unsatisfied, at: .seconds(80)) == .seconds(54))
         #expect(tracker.time(in: .requiresConnection, at: .seconds(80)) == .zero)
-        #expect(tracker.transitions == [
-            .init(from: .satisfied, to: .unsatisfied): 2, .init(from: .unsatisfied, to: .satisfied): 1,
-        ])
+        #expect(
+            tracker.transitions == [
+                .init(from: .satisfied, to: .unsatisfied): 2, .init(from: .unsatisfied, to: .satisfied): 1,
+            ]
+        )
     }
 
     @Test func `a clock that goes back never makes negative times`() {
@@ -132,11 +139,14 @@ import Testing
     }
 
     @Test func `fields have the names of the documents`() {
-        #expect(PathField.allCases.map(\.rawValue) == [
-            "status", "unsatisfied_reason", "interfaces", "is_expensive", "is_constrained", "is_ultra_constrained",
-            "supports_ipv4", "supports_ipv6", "supports_dns", "gateways", "sources", "routes", "dns", "link_quality",
-            "underlying_types", "warnings",
-        ])
+        #expect(
+            PathField.allCases.map(\.rawValue) == [
+                "status", "unsatisfied_reason", "interfaces", "is_expensive", "is_constrained", "is_ultra_constrained",
+                "supports_ipv4", "supports_ipv6", "supports_dns", "gateways", "sources", "routes", "dns",
+                "link_quality",
+                "underlying_types", "warnings",
+            ]
+        )
     }
 
     @Test func `a default that is replaced within a burst is no change (S42)`() {

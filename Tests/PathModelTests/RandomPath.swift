@@ -12,7 +12,8 @@ extension Path {
         path.reason = path.status == .satisfied ? nil : [.noCarrier, .noAddress].randomElement(using: &random)
         path.subject = Bool.random(using: &random) ? nil : ReasonSubject(interface: "eth0")
         let interfaces = [
-            PathInterface(name: "eth0", index: 2, type: .wiredEthernet), PathInterface(name: "wlan0", index: 3, type: .wifi),
+            PathInterface(name: "eth0", index: 2, type: .wiredEthernet),
+            PathInterface(name: "wlan0", index: 3, type: .wifi),
         ]
         path.interfaces = Array(interfaces.shuffled(using: &random).prefix(Int.random(in: 0...2, using: &random)))
         path.ipv4 = family(.ipv4, ["192.0.2.1", "192.0.2.2"], interfaces, using: &random)

@@ -9,28 +9,30 @@ import Testing
 @Suite struct TextTests {
     private static let eth0 = ReasonSubject(interface: "eth0", family: .ipv4, table: 254, alternative: "wlan0")
 
-    @Test(arguments: [
-        (.noInterface, "there is no interface eth0"),
-        (.linkDown, "eth0 is switched off"),
-        (.noCarrier, "eth0 has no carrier"),
-        (.dormant, "eth0 waits for authentication"),
-        (.noAddress, "eth0 has no address"),
-        (.dadPending, "eth0 is checking its address for duplicates"),
-        (.configuring, "eth0 came up and waits for an address"),
-        (.noDefaultRoute, "no IPv4 default route"),
-        (.routeUnreachable, "the IPv4 default route says unreachable"),
-        (.routeProhibited, "the IPv4 default route or a rule says prohibited"),
-        (.routeBlackhole, "the IPv4 default route is a black hole"),
-        (
-            .preferredRouteLinkDown,
-            "the kernel prefers the IPv4 default route by eth0, which is down, over the one by wlan0"
-        ),
-        (.noSourceAddress, "eth0 has an IPv4 default route but no address to send from"),
-        (.rfkillWifi, "Wi-Fi is switched off"),
-        (.rfkillWwan, "cellular is switched off"),
-        (.policy, "the configuration demands something else"),
-        (.gatewayUnreachable, "the IPv4 gateway on eth0 does not answer"),
-    ] as [(UnsatisfiedReason, String)])
+    @Test(
+        arguments: [
+            (.noInterface, "there is no interface eth0"),
+            (.linkDown, "eth0 is switched off"),
+            (.noCarrier, "eth0 has no carrier"),
+            (.dormant, "eth0 waits for authentication"),
+            (.noAddress, "eth0 has no address"),
+            (.dadPending, "eth0 is checking its address for duplicates"),
+            (.configuring, "eth0 came up and waits for an address"),
+            (.noDefaultRoute, "no IPv4 default route"),
+            (.routeUnreachable, "the IPv4 default route says unreachable"),
+            (.routeProhibited, "the IPv4 default route or a rule says prohibited"),
+            (.routeBlackhole, "the IPv4 default route is a black hole"),
+            (
+                .preferredRouteLinkDown,
+                "the kernel prefers the IPv4 default route by eth0, which is down, over the one by wlan0"
+            ),
+            (.noSourceAddress, "eth0 has an IPv4 default route but no address to send from"),
+            (.rfkillWifi, "Wi-Fi is switched off"),
+            (.rfkillWwan, "cellular is switched off"),
+            (.policy, "the configuration demands something else"),
+            (.gatewayUnreachable, "the IPv4 gateway on eth0 does not answer"),
+        ] as [(UnsatisfiedReason, String)]
+    )
     func `every reason has a clause that names the subject (S22)`(reason: UnsatisfiedReason, clause: String) {
         #expect(ReasonText(reason, Self.eth0).clause == clause)
     }
@@ -53,21 +55,24 @@ import Testing
         #expect(text.clause == "the configuration demands \(words)")
     }
 
-    @Test(arguments: [
-        (.linkDown, .ipv4, "`ip link set eth0 up`"),
-        (.noDefaultRoute, .ipv6, "`ip -6 route show default`, then `ip -6 route add default via GATEWAY`"),
-        (
-            .preferredRouteLinkDown, .ipv4,
-            "`sysctl net.ipv4.conf.all.ignore_routes_with_linkdown=1` (and the ipv6 twin), or `ip link set eth0 down`"
-        ),
-        (
-            .preferredRouteLinkDown, .ipv6,
-            "`sysctl net.ipv6.conf.all.ignore_routes_with_linkdown=1` (and the ipv4 twin), or `ip link set eth0 down`"
-        ),
-        (.noSourceAddress, .ipv4, "add an address: `ip address add ADDRESS/LENGTH dev eth0`"),
-        (.rfkillWifi, .ipv4, "`rfkill unblock wifi`"),
-    ] as [(UnsatisfiedReason, AddressFamily, String)])
-    func `a hint names the command that mends it (S22)`(reason: UnsatisfiedReason, family: AddressFamily, hint: String) {
+    @Test(
+        arguments: [
+            (.linkDown, .ipv4, "`ip link set eth0 up`"),
+            (.noDefaultRoute, .ipv6, "`ip -6 route show default`, then `ip -6 route add default via GATEWAY`"),
+            (
+                .preferredRouteLinkDown, .ipv4,
+                "`sysctl net.ipv4.conf.all.ignore_routes_with_linkdown=1` (and the ipv6 twin), or `ip link set eth0 down`"
+            ),
+            (
+                .preferredRouteLinkDown, .ipv6,
+                "`sysctl net.ipv6.conf.all.ignore_routes_with_linkdown=1` (and the ipv4 twin), or `ip link set eth0 down`"
+            ),
+            (.noSourceAddress, .ipv4, "add an address: `ip address add ADDRESS/LENGTH dev eth0`"),
+            (.rfkillWifi, .ipv4, "`rfkill unblock wifi`"),
+        ] as [(UnsatisfiedReason, AddressFamily, String)]
+    )
+    func `a hint names the command that mends it (S22)`(reason: UnsatisfiedReason, family: AddressFamily, hint: String)
+    {
         #expect(ReasonText(reason, ReasonSubject(interface: "eth0", family: family)).hint == hint)
     }
 
@@ -145,7 +150,9 @@ import Testing
         #expect(told(path) { $0.linkQuality = .minimal } == "Path default has minimal link quality")
         #expect(told(path) { $0.warnings = [.degraded, .expiring] } == "Path default has warnings: degraded, expiring")
         #expect(told(path) { $0.underlyingTypes = [.wifi] } == "Path default runs over wifi")
-        #expect(told(path) { $0.ipv4?.source = .v4(0xC000_0299) } == "Path default sends from 192.0.2.153, 2001:db8::10")
+        #expect(
+            told(path) { $0.ipv4?.source = .v4(0xC000_0299) } == "Path default sends from 192.0.2.153, 2001:db8::10"
+        )
         #expect(told(path) { $0.ipv4?.gateways = [] } == "Path default has gateway fe80::1%eth0")
         #expect(told(path) { $0.dns.isUsable = true } == "Path default gained DNS")
         let servers = told(path) { $0.dns.servers = [DNSServer(ScopedAddress(.v4(0x0808_0808)))] }

@@ -7,7 +7,7 @@ import Testing
 
 /// Views of interfaces, and what changed between two of them (rules S15, S27).
 @Suite struct ViewTests {
-    private func view(_ world: World, _ name: String) -> InterfaceView? {
+    private func look(_ world: World, _ name: String) -> InterfaceView? {
         world.state.link(named: name).map { InterfaceView($0, judge: world.judge) }
     }
 
@@ -32,7 +32,7 @@ import Testing
     @Test func `a view shows link, addresses and judgement`() throws {
         var world = World.ordinary()
         world.policy.interfaces = [InterfacePolicy(match: "eth0", isRequired: true, isExpensive: true)]
-        let view = try #require(view(world, "eth0"))
+        let view = try #require(look(world, "eth0"))
         #expect(view.index == 2)
         #expect(view.type == .wiredEthernet)
         #expect(view.kind == nil)
@@ -50,20 +50,27 @@ import Testing
         var world = World()
         world.link("br0", 3, kind: "bridge")
         world.link("eth0", 2) { $0.master = 3 }
-        let view = try #require(view(world, "eth0"))
+        let view = try #require(look(world, "eth0"))
         #expect(view.master == "br0")
         #expect(view.shortcoming == .enslaved)
         #expect(view.isIgnored)
     }
 
-    @Test(arguments: zip(OperationalState.allCases, [
-        "unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up",
-    ]))
+    @Test(
+        arguments: zip(
+            OperationalState.allCases,
+            [
+                "unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up",
+            ]
+        )
+    )
     func `states have the words of ip-link`(state: OperationalState, word: String) {
         #expect(state.word == word)
     }
 
-    @Test(arguments: [(0, "global"), (200, "site"), (253, "link"), (254, "host"), (255, "nowhere")] as [(UInt8, String)])
+    @Test(
+        arguments: [(0, "global"), (200, "site"), (253, "link"), (254, "host"), (255, "nowhere")] as [(UInt8, String)]
+    )
     func `scopes have the words of ip-address`(scope: UInt8, word: String) {
         let address = World.address("192.0.2.1/24", index: 2, scope: scope)
         #expect(AddressView(HeldAddress(address, told: .zero)).scopeName == word)
@@ -87,9 +94,9 @@ import Testing
 
     @Test func `previous values come along`() throws {
         var world = World.ordinary()
-        let before = try #require(view(world, "eth0"))
+        let before = try #require(look(world, "eth0"))
         world.change("eth0") { $0.mtu = 1400 }
-        let after = try #require(view(world, "eth0"))
+        let after = try #require(look(world, "eth0"))
         let changes = SnapshotDiff.interface(from: before, to: after)
         #expect(changes == [.interfaceChanged(after, changed: [.mtu], previous: before)])
     }
@@ -98,7 +105,9 @@ import Testing
         let world = World.ordinary()
         #expect(told(world) { $0.change("eth0") { $0.name = "wan" } } == ["wan: name"])
         #expect(told(world) { $0.change("eth0") { $0.flags.remove(.up) } } == ["eth0: up"])
-        #expect(told(world) { $0.change("eth0") { $0.hardwareAddress = [2, 0, 0, 0, 0, 1] } } == ["eth0: hardware_address"])
+        #expect(
+            told(world) { $0.change("eth0") { $0.hardwareAddress = [2, 0, 0, 0, 0, 1] } } == ["eth0: hardware_address"]
+        )
         #expect(told(world) { $0.change("eth0") { $0.kind = "wwan" } } == ["eth0: type expensive"])
         let required = told(world) {
             $0.policy.interfaces = [InterfacePolicy(match: "eth0", isRequired: true, isConstrained: true)]
@@ -123,9 +132,11 @@ import Testing
             $0.add("192.0.2.1/24", on: "eth0")
         }
         #expect(added == ["+eth0", "eth0 +192.0.2.1/24"])
-        #expect(told(World.ordinary()) { $0.delete("eth0") } == [
-            "eth0 -192.0.2.10/24", "eth0 -2001:db8::10/64", "eth0 -fe80::10/64", "-eth0",
-        ])
+        #expect(
+            told(World.ordinary()) { $0.delete("eth0") } == [
+                "eth0 -192.0.2.10/24", "eth0 -2001:db8::10/64", "eth0 -fe80::10/64", "-eth0",
+            ]
+        )
     }
 
     @Test func `addresses are told one by one, lost ones first`() {
@@ -183,7 +194,9 @@ import Testing
         func views(_ world: World) -> [Int: InterfaceView] {
             world.state.links.mapValues { InterfaceView($0, judge: world.judge) }
         }
-        #expect(words(SnapshotDiff.interfaces(from: views(one), to: views(two))) == ["eth0: carrier operstate", "+eth1"])
+        #expect(
+            words(SnapshotDiff.interfaces(from: views(one), to: views(two))) == ["eth0: carrier operstate", "+eth1"]
+        )
         #expect(SnapshotDiff.interfaces(from: views(one), to: views(one)).isEmpty)
     }
 
@@ -198,7 +211,8 @@ import Testing
                 let before = ledger.views
                 let name = ["eth0", "eth1", "veth1"].randomElement(using: &random) ?? "eth0"
                 switch Int.random(in: 0..<6, using: &random) {
-                case 0: world.link(name, name == "eth0" ? 2 : name == "eth1" ? 3 : 4, kind: name == "veth1" ? "veth" : nil)
+                case 0:
+                    world.link(name, name == "eth0" ? 2 : name == "eth1" ? 3 : 4, kind: name == "veth1" ? "veth" : nil)
                 case 1: world.delete(name)
                 case 2: world.unplug(name)
                 case 3: world.add("10.0.0.\(Int.random(in: 1...3, using: &random))/24", on: name)
@@ -258,10 +272,12 @@ import Testing
         #expect(words(changes) == ["192.0.2.1 > 192.0.2.1"])
     }
 
-    @Test(arguments: [
-        (nil, true, []), (nil, false, ["192.0.2.1 false"]), (true, false, ["192.0.2.1 false"]),
-        (false, true, ["192.0.2.1 true"]), (true, nil, []), (false, nil, []), (true, true, []), (false, false, []),
-    ] as [(Bool?, Bool?, [String])])
+    @Test(
+        arguments: [
+            (nil, true, []), (nil, false, ["192.0.2.1 false"]), (true, false, ["192.0.2.1 false"]),
+            (false, true, ["192.0.2.1 true"]), (true, nil, []), (false, nil, []), (true, true, []), (false, false, []),
+        ] as [(Bool?, Bool?, [String])]
+    )
     func `a router that stops or begins to answer is told (S52)`(before: Bool?, after: Bool?, expected: [String]) {
         let changes = SnapshotDiff.gateways(
             from: [gateway("192.0.2.1", isReachable: before)],
