@@ -13,7 +13,7 @@ let package = Package(
     ],
     targets: [
         // C libraries from Debian, module maps only.
-        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-route-3.0"),
+        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-3.0"),
         .systemLibrary(name: "CNetlinkGeneric", pkgConfig: "libnl-genl-3.0"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
