@@ -62,7 +62,7 @@ import Testing
             seen[path.status, default: 0] += 1
         }
         #expect(seen.count == 3)
-        for count in seen.values { #expect(count > 50) }
+        for count in seen.values { #expect(count > 15) }
     }
 
     @Test func `a path is consistent in itself`() {
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func `a monitor of a type never lists another type`() {
-        for seed in UInt64(0)..<600 {
+        for seed in UInt64(0)..<300 {
             var random = SplitMix(seed: seed)
             let world = Self.world(&random)
             let type = InterfaceType.allCases.randomElement(using: &random) ?? .wifi
