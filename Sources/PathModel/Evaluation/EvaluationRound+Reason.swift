@@ -12,7 +12,7 @@ struct ReasonCandidate {
     let tier: Int
     private let order: (Int, Int, Int, Int, Int, Int)
 
-    /// - Parameter isKnown: Whether it carried traffic before, or must.
+    /// Ranks a link; `isKnown` tells whether it carried traffic before, or must.
     init(link: Link, type: InterfaceType, shortcoming: Shortcoming?, tier: Int, isKnown: Bool) {
         index = link.index
         self.type = type
