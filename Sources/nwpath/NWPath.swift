@@ -18,7 +18,7 @@ internal import Glibc
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
-        commands: [Serve.self]
+        commands: [Serve.self, Why.self, Replay.self]
     )
 
     static func main() {
