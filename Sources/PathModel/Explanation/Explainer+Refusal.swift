@@ -62,11 +62,7 @@ extension Explainer {
             if let entry = reject(of: destination, in: rule.table, as: failure) {
                 chain.fine(.rule, rule.line)
                 chain.fine(.table, RouteText.name(ofTable: rule.table))
-                chain.fail(
-                    .route,
-                    RouteText.line(entry.answer, to: destination, links: [:]),
-                    ReasonText(failure.reason, subject(family, table: rule.table))
-                )
+                failRoute(entry, failure, to: destination, &chain)
                 return true
             }
             if failure == .blackhole, let entry = defaults(in: rule.table, family).first, let id = entry.answer.nexthopID,
@@ -80,6 +76,18 @@ extension Explainer {
             }
         }
         return false
+    }
+
+    private func failRoute(
+        _ entry: RouteEntry,
+        _ failure: RouteFailure,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        let line = RouteText.line(entry.answer, to: destination, links: [:])
+        let reason = ReasonText(failure.reason, subject(destination.family, table: entry.answer.table))
+        let fault = entry.destination.length == 0 ? reason.clause : "the \(destination.family.label) route \(line) refuses"
+        chain.fail(.route, line, fault: fault, hint: reason.hint)
     }
 
     /// The longest rejecting route of a table that packets to `destination` match.
@@ -150,7 +158,7 @@ extension Explainer {
             default: nil
             }
         guard let element, let reason = path.reason else {
-            chain.fail(.route, "none", ReasonText(.noDefaultRoute, subject(family)))
+            chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject(family)))
             return
         }
         chain.unknown(.route, "none, as long as the interface does not work")

@@ -70,7 +70,9 @@ public struct Explainer<Table: ForwardingTable> {
         var chain = ExplanationChain()
         let walk = RuleWalk(facts.rules, to: destination, mark: facts.mark, uid: facts.uid)
         switch finding {
-        case .success(let answer):
+        case .success(var answer):
+            // Without rules of one's own the kernel holds the local table in the main one, and names that.
+            if answer.table == 254, [.local, .broadcast].contains(answer.type) { answer.table = 255 }
             if let rule = walk.rule(to: answer) {
                 chain.fine(.rule, rule.line)
             } else {

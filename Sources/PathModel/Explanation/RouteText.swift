@@ -62,17 +62,16 @@ enum RouteText {
         }
     }
 
-    /// Who installed a route (`rtm_protocol`, linux/rtnetlink.h).
+    /// Who installed a route (`rtm_protocol`, linux/rtnetlink.h); routes added by hand are plain, as in ip-route(8).
     private static func origin(_ number: UInt8) -> String? {
         switch number {
         case 2: "kernel"
-        case 3: "boot"
         case 4: "static"
         case 9: "ra"
         case 11: "zebra"
         case 12: "bird"
         case 16: "dhcp"
-        case 0: nil
+        case 0, 3: nil
         default: "proto \(number)"
         }
     }
