@@ -19,7 +19,9 @@ public struct UpdatePublisher {
         self.clock = clock
     }
 
-    /// Publishes everything an update tells: its parts first, then the paths, which name the first part as cause.
+    /// Publishes everything an update tells.
+    ///
+    /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
     public func publish(_ update: EngineUpdate) {
         let cause = EventCause(update.cause)
         var first: UInt64?
@@ -28,7 +30,11 @@ public struct UpdatePublisher {
             first = first ?? event?.sequence
         }
         for path in update.paths {
-            publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
+            let event = publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
+            first = first ?? event?.sequence
+        }
+        for change in update.consequences {
+            _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
         }
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
@@ -45,15 +51,14 @@ public struct UpdatePublisher {
         hub.publish(NetlinkOverrun(total: UInt64(total), resync: duration, changesFound: found.count))
     }
 
-    private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) {
+    private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) -> Event? {
         let change = path.change
         let document = PathDocument(change.current)
         guard let previous = change.previous else {
             let sentence = PathSentence.state(of: change.current, monitor: path.monitor)
-            hub.publish(PathSnapshot(monitor: path.monitor, path: document, sentence: sentence))
-            return
+            return hub.publish(PathSnapshot(monitor: path.monitor, path: document, sentence: sentence))
         }
-        hub.publish(
+        let event = hub.publish(
             PathChanged(
                 monitor: path.monitor,
                 changed: change.changed.map(\.rawValue),
@@ -64,9 +69,11 @@ public struct UpdatePublisher {
                 sentence: PathSentence.change(change, monitor: path.monitor)
             )
         )
-        guard case .start(let changes) = path.flapping else { return }
-        let window = FlapFolder().window
-        hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
+        if case .start(let changes) = path.flapping {
+            let window = FlapFolder().window
+            hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
+        }
+        return event
     }
 
     private func publish(_ change: ModelChange, cause: EventCause, at now: Duration) -> Event? {
