@@ -131,8 +131,7 @@ public final class Daemon {
             manager.tell(sentence)
         }
         engine.onResync = { [unowned self] duration, found in
-            let total = UInt64(engine.statistics.overruns)
-            hub.publish(NetlinkOverrun(total: total, resync: duration, changesFound: found.count))
+            updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
         engine.onResume = { [unowned self] slept in hub.publish(ClockJumped(.suspended(for: slept))) }
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }

@@ -1,19 +1,28 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Documents
-internal import EventHub
-internal import LinuxIO
-internal import PathEngine
-internal import PathModel
+public import EventHub
+public import LinuxIO
+public import PathEngine
+public import PathModel
 
 /// Turns updates of the engine into events, in the order in which a reader wants to learn of them.
-struct UpdatePublisher {
+///
+/// The daemon and a replay publish by the same one, so that a recording gives the events of the day.
+public struct UpdatePublisher {
     let hub: EventHub
     let clock: any TimeSource
 
-    /// Publishes everything an update tells: interfaces first, then the paths, then gateways and name servers; what
-    /// follows names the first as its cause.
-    func publish(_ update: EngineUpdate) {
+    /// Publishes to `hub`.
+    public init(hub: EventHub, clock: any TimeSource) {
+        self.hub = hub
+        self.clock = clock
+    }
+
+    /// Publishes everything an update tells.
+    ///
+    /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
+    public func publish(_ update: EngineUpdate) {
         let cause = EventCause(update.cause)
         var first: UInt64?
         for change in update.changes {
@@ -30,6 +39,16 @@ struct UpdatePublisher {
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
         }
+    }
+
+    /// Publishes that messages were lost and everything was read again.
+    ///
+    /// - Parameters:
+    ///   - total: How often messages were lost since the start.
+    ///   - duration: How long reading took.
+    ///   - found: What no event had told.
+    public func publishResync(total: Int, duration: Duration, found: StateDifference) {
+        hub.publish(NetlinkOverrun(total: UInt64(total), resync: duration, changesFound: found.count))
     }
 
     private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) -> Event? {

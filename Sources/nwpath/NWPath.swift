@@ -19,7 +19,8 @@ internal import Glibc
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
         commands: [
-            Status.self, Watch.self, Interfaces.self, Gateways.self, NameServers.self, Serve.self, Version.self,
+            Status.self, Watch.self, Why.self, Interfaces.self, Gateways.self, NameServers.self, Serve.self,
+            Replay.self, Version.self,
         ]
     )
 
