@@ -1,8 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Documents
 internal import EventHub
 internal import LinuxIO
+internal import Netlink
 internal import PathEngine
 internal import PathModel
 
@@ -24,6 +26,27 @@ struct UpdatePublisher {
         }
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
+        }
+    }
+
+    /// Publishes the routes that the kernel announced, which only a log at debug level tells.
+    func publish(_ batch: EventBatch) {
+        for notice in batch.notices {
+            guard case .route(let route) = notice.event else { continue }
+            hub.publish(
+                RouteChanged(
+                    family: route.family.rawValue,
+                    prefixLength: route.prefixLength,
+                    table: route.table,
+                    isRemoved: route.removed,
+                    cause: EventCause(
+                        kind: "route",
+                        source: "rtnetlink",
+                        message: notice.type.description,
+                        received: batch.wall
+                    )
+                )
+            )
         }
     }
 
