@@ -53,7 +53,7 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// Reads RFC 3339: date, `T` or a space, time, an optional fraction, then `Z` or an offset such as `+02:00`.
-    /// - Returns: `nil` when the text is not such a time.
+    /// - Returns: `nil` when the text is not such a time, names a day that its month does not have, or is out of range.
     public init?(_ text: String) {
         var reader = DigitReader(text)
         guard let year = reader.number(digits: 4), reader.skip("-"),
@@ -67,8 +67,13 @@ extension WallTime: CustomStringConvertible {
             let offset = reader.offset(), reader.isAtEnd
         else { return nil }
         let days = Self.days(year: year, month: month, day: day)
+        guard Self.civil(fromDays: days).day == day else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-        nanoseconds = seconds * 1_000_000_000 + fraction
+        // 64 bits of nanoseconds reach from 1677 to 2262.
+        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let (sum, overflowsToo) = whole.addingReportingOverflow(fraction)
+        guard !overflows, !overflowsToo else { return nil }
+        nanoseconds = sum
     }
 
     private static func append(_ value: Int64, digits: Int, then mark: Unicode.Scalar, to bytes: inout [UInt8]) {
