@@ -135,7 +135,9 @@ let package = Package(
         ),
         .testTarget(
             name: "StatusClientTests",
-            dependencies: ["StatusClient", "StatusServer", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+            dependencies: [
+                "StatusClient", "StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
+            ]
         ),
     ]
 )

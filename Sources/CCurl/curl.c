@@ -103,7 +103,7 @@ void nwp_curl_unix_socket(struct nwp_curl *request, const char *path) {
 
 void nwp_curl_post(struct nwp_curl *request, const char *body, size_t count) {
     api.setopt(request->easy, CURLOPT_POSTFIELDSIZE, (long)count);
-    api.setopt(request->easy, CURLOPT_COPYPOSTFIELDS, body);
+    api.setopt(request->easy, CURLOPT_COPYPOSTFIELDS, body ? body : "");
 }
 
 void nwp_curl_header(struct nwp_curl *request, const char *field) {
@@ -113,7 +113,12 @@ void nwp_curl_header(struct nwp_curl *request, const char *field) {
 
 void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole) {
     if (connecting) api.setopt(request->easy, CURLOPT_CONNECTTIMEOUT_MS, connecting);
-    if (whole) api.setopt(request->easy, CURLOPT_TIMEOUT_MS, whole);
+    if (whole) {
+        api.setopt(request->easy, CURLOPT_TIMEOUT_MS, whole);
+    } else {
+        api.setopt(request->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        api.setopt(request->easy, CURLOPT_LOW_SPEED_TIME, 45L);
+    }
 }
 
 enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context) {

@@ -53,7 +53,8 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// Reads RFC 3339: date, `T` or a space, time, an optional fraction, then `Z` or an offset such as `+02:00`.
-    /// - Returns: `nil` when the text is not such a time, names a day that its month does not have, or is out of range.
+    /// - Returns: `nil` when the text is not such a time, names a day that its month does not have, or is not within the
+    ///   292 years around 1970 that 64 bits of nanoseconds hold.
     public init?(_ text: String) {
         var reader = DigitReader(text)
         guard let year = reader.number(digits: 4), reader.skip("-"),
@@ -62,18 +63,15 @@ extension WallTime: CustomStringConvertible {
             let hour = reader.number(digits: 2), reader.skip(":"),
             let minute = reader.number(digits: 2), reader.skip(":"),
             let second = reader.number(digits: 2),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second <= 60,
+            (1678...2261).contains(year), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+            second <= 60,
             let fraction = reader.skip(".") ? reader.fraction() : 0,
             let offset = reader.offset(), reader.isAtEnd
         else { return nil }
         let days = Self.days(year: year, month: month, day: day)
         guard Self.civil(fromDays: days).day == day else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-        // 64 bits of nanoseconds reach from 1677 to 2262.
-        let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowsToo) = whole.addingReportingOverflow(fraction)
-        guard !overflows, !overflowsToo else { return nil }
-        nanoseconds = sum
+        nanoseconds = seconds * 1_000_000_000 + fraction
     }
 
     private static func append(_ value: Int64, digits: Int, then mark: Unicode.Scalar, to bytes: inout [UInt8]) {

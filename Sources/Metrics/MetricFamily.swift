@@ -28,7 +28,10 @@ public struct MetricFamily: Equatable, Sendable {
     /// Names are written in code, so a wrong one is a mistake to be found at once.
     public init(_ name: String, _ kind: Kind, help: String, labels: [String] = []) {
         precondition(Self.isName(name, allowsColon: true), "not a metric name: \(name)")
-        precondition(labels.allSatisfy { Self.isName($0, allowsColon: false) && $0 != "le" }, "not label names: \(labels)")
+        precondition(
+            labels.allSatisfy { Self.isName($0, allowsColon: false) && $0 != "le" },
+            "not label names: \(labels)"
+        )
         precondition((kind == .counter) == name.hasSuffix("_total"), "only counters end in _total: \(name)")
         precondition((kind == .info) == name.hasSuffix("_info"), "only infos end in _info: \(name)")
         self.name = name

@@ -28,7 +28,8 @@ public enum MetricFormat: Sendable, CaseIterable {
         var text = ""
         for group in writer.groups {
             let name = headName(of: group.family)
-            text += "# HELP \(name) \(escapeHelp(group.family.help))\n# TYPE \(name) \(typeName(of: group.family.kind))\n"
+            text +=
+                "# HELP \(name) \(escapeHelp(group.family.help))\n# TYPE \(name) \(typeName(of: group.family.kind))\n"
             for sample in group.samples {
                 text += group.family.name + sample.suffix
                 appendLabels(sample.labels, to: &text)

@@ -49,7 +49,9 @@ public struct MetricWriter {
         append(family, suffix: "", labels: Self.pair(family, labels), value: value)
     }
 
-    /// Adds 0 or 1 for each of `all`: 1 for `current`. The last label of the family takes the value.
+    /// Adds 0 or 1 for each of `all`, 1 for those that are `current`.
+    ///
+    /// The last label of the family takes the value.
     public mutating func write(
         set family: MetricFamily,
         _ labels: [String] = [],

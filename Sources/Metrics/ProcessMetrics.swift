@@ -5,7 +5,11 @@ internal import LinuxIO
 
 /// The standard `process_*` metrics, read from `/proc/self`.
 public struct ProcessMetrics {
-    private static let cpu = MetricFamily("process_cpu_seconds_total", .counter, help: "User and system CPU time spent.")
+    private static let cpu = MetricFamily(
+        "process_cpu_seconds_total",
+        .counter,
+        help: "User and system CPU time spent."
+    )
     private static let resident = MetricFamily("process_resident_memory_bytes", .gauge, help: "Resident memory size.")
     private static let virtual = MetricFamily("process_virtual_memory_bytes", .gauge, help: "Virtual memory size.")
     private static let openDescriptors = MetricFamily("process_open_fds", .gauge, help: "Open file descriptors.")
@@ -49,7 +53,9 @@ public struct ProcessMetrics {
 
     /// The soft limit of `/proc/self/limits`.
     static func descriptorLimit(_ text: String) -> Double? {
-        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Max open files") }) else { return nil }
+        guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Max open files") }) else {
+            return nil
+        }
         let words = line.dropFirst("Max open files".count).split(separator: " ")
         return words.first.flatMap { $0 == "unlimited" ? .infinity : Double($0) }
     }

@@ -11,7 +11,11 @@ final class CensusLink {
         let addresses: Set<MulticastInterface.Address>
         var dropped: UInt32 = 0
 
-        init(_ socket: consuming MulticastSocket, _ watch: EventLoop.Watch, _ addresses: Set<MulticastInterface.Address>) {
+        init(
+            _ socket: consuming MulticastSocket,
+            _ watch: EventLoop.Watch,
+            _ addresses: Set<MulticastInterface.Address>
+        ) {
             self.socket = socket
             self.watch = watch
             self.addresses = addresses

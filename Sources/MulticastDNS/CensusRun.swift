@@ -3,7 +3,7 @@
 /// Judges when a census is complete, for no message says so.
 ///
 /// Questions go out at 0, 1, 3 and 7 s. After 1.3 s the result is provisional; it is final at 3.5 s when the
-/// repetitions at 1 and 3 s brought nothing new, else at 7.5 s.
+/// repetitions at 1 and 3 s brought nothing new and nothing is still being resolved, else at 7.5 s at the latest.
 struct CensusRun: Sendable {
     enum Step: Hashable, Sendable {
         case provisional, complete
@@ -32,13 +32,15 @@ struct CensusRun: Sendable {
     mutating func news(at now: Duration) { lastNews = max(lastNews, now) }
 
     /// What to do now; `complete` is the last step.
-    mutating func step(at now: Duration) -> Step {
+    ///
+    /// `isResolving` says that answers are still waited for; ask again when that changes.
+    mutating func step(at now: Duration, isResolving: Bool) -> Step {
         if !isProvisional, now >= started + Self.provisionalAfter {
             isProvisional = true
             return .provisional
         }
         if now >= started + Self.longest { return .complete }
-        let isQuiet = lastNews <= started + Self.quietAfter
+        let isQuiet = lastNews <= started + Self.quietAfter && !isResolving
         if now >= started + Self.settledAfter && isQuiet { return .complete }
         guard isProvisional else { return .wait(until: started + Self.provisionalAfter) }
         return .wait(until: started + (now < started + Self.settledAfter ? Self.settledAfter : Self.longest))

@@ -8,6 +8,8 @@ struct Interest: Sendable {
     var types: Set<DomainName> = []
     /// Instances whose location and text are wanted.
     var instances: Set<DomainName> = []
+    /// Instances that were reported; what they stand on must not make room for others.
+    var reported: Set<DomainName> = []
     /// Hosts whose addresses are wanted, and the instances that want them.
     var hosts: [DomainName: Set<DomainName>] = [:]
 
@@ -17,6 +19,16 @@ struct Interest: Sendable {
         case .ptr: types.contains(key.name)
         case .srv, .txt: instances.contains(key.name)
         case .a, .aaaa, .nsec: hosts[key.name] != nil
+        default: false
+        }
+    }
+
+    /// Whether a reported service stands on this record.
+    func protects(_ record: ResourceRecord) -> Bool {
+        switch record.data {
+        case .pointer(let target): reported.contains(target)
+        case .service, .text: reported.contains(record.name)
+        case .address, .nextSecure: hosts[record.name]?.isDisjoint(with: reported) == false
         default: false
         }
     }

@@ -38,7 +38,8 @@ extension LinkDirectory {
             update(name, &state, view, at: now)
         }
         instances[name] = state
-        if state.deadline == nil { waiting.remove(name) } else { waiting.insert(name) }
+        if state.published == nil { interest.reported.remove(name) } else { interest.reported.insert(name) }
+        wait(name, until: state.deadline)
     }
 
     /// Gathers the records of an instance from both zones.
@@ -46,7 +47,7 @@ extension LinkDirectory {
         var view = View()
         let caches = AddressFamily.allCases.compactMap { zones[$0]?.cache }
         func records(_ key: RecordKey) -> [ResourceRecord] { caches.flatMap { $0.records(key, at: now) } }
-        view.pointer = records(RecordKey(type, .ptr)).first { $0.data == .pointer(name) }
+        view.pointer = caches.compactMap { $0.record(RecordKey(type, .ptr), .pointer(name), at: now) }.first
         let locations = records(RecordKey(name, .srv)).compactMap { record -> ServiceLocation? in
             guard case .service(let location) = record.data else { return nil }
             return location
@@ -109,7 +110,7 @@ extension LinkDirectory {
             .resolveFailed(
                 UnresolvedService(
                     instance: name,
-                    name: SafeText.text(of: name.firstLabel ?? []),
+                    name: Self.displayName(of: name, type: state.type),
                     type: state.type.prefix(2).description,
                     interface: self.name,
                     interfaceIndex: index,
@@ -119,6 +120,13 @@ extension LinkDirectory {
         )
     }
 
+    /// What people call an instance: its first label; all labels before the type where a sender cut a name at its dots.
+    static func displayName(of instance: DomainName, type: DomainName) -> String {
+        let labels = instance.labels
+        let own = instance.isWithin(type) ? labels.dropLast(type.labelCount) : labels.prefix(1)
+        return own.map { SafeText.text(of: $0) }.joined(separator: ".")
+    }
+
     private static let typeNames: [RecordType: String] = [.srv: "SRV", .txt: "TXT", .a: "A", .aaaa: "AAAA"]
 
     /// Asks, once per resolving, for what is missing (trap: waiting for the next round would cost a second).
@@ -126,7 +134,7 @@ extension LinkDirectory {
         for key in view.missing where state.asked.insert(key).inserted {
             // With one address known, the other family is a wish; without any, it is needed.
             let isWish = !view.addresses.isEmpty && (key.type == .a || key.type == .aaaa)
-            for family in zones.keys {
+            for family in AddressFamily.allCases {
                 zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : 3, at: now)
             }
         }
@@ -185,7 +193,7 @@ extension LinkDirectory {
         state.giveUpAt = nil
         state.hasFailed = true
         state.hasToldFailure = true
-        for family in zones.keys {
+        for family in AddressFamily.allCases {
             zones[family]?.cache.reconfirm(pointer: name, of: state.type, at: now)
             zones[family]?.ask(Question(state.type, .ptr), times: 2, at: now)
         }
@@ -202,7 +210,7 @@ extension LinkDirectory {
         }
         return Service(
             instance: name,
-            name: SafeText.text(of: name.firstLabel ?? []),
+            name: Self.displayName(of: name, type: state.type),
             type: state.type.prefix(2).description,
             domain: state.type.parent.parent.description,
             interface: self.name,

@@ -39,6 +39,7 @@ struct LinkDirectory: Sendable {
     let index: Int
     let settings: CensusSettings
     private(set) var name: String
+    /// Go over `AddressFamily.allCases`, not over the keys: a loop over the keys keeps a copy, and a change copies all.
     var zones: [AddressFamily: Zone] = [:]
     var interest = Interest()
     var instances: [DomainName: Instance] = [:]
@@ -50,7 +51,9 @@ struct LinkDirectory: Sendable {
     private var random: RandomSource
     private var instancesByType: [DomainName: Int] = [:]
     /// Instances that wait for a time of their own.
-    var waiting: Set<DomainName> = []
+    private(set) var waiting: Set<DomainName> = []
+    /// The first of those times; it may be early, never late.
+    private var waitingUntil: Duration?
 
     init(index: Int, name: String, settings: CensusSettings, random: RandomSource) {
         self.index = index
@@ -69,9 +72,14 @@ struct LinkDirectory: Sendable {
     /// How many instances are announced but given up.
     var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil } }
 
+    /// Whether answers for an instance are waited for.
+    var isResolving: Bool {
+        waiting.contains { name in instances[name].map { $0.published == nil && $0.giveUpAt != nil } ?? false }
+    }
+
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        (zones.values.map(\.nextDeadline) + waiting.map { instances[$0]?.deadline }).compactMap(\.self).min()
+        (zones.values.map(\.nextDeadline) + [waitingUntil]).compactMap(\.self).min()
     }
 
     // MARK: - The link
@@ -111,11 +119,11 @@ struct LinkDirectory: Sendable {
     mutating func beginCensus(at now: Duration) {
         isCensusRunning = true
         memory.beginCensus()
-        for family in zones.keys { askAll(in: family, at: now) }
+        for family in AddressFamily.allCases { askAll(in: family, at: now) }
         for name in instances.keys where instances[name]?.hasFailed == true {
             instances[name]?.asked = []
             instances[name]?.giveUpAt = now + Self.resolving
-            waiting.insert(name)
+            wait(name, until: now + Self.resolving)
         }
         evaluate(Set(instances.filter { $0.value.hasFailed }.keys), at: now)
     }
@@ -123,7 +131,7 @@ struct LinkDirectory: Sendable {
     /// Ends the questions of the census.
     mutating func endCensus() {
         isCensusRunning = false
-        for family in zones.keys {
+        for family in AddressFamily.allCases {
             for type in [Self.enumeration] + memory.types { zones[family]?.schedule.cancel(Question(type, .ptr)) }
         }
     }
@@ -159,7 +167,8 @@ struct LinkDirectory: Sendable {
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {
-        var touched = waiting.filter { (instances[$0]?.deadline ?? now) <= now }
+        let isWaitOver = waitingUntil.map { $0 <= now } ?? false
+        var touched: Set<DomainName> = isWaitOver ? waiting.filter { (instances[$0]?.deadline ?? now) <= now } : []
         for family in AddressFamily.allCases {
             guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
             for (record, loss) in result.lost {
@@ -171,12 +180,13 @@ struct LinkDirectory: Sendable {
             }
             for (key, step) in result.refresh {
                 // The last three tries go out by both families: the other one may still reach the owner.
-                for other in zones.keys where other == family || step > 1 {
+                for other in AddressFamily.allCases where other == family || step > 1 {
                     zones[other]?.ask(Question(key.name, key.type), times: 1, at: now)
                 }
             }
         }
         evaluate(touched, at: now)
+        if isWaitOver { waitingUntil = waiting.compactMap { instances[$0]?.deadline }.min() }
     }
 
     /// The packets that are due now, for each family.
@@ -202,7 +212,7 @@ struct LinkDirectory: Sendable {
         if record.flushesCache {
             // Answered by one family, it need not be asked by the other (rule Q5).
             let question = Question(record.name, record.type)
-            for family in zones.keys { zones[family]?.schedule.cancel(question) }
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(question) }
         }
         switch record.data {
         case .pointer(let target) where record.name == Self.enumeration:
@@ -220,8 +230,10 @@ struct LinkDirectory: Sendable {
 
     private mutating func admit(_ type: DomainName, from source: IPAddress, at now: Duration) {
         let inUse = interest.types
-        guard memory.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }), isCensusRunning else { return }
-        for family in zones.keys {
+        guard memory.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }), isCensusRunning else {
+            return
+        }
+        for family in AddressFamily.allCases {
             zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
         }
     }
@@ -248,7 +260,7 @@ struct LinkDirectory: Sendable {
         if instances.count >= settings.maximumInstances { makeRoom(at: now) }
         guard instances.count < settings.maximumInstances else { return false }
         instances[instance] = Instance(type: type, firstSeen: now, lastSeen: now, giveUpAt: now + Self.resolving)
-        waiting.insert(instance)
+        wait(instance, until: now + Self.resolving)
         interest.instances.insert(instance)
         interest.types.insert(type)
         instancesByType[type, default: 0] += 1
@@ -265,10 +277,25 @@ struct LinkDirectory: Sendable {
         for (instance, _) in candidates.prefix(max(settings.maximumInstances / 16, 1)) { forget(instance) }
     }
 
+    /// Takes note of when an instance wants to be looked at.
+    mutating func wait(_ instance: DomainName, until deadline: Duration?) {
+        guard let deadline else {
+            waiting.remove(instance)
+            if waiting.isEmpty { waitingUntil = nil }
+            return
+        }
+        waiting.insert(instance)
+        waitingUntil = min(waitingUntil ?? deadline, deadline)
+    }
+
     mutating func forget(_ instance: DomainName) {
         guard let state = instances.removeValue(forKey: instance) else { return }
-        waiting.remove(instance)
+        wait(instance, until: nil)
         interest.instances.remove(instance)
+        interest.reported.remove(instance)
+        for key in state.asked {
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
+        }
         setHost(nil, of: instance, was: state.host)
         instancesByType[state.type, default: 1] -= 1
         if instancesByType[state.type, default: 0] <= 0 {

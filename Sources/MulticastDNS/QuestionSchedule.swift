@@ -35,11 +35,8 @@ struct QuestionSchedule: Sendable {
     /// How many questions wait or repeat.
     var count: Int { series.count }
 
-    /// When the next packet is due.
-    var nextDeadline: Duration? {
-        guard let due = series.values.map(\.due).min() else { return nil }
-        return max(due, heldUntil ?? due)
-    }
+    /// When ``due(at:)`` is to be called next; it may be early, never late.
+    private(set) var nextDeadline: Duration?
 
     /// Whether `question` will be asked again.
     func isPending(_ question: Question) -> Bool { series[question] != nil }
@@ -54,12 +51,14 @@ struct QuestionSchedule: Sendable {
             return
         }
         let start = max(now, lastSent[question].map { $0 + Self.firstGap } ?? now)
+        let due = start + random.duration(in: Self.firstDelay)
         series[question] = Series(
             earliest: start + .milliseconds(Self.firstDelay.lowerBound),
-            due: start + random.duration(in: Self.firstDelay),
+            due: due,
             gap: Self.firstGap,
             remaining: times
         )
+        nextDeadline = min(nextDeadline ?? due, due)
     }
 
     /// Ends a series, because it was answered or nobody wants it any more.
@@ -74,7 +73,9 @@ struct QuestionSchedule: Sendable {
     /// Takes the questions of the packet that is due, if one is.
     mutating func due(at now: Duration) -> [Question] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
+        defer { nextDeadline = series.values.map(\.due).min().map { max($0, heldUntil ?? $0) } }
         refill(at: now)
+        guard series.values.contains(where: { $0.due <= now }) else { return [] }
         var questions: [Question] = []
         for (question, planned) in series.filter({ $0.value.earliest <= now }).sorted(by: Self.isBefore) {
             guard allowance >= 1 else {
@@ -111,7 +112,10 @@ struct QuestionSchedule: Sendable {
         refilled = now
     }
 
-    private static func isBefore(_ left: (key: Question, value: Series), _ right: (key: Question, value: Series)) -> Bool {
+    private static func isBefore(
+        _ left: (key: Question, value: Series),
+        _ right: (key: Question, value: Series)
+    ) -> Bool {
         (left.value.due, left.key.name, left.key.type) < (right.value.due, right.key.name, right.key.type)
     }
 }

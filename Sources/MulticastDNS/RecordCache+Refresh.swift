@@ -38,7 +38,8 @@ extension RecordCache {
         } else {
             keys = [RecordKey(question.name, question.type)]
         }
-        return keys.flatMap { entries[$0] ?? [] }.compactMap { entry in
+        let known = keys.flatMap { entries[$0].map { Array($0.values) } ?? [] }.sorted { $0.order < $1.order }
+        return known.compactMap { entry in
             let left = entry.expires - now
             guard !entry.isLeaving, left * 2 >= entry.lifetime else { return nil }
             var record = entry.record
@@ -52,24 +53,20 @@ extension RecordCache {
     /// The caller asks for them at least twice meanwhile; a fresh answer makes them whole again.
     mutating func reconfirm(pointer target: DomainName, of type: DomainName, at now: Duration) {
         let key = RecordKey(type, .ptr)
-        for index in (entries[key] ?? []).indices {
-            guard var entry = entries[key]?[index], entry.record.data == .pointer(target) else { continue }
-            entry.expires = min(entry.expires, now + Self.patience)
-            entries[key]?[index] = entry
-            note(entry.expires)
-        }
+        guard var entry = entries[key]?[.pointer(target)] else { return }
+        entry.expires = min(entry.expires, now + Self.patience)
+        entries[key]?[.pointer(target)] = entry
+        note(entry.expires)
     }
 
     /// Takes note of another host's question that should bring a multicast answer (rule C8).
     mutating func heard(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
         let key = RecordKey(question.name, question.type)
-        for index in (entries[key] ?? []).indices {
-            guard var entry = entries[key]?[index],
-                !knownAnswers.contains(where: { $0.name == key.name && $0.data == entry.record.data })
-            else { continue }
+        let known = Set(knownAnswers.filter { $0.name == key.name }.map(\.data))
+        for (data, var entry) in entries[key] ?? [:] where !known.contains(data) {
             let previous = entry.unanswered ?? (now, 0)
             entry.unanswered = (previous.since, previous.count + 1)
-            entries[key]?[index] = entry
+            entries[key]?[data] = entry
             if previous.count >= 1 { note(previous.since + Self.patience) }
         }
     }

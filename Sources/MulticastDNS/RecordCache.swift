@@ -36,6 +36,8 @@ struct RecordCache: Sendable {
     }
 
     struct Entry: Sendable {
+        /// When it was put in, counted over the whole cache: what keeps a stable order.
+        let order: Int
         /// The record as received, its TTL clamped, the cache-flush bit cleared.
         var record: ResourceRecord
         var received: Duration
@@ -69,16 +71,29 @@ struct RecordCache: Sendable {
     private(set) var count = 0
     /// How many records had to make room.
     private(set) var evictions = 0
-    var entries: [RecordKey: [Entry]] = [:]
+    /// By their data, so that a type with thousands of instances costs no more than one with a few.
+    var entries: [RecordKey: [RecordData: Entry]] = [:]
+    private var lastOrder = 0
     /// Nothing happens before this time; it may be early, never late.
     var nextDeadline: Duration?
     private var evicted: [(record: ResourceRecord, loss: Loss)] = []
 
     init(limit: Int) { self.limit = max(limit, 16) }
 
-    /// The live records of a name and type, in the order in which they came.
+    /// The live records of a name and type, those heard last first.
+    ///
+    /// A record replaced within a second of its coming stays beside the new one (rule C4), so the order matters.
     func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
-        (entries[key] ?? []).filter { $0.expires > now }.map(\.record)
+        guard let list = entries[key] else { return [] }
+        return list.values.filter { $0.expires > now }
+            .sorted { ($1.received, $0.order) < ($0.received, $1.order) }
+            .map(\.record)
+    }
+
+    /// The live record with this data.
+    func record(_ key: RecordKey, _ data: RecordData, at now: Duration) -> ResourceRecord? {
+        guard let entry = entries[key]?[data], entry.expires > now else { return nil }
+        return entry.record
     }
 
     /// Whether the name's owner said that it has no such type (rule C9).
@@ -103,13 +118,14 @@ struct RecordCache: Sendable {
         // RFC 2181 section 8: a TTL with its top bit set is zero.
         record.timeToLive = received.timeToLive > UInt32(Int32.max) ? 0 : min(received.timeToLive, Self.maximumLifetime)
         if received.flushesCache { flush(key, except: record.data, at: now) }
-        let index = entries[key]?.firstIndex { $0.record.data == record.data }
+        let known = entries[key]?[record.data]
         guard record.timeToLive > 0 else {
-            guard let index else { return .ignored }
-            leave(key, index, by: .goodbye, at: now)
+            guard known != nil else { return .ignored }
+            leave(key, record.data, by: .goodbye, at: now)
             return .leaving
         }
         var entry = Entry(
+            order: known?.order ?? lastOrder + 1,
             record: record,
             received: now,
             expires: now,
@@ -117,31 +133,29 @@ struct RecordCache: Sendable {
         )
         entry.expires = now + entry.lifetime
         note(min(entry.expires, Self.refreshDue(entry)))
-        if let index {
-            let wasLeaving = entries[key]?[index].isLeaving ?? false
-            entries[key]?[index] = entry
-            return wasLeaving ? .added : .refreshed
+        if let known {
+            entries[key]?[record.data] = entry
+            return known.isLeaving ? .added : .refreshed
         }
-        guard count < limit || makeRoom(at: now, for: key, interest: interest) else { return .ignored }
-        entries[key, default: []].append(entry)
+        guard count < limit || makeRoom(at: now, interest: interest) else { return .ignored }
+        entries[key, default: [:]][record.data] = entry
+        lastOrder += 1
         count += 1
         return .added
     }
 
     /// Gives the other records of this name and type one more second, unless they came within the last one (rule C4).
     private mutating func flush(_ key: RecordKey, except data: RecordData, at now: Duration) {
-        for index in (entries[key] ?? []).indices {
-            guard let entry = entries[key]?[index], entry.record.data != data, now - entry.received > Self.oneSecond
-            else { continue }
-            leave(key, index, by: .flushed, at: now)
+        for (other, entry) in entries[key] ?? [:] where other != data && now - entry.received > Self.oneSecond {
+            leave(key, other, by: .flushed, at: now)
         }
     }
 
-    private mutating func leave(_ key: RecordKey, _ index: Int, by loss: Loss, at now: Duration) {
-        guard var entry = entries[key]?[index] else { return }
+    private mutating func leave(_ key: RecordKey, _ data: RecordData, by loss: Loss, at now: Duration) {
+        guard var entry = entries[key]?[data] else { return }
         entry.expires = min(entry.expires, now + Self.oneSecond)
         if !entry.isLeaving { entry.loss = loss }
-        entries[key]?[index] = entry
+        entries[key]?[data] = entry
         note(entry.expires)
     }
 
@@ -154,7 +168,7 @@ struct RecordCache: Sendable {
         for (key, list) in entries {
             let isInteresting = interest.contains(key)
             var isDue = false
-            for entry in list {
+            for entry in list.values {
                 let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
                 let isRefreshable = isInteresting && !entry.isLeaving && entry.refreshes < Self.refreshPoints.count
                 // A wake-up serves whatever has reached its point, even when its own jitter would allow more time.
@@ -168,7 +182,7 @@ struct RecordCache: Sendable {
             let kept = settle(key, list, at: now, isInteresting: isInteresting, into: &result)
             entries[key] = kept.isEmpty ? nil : kept
             count += kept.count - list.count
-            for entry in kept {
+            for entry in kept.values {
                 let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
                 earliest = min(earliest ?? deadline, deadline)
             }
@@ -179,16 +193,17 @@ struct RecordCache: Sendable {
 
     private func settle(
         _ key: RecordKey,
-        _ list: [Entry],
+        _ list: [RecordData: Entry],
         at now: Duration,
         isInteresting: Bool,
         into result: inout Advance
-    ) -> [Entry] {
-        var kept: [Entry] = []
+    ) -> [RecordData: Entry] {
+        var kept = list
         var step = 0
-        for var entry in list {
+        for var entry in list.values.sorted(by: { $0.order < $1.order }) {
             if entry.expires <= now || Self.isGivenUp(entry, at: now) {
                 result.lost.append((entry.record, entry.loss))
+                kept[entry.record.data] = nil
                 continue
             }
             while isInteresting, !entry.isLeaving, entry.refreshes < Self.refreshPoints.count,
@@ -197,7 +212,7 @@ struct RecordCache: Sendable {
                 entry.refreshes += 1
                 step = max(step, entry.refreshes)
             }
-            kept.append(entry)
+            kept[entry.record.data] = entry
         }
         if step > 0 { result.refresh.append((key, step)) }
         return kept
@@ -207,16 +222,18 @@ struct RecordCache: Sendable {
         nextDeadline = min(nextDeadline ?? deadline, deadline)
     }
 
-    /// Removes a sixteenth of the limit: the uninteresting records that would expire first.
-    private mutating func makeRoom(at now: Duration, for key: RecordKey, interest: Interest) -> Bool {
-        var candidates = entries.filter { !interest.contains($0.key) }
-            .flatMap { key, list in list.map { (key: key, expires: $0.expires, data: $0.record.data) } }
+    /// Removes a sixteenth of the limit: of the records that no reported service stands on, those heard longest ago.
+    private mutating func makeRoom(at now: Duration, interest: Interest) -> Bool {
+        var candidates: [(key: RecordKey, received: Duration, data: RecordData)] = []
+        for (key, list) in entries {
+            for entry in list.values where !interest.protects(entry.record) {
+                candidates.append((key, entry.received, entry.record.data))
+            }
+        }
         guard !candidates.isEmpty else { return false }
-        candidates.sort { $0.expires < $1.expires }
+        candidates.sort { $0.received < $1.received }
         for victim in candidates.prefix(max(limit / 16, 1)) {
-            guard let index = entries[victim.key]?.firstIndex(where: { $0.record.data == victim.data }),
-                let entry = entries[victim.key]?.remove(at: index)
-            else { continue }
+            guard let entry = entries[victim.key]?.removeValue(forKey: victim.data) else { continue }
             if entries[victim.key]?.isEmpty == true { entries[victim.key] = nil }
             evicted.append((entry.record, .evicted))
             evictions += 1

@@ -73,7 +73,8 @@ public final class ServiceCensus {
         guard !isStarted else { return }
         isStarted = true
         applyInterfaces()
-        runCensus()
+        if run == nil { beginCensus(at: clock.boot) }
+        pump()
     }
 
     /// Closes the sockets and forgets everything, without a word: what was found is not gone.
@@ -213,8 +214,12 @@ public final class ServiceCensus {
 
     // MARK: - The census
 
+    private var isResolving: Bool { links.values.contains { $0.directory.isResolving } }
+
     private var runDeadline: Duration? {
-        guard var run, case .wait(let until) = run.step(at: clock.boot) else { return run == nil ? nil : clock.boot }
+        guard var run, case .wait(let until) = run.step(at: clock.boot, isResolving: isResolving) else {
+            return run == nil ? nil : clock.boot
+        }
         return until
     }
 
@@ -231,7 +236,7 @@ public final class ServiceCensus {
     }
 
     private func stepCensus(at now: Duration) {
-        while let step = run?.step(at: now) {
+        while let step = run?.step(at: now, isResolving: isResolving) {
             switch step {
             case .wait: return
             case .provisional: onEvent(.censusProvisional(summary(at: now)))

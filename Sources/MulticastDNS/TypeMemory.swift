@@ -26,9 +26,9 @@ struct TypeMemory: Sendable {
     /// Forgets who introduced what, so that each sender may introduce types again.
     mutating func beginCensus() { newBySource = [:] }
 
-    /// Remembers a type that `source` named.
-    /// - Parameter isInUse: Says which types must not make room, because they have services.
-    /// - Returns: Whether the type is new here.
+    /// Remembers a type that `source` named, and tells whether it is new here.
+    ///
+    /// `isInUse` says which types must not make room, because they have services.
     mutating func admit(
         _ type: DomainName,
         from source: IPAddress,

@@ -1,1 +1,103 @@
-// placeholder
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// One answer of the daemon.
+public struct StatusResponse: Equatable, Sendable {
+    /// The status code.
+    public let status: Int
+    /// The header fields; names are in lower case.
+    public let fields: [String: String]
+    /// The content.
+    public let body: [UInt8]
+
+    /// The content as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// Asks the daemon over its unix socket or a URL.
+///
+/// Calls block, which suits a command that does one thing. libcurl is loaded by the first call, so that the daemon,
+/// which is the same executable, never pays for it.
+public struct StatusClient: Sendable {
+    /// Where the daemon is.
+    public enum Endpoint: Equatable, Sendable, CustomStringConvertible {
+        /// A unix socket.
+        case unix(path: String)
+        /// The part of a URL before the path, `http://` or `https://`.
+        case url(String)
+
+        /// What messages call it.
+        public var description: String {
+            switch self {
+            case .unix(let path): "unix:\(path)"
+            case .url(let url): url
+            }
+        }
+    }
+
+    /// Where the daemon is.
+    public let endpoint: Endpoint
+    /// How long an answer may take; a stream, until it begins.
+    public let timeout: Duration
+    /// Header fields of every request, such as `Authorization`.
+    public let fields: [(name: String, value: String)]
+
+    /// Makes a client; nothing is opened yet.
+    public init(
+        _ endpoint: Endpoint,
+        timeout: Duration = .seconds(5),
+        fields: [(name: String, value: String)] = []
+    ) {
+        self.endpoint = endpoint
+        self.timeout = timeout
+        self.fields = fields
+    }
+
+    /// Fetches a document; `target` is path and query, such as `/api/v1/status`.
+    ///
+    /// Status codes in `accepting` are answers, not errors: 503 of `/satisfied`, 304 of a long poll.
+    public func get(
+        _ target: String,
+        fields: [(name: String, value: String)] = [],
+        accepting: Set<Int> = [],
+        timeout: Duration? = nil
+    ) throws(StatusClientError) -> StatusResponse {
+        let request = try StatusRequest(self, target: target, fields: fields)
+        return try request.run(timeout: timeout ?? self.timeout).checked(accepting: accepting)
+    }
+
+    /// Sends a request that changes something.
+    public func post(
+        _ target: String,
+        body: [UInt8] = [],
+        fields: [(name: String, value: String)] = []
+    ) throws(StatusClientError) -> StatusResponse {
+        let request = try StatusRequest(self, target: target, fields: fields)
+        request.post(body)
+        return try request.run(timeout: timeout).checked(accepting: [])
+    }
+
+    /// Reads a stream line by line until it ends or `line` returns `false`.
+    ///
+    /// Lines come without their line feed; empty ones, which keep the stream alive, are left out.
+    /// - Returns: `true` when `line` ended it, `false` when the daemon did.
+    @discardableResult
+    public func stream(
+        _ target: String,
+        fields: [(name: String, value: String)] = [("Accept", "application/x-ndjson")],
+        line: (String) -> Bool
+    ) throws(StatusClientError) -> Bool {
+        let request = try StatusRequest(self, target: target, fields: fields)
+        return try request.stream(connecting: timeout, line: line)
+    }
+}
+
+extension StatusResponse {
+    /// Turns an error status into an error.
+    func checked(accepting: Set<Int>) throws(StatusClientError) -> StatusResponse {
+        guard !(200...299).contains(status), !accepting.contains(status) else { return self }
+        let type = ProblemText.member("type", of: text) ?? "about:blank"
+        let detail = ProblemText.member("detail", of: text) ?? "the daemon answered with status \(status)"
+        guard status != 401, status != 403 else { throw .refused(status: status, detail: detail) }
+        throw .problem(status: status, type: type, detail: detail)
+    }
+}

@@ -29,7 +29,7 @@ public final class StatusServer {
 
     /// Makes an endpoint that listens nowhere yet.
     ///
-    /// Its own metrics are added to `registry`, which is what `/metrics` shows.
+    /// Its own metrics are added to `registry`, which is what `/metrics` shows. The provider is kept alive.
     public init(
         loop: EventLoop,
         provider: any StatusProviding,
@@ -65,6 +65,7 @@ public final class StatusServer {
 
     deinit {
         if let pingTimer { loop.cancel(pingTimer) }
+        server.close()
     }
 
     /// Where it listens, with the ports the kernel chose.

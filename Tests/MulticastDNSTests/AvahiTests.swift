@@ -23,7 +23,9 @@ import Testing
         #expect(service.text.map(\.key).sorted() == ["empty", "note", "txtvers"])
         #expect(service.text.first { $0.key == "note" }?.value == nil)
         #expect(service.text.first { $0.key == "empty" }?.value == [])
-        await loop.eventually { Set(recorder.service("Büro: Dr. No's")?.addresses.map(\.address.family) ?? []).count == 2 }
+        await loop.eventually {
+            Set(recorder.service("Büro: Dr. No's")?.addresses.map(\.address.family) ?? []).count == 2
+        }
         #expect(recorder.census.serviceTypes.contains("_ipp._tcp"))
 
         await loop.eventually(within: .seconds(12)) { !recorder.summaries.isEmpty }
@@ -39,5 +41,31 @@ import Testing
             #expect((counted?.sent ?? 0) > 0 && (counted?.received ?? 0) > 0)
             #expect(counted?.malformed == 0 && counted?.sendFailures == 0)
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `shares the port with an avahi-daemon on the same host, whoever comes first`(avahiFirst: Bool) async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let recorder = try Recorder(wire)
+        if !avahiFirst { recorder.census.start() }
+        let avahi = try await AvahiPeer(in: wire.here, hostName: "same-host", interface: "v0")
+        let local = try avahi.publish("Local", "_ipp._tcp", 631, [])
+        let responder = try SimulatedResponder(in: wire.peer)
+        responder.set(MadeUpService().all)
+        if avahiFirst {
+            await loop.eventually(within: .seconds(10)) {
+                responder.queries.contains { !$0.authorities.isEmpty }
+            }
+            recorder.census.start()
+        }
+        await loop.eventually(within: .seconds(20)) {
+            recorder.service("Local") != nil && recorder.service("Lamp") != nil
+        }
+        #expect(recorder.service("Local")?.host == "same-host.local")
+        #expect(recorder.census.counters.values.allSatisfy { $0.socketFailures == 0 && $0.echoes > 0 })
+        local.signal(SIGTERM)
+        await loop.eventually(within: .seconds(10)) { recorder.service("Local") == nil }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
     }
 }

@@ -61,7 +61,16 @@ final class Recorder {
 
     deinit { census.stop() }
 
+    func service(_ name: String, on interface: String) -> Service? {
+        census.services.first { $0.name == name && $0.interface == interface }
+    }
+
     func service(_ name: String) -> Service? { census.services.first { $0.name == name } }
+
+    /// How long ago a service was last heard of.
+    func age(of name: String) -> Duration {
+        service(name).map { KernelClock().boot - $0.lastSeen } ?? .zero
+    }
 
     var removals: [(name: String, reason: RemovalReason)] {
         events.compactMap { event in
@@ -90,7 +99,9 @@ final class Scratch {
     let path: String
 
     init() throws {
-        path = try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init) ?? ""
+        path =
+            try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init)
+            ?? ""
     }
 
     deinit { _ = try? Command.run(["rm", "-rf", path]) }
@@ -108,27 +119,33 @@ final class AvahiPeer {
     private var processes: [RunningCommand] = []
     private var bus: String { "unix:path=\(scratch.path)/bus" }
 
-    init(in namespace: Namespace, hostName: String) async throws {
+    init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
         self.namespace = namespace
         scratch = try Scratch()
         let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
-        let busFile = try scratch.write("bus.conf", """
+        let busFile = try scratch.write(
+            "bus.conf",
+            """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
             <policy context="default">\(policy)</policy></busconfig>
-            """)
-        let file = try scratch.write("avahi.conf", """
+            """
+        )
+        let file = try scratch.write(
+            "avahi.conf",
+            """
             [server]
             host-name=\(hostName)
             use-ipv4=yes
             use-ipv6=yes
-            allow-interfaces=v1
+            allow-interfaces=\(interface)
             [publish]
             publish-workstation=no
             publish-hinfo=no
             [rlimits]
-            """)
+            """
+        )
         processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
         // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.
         let start = """
@@ -174,7 +191,8 @@ enum ZeroconfPeer {
         zeroconf.close()
         """
 
-    static func announce(_ name: String, _ type: String, _ port: Int, in namespace: Namespace) throws -> RunningCommand {
+    static func announce(_ name: String, _ type: String, _ port: Int, in namespace: Namespace) throws -> RunningCommand
+    {
         let v6 = try #require(try namespace.multicastInterface("v1").addresses.first { $0.address.family == .ipv6 })
         return try RunningCommand([
             "nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script, name, type, String(port),

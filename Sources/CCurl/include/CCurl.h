@@ -33,7 +33,8 @@ void nwp_curl_unix_socket(struct nwp_curl *request, const char *path);
 void nwp_curl_post(struct nwp_curl *request, const char *body, size_t count);
 /// Adds a request header field, such as "Accept: text/plain".
 void nwp_curl_header(struct nwp_curl *request, const char *field);
-/// Limits connecting, and the whole request unless `whole` is 0; both in milliseconds, 0 is no limit.
+/// Limits connecting and the whole request, in milliseconds. With `whole` 0 the answer may go on for ever, but not be
+/// silent for 45 s, three times the interval in which streams are written to.
 void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole);
 /// Makes the request and blocks until it is over.
 enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context);

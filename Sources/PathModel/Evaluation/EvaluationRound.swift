@@ -85,8 +85,21 @@ extension EvaluationRound {
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
         switch decision ?? survey.ask(probe, .decision, by: index) {
         case .failure(let failure): return .refused(failure)
-        case .success(let decision): return finish(way, decision: decision)
+        case .success(let first):
+            return finish(way, decision: liveDecision(of: way, after: first, with: &survey))
         }
+    }
+
+    /// The decision for a live leg: the kernel may still hash the probe onto a dead one (rule S31).
+    private func liveDecision(
+        of way: WayOut,
+        after decision: RouteAnswer,
+        with survey: inout RouteSurvey<some ForwardingTable>
+    ) -> RouteAnswer {
+        let isLive = decision.legs.contains { chosen in way.live.contains { $0.index == chosen.index } }
+        if isLive || decision.legs.isEmpty { return decision }
+        let bound = survey.ask(way.probe, .decision, by: way.live.first?.index)
+        return (try? bound.get()) ?? decision
     }
 
     private mutating func finish(_ way: WayOut, decision: RouteAnswer) -> FamilyOutcome {

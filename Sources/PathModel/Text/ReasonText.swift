@@ -33,7 +33,8 @@ public struct ReasonText: Hashable, Sendable {
         case .preferredRouteLinkDown:
             "the kernel prefers the \(family)default route by \(interface), which is down"
                 + (subject.alternative.map { ", over the one by \($0)" } ?? "")
-        case .noSourceAddress: "\(interface) has a \(family)default route but no address to send from"
+        case .noSourceAddress:
+            "\(interface) has \(family.isEmpty ? "a " : "an ")\(family)default route but no address to send from"
         case .rfkillWifi: "Wi-Fi is switched off"
         case .rfkillWwan: "cellular is switched off"
         case .policy: "the configuration demands \(demand(subject.demand))"

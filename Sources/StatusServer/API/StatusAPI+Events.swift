@@ -31,7 +31,7 @@ extension StatusAPI {
             throw Problem(.tooManyStreams, status: 429, detail: "There are \(limits.streams) streams already.")
         }
         let stream = try streams.open(format, from: cursor, filter: EventFilter(query["event"]))
-        return HTTPResponse(status: 200, fields: fields, body: .stream(stream))
+        return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
     }
 
     private func page(_ request: HTTPRequest) throws -> HTTPResponse {

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+
 /// Serves HTTP/1.1 to a handler, whatever library does it.
 ///
 /// Confined to one event loop. The handler sees requests that passed every guard and answers each exactly once, now
@@ -14,6 +15,8 @@ public protocol HTTPServing: AnyObject {
     func listen(on address: ListenAddress) throws(StatusServerError)
     /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.
     func stop(within limit: Duration, completion: @escaping () -> Void)
+    /// Breaks everything off at once; must be called, unless it was stopped, before the server is dropped.
+    func close()
 }
 
 /// Takes the answer to one request.
@@ -43,6 +46,10 @@ public struct ServerLimits: Equatable, Sendable {
     public var idleDeadline = Duration.seconds(60)
     /// How long a fixed answer may take to be read.
     public var sendDeadline = Duration.seconds(30)
+    /// How long what was sent to a stream may stay unacknowledged.
+    ///
+    /// With the interval of pings it bounds how long a client that vanished without a word keeps its place.
+    public var streamAcknowledgement = Duration.seconds(14)
     /// The kernel's send buffer of a stream, in bytes.
     public var streamSendBuffer = 65_536
 

@@ -13,7 +13,8 @@ struct ListeningSocket: ~Copyable {
     private static let backlog: Int32 = 512
 
     /// Opens and binds; a stale unix socket, which nobody serves, is replaced.
-    /// - Parameter mode: The permissions of a unix socket's file.
+    ///
+    /// The file of a unix socket gets the permissions `mode`.
     init(_ address: ListenAddress, mode: UInt32 = 0o660) throws(StatusServerError) {
         let raw: Int32
         var bound = address

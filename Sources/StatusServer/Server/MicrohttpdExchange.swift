@@ -190,7 +190,12 @@ final class HTTPConnection {
             }
             self.stream = stream
             server.setDeadline(of: connection, after: nil)
-            nwp_stream_limits(connection.descriptor, Int32(server.limits.streamSendBuffer), 14_000)
+            let patience = server.limits.streamAcknowledgement.nanoseconds / 1_000_000
+            nwp_stream_limits(
+                connection.descriptor,
+                Int32(clamping: server.limits.streamSendBuffer),
+                UInt32(clamping: patience)
+            )
             connection.watchForHangUp()
         } else {
             server.setDeadline(of: connection, after: server.limits.sendDeadline)
@@ -238,5 +243,6 @@ final class HTTPConnection {
         guard let raw = unsafe raw, isSuspended else { return }
         isSuspended = false
         unsafe nwp_http_resume(raw)
+        connection.server.runSoon()
     }
 }

@@ -30,6 +30,7 @@ internal import Metrics
     private var stopCompletion: (() -> Void)?
     private var isStopping = false
     private var isRunning = false
+    private var mustRunAgain = false
     private let connectionLimit: Int
 
     init(
@@ -62,6 +63,12 @@ internal import Metrics
     }
 
     deinit {
+        // Connections refer back to the server, so it cannot end them any more when it goes.
+        unsafe precondition(raw == nil, "the HTTP server was dropped before it was closed")
+    }
+
+    func close() {
+        isStopping = true
         finish()
     }
 
@@ -103,15 +110,26 @@ extension MicrohttpdServer {
     func run() {
         guard let raw = unsafe raw, !isRunning else { return }
         isRunning = true
+        mustRunAgain = false
         if let runTimer { loop.cancel(runTimer) }
         runTimer = nil
         _ = unsafe nwp_http_run(raw)
         isRunning = false
-        let timeout = unsafe nwp_http_timeout(raw)
+        let timeout = mustRunAgain ? 0 : unsafe nwp_http_timeout(raw)
+        mustRunAgain = false
         if timeout >= 0 {
             runTimer = loop.schedule(after: .milliseconds(timeout)) { [weak self] in self?.run() }
         }
         finishIfEmpty()
+    }
+
+    /// Lets the library run soon, once for any number of connections that were resumed meanwhile.
+    func runSoon() {
+        guard !mustRunAgain, unsafe raw != nil else { return }
+        mustRunAgain = true
+        guard !isRunning else { return }
+        if let runTimer { loop.cancel(runTimer) }
+        runTimer = loop.schedule(after: .zero) { [weak self] in self?.run() }
     }
 
     private func accept(_ descriptor: Int32, from listener: Listener) {

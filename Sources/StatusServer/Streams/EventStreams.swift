@@ -79,8 +79,7 @@ final class EventStreams {
     /// How many clients listen.
     var count: Int { subscribers.count }
 
-    /// Starts a stream at a place.
-    /// - Parameter cursor: Where to begin; `nil` is now.
+    /// Starts a stream at a place; no cursor is now.
     func open(_ format: StreamFormat, from cursor: EventCursor?, filter: EventFilter) throws -> OutgoingStream {
         let stream = OutgoingStream(limit: limit)
         _ = stream.send(format.preamble)

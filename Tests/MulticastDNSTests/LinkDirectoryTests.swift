@@ -1,0 +1,523 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+private let lamp = MadeUpService()
+
+/// A directory with both families, a clock, and a memory of what it did.
+private struct Bench {
+    var directory: LinkDirectory
+    var events: [ServiceEvent] = []
+    var questions: [(time: Double, family: AddressFamily, question: Question)] = []
+    private var now = time(0)
+
+    init(families: [AddressFamily] = AddressFamily.allCases, settings: CensusSettings = CensusSettings()) {
+        directory = LinkDirectory(index: 2, name: "eth0", settings: settings, random: RandomSource(seed: 3))
+        for family in families { directory.open(family, mtu: 1500, at: time(0)) }
+    }
+
+    /// Lets the directory act at each of its deadlines, up to `seconds`.
+    mutating func run(to seconds: Double) {
+        act()
+        var steps = 0
+        while let deadline = directory.nextDeadline, deadline <= time(seconds), steps < 20_000 {
+            now = max(now, deadline)
+            act()
+            steps += 1
+        }
+        #expect(steps < 20_000, "the directory does not come to rest")
+        now = time(seconds)
+        act()
+    }
+
+    private mutating func act() {
+        directory.advance(to: now)
+        for (family, packets) in directory.packets(at: now) {
+            for packet in packets {
+                guard let message = try? Message(parsing: packet.span) else { continue }
+                questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
+            }
+        }
+        events += directory.takeEvents()
+    }
+
+    mutating func hear(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4, from source: UInt32 = 9) {
+        let bytes = Message(flags: [.response, .authoritative], answers: records).encoded() ?? []
+        _ = directory.receive(bytes.span, family, from: .v4(source), port: 5353, at: now)
+        act()
+    }
+
+    mutating func goodbye(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4) {
+        hear(
+            records.map { record in
+                var record = record
+                record.timeToLive = 0
+                return record
+            },
+            family
+        )
+    }
+
+    mutating func beginCensus() {
+        directory.beginCensus(at: now)
+        act()
+    }
+
+    mutating func close(_ family: AddressFamily) {
+        directory.close(family, at: now)
+        act()
+    }
+
+    func asked(_ type: RecordType, _ family: AddressFamily? = nil) -> [Double] {
+        questions.filter { $0.question.type == type && (family == nil || $0.family == family) }.map(\.time)
+    }
+
+    var summary: [String] {
+        events.map { event in
+            switch event {
+            case .added(let service): "added \(service.name)"
+            case .changed(let service, let fields, _): "changed \(service.name) \(fields.map(\.rawValue))"
+            case .removed(let service, let reason, _): "removed \(service.name) \(reason.rawValue)"
+            case .resolveFailed(let service): "failed \(service.name) \(service.missing)"
+            default: "other"
+            }
+        }
+    }
+}
+
+@Suite struct ServiceResolutionTests {
+    @Test func `reports a complete service at once`() throws {
+        var bench = Bench()
+        bench.hear(lamp.all)
+        #expect(bench.summary == ["added Lamp"])
+        let service = try #require(bench.directory.services.first)
+        #expect(service.name == "Lamp" && service.type == "_test._tcp" && service.domain == "local")
+        #expect(service.interface == "eth0" && service.interfaceIndex == 2 && service.port == 80)
+        #expect(service.addresses == [ScopedAddress(lamp.address)] && service.host == "lamp.local")
+        #expect(service.rawText == [Array("a=1".utf8)] && service.text == [.init(key: "a", value: [49])])
+        #expect(service.firstSeen == time(0) && service.timeToLive == .seconds(4500))
+        #expect(service.id == .init(instance: lamp.instance, interfaceIndex: 2))
+        bench.run(to: 60)
+        #expect(bench.summary == ["added Lamp"] && bench.questions.isEmpty)
+    }
+
+    @Test func `asks only for what is missing, batched, within 120 ms`() {
+        var bench = Bench(families: [.ipv4])
+        bench.hear([lamp.pointer, lamp.textRecord])
+        bench.run(to: 0.5)
+        #expect(bench.questions.map(\.question.type) == [.srv])
+        bench.hear([lamp.location])
+        bench.run(to: 0.9)
+        #expect(Set(bench.questions.dropFirst().map(\.question.type)) == [.a, .aaaa])
+        #expect(Set(bench.questions.dropFirst().map(\.time)).count == 1)
+        #expect(bench.questions.allSatisfy { $0.question.name == lamp.instance || $0.question.name == lamp.hostName })
+        bench.hear([lamp.addressRecord, lamp.denial])
+        #expect(bench.summary == ["added Lamp"])
+    }
+
+    @Test func `asks at 0, 1 and 3 seconds by both families, then says what is missing, once`() {
+        var bench = Bench()
+        bench.hear([lamp.pointer, lamp.textRecord])
+        bench.run(to: 100)
+        for family in AddressFamily.allCases {
+            let times = bench.asked(.srv, family)
+            #expect(times.count == 3 && times[0] <= 0.12 && times[1] - times[0] >= 1 && times[2] - times[1] >= 2)
+        }
+        #expect(bench.summary == ["failed Lamp [\"SRV\"]"])
+        #expect(bench.directory.unresolvedCount == 1 && bench.directory.services.isEmpty)
+    }
+
+    @Test func `the next census tries again without telling again`() {
+        var bench = Bench(families: [.ipv4])
+        bench.hear([lamp.pointer, lamp.textRecord])
+        bench.run(to: 60)
+        let before = bench.asked(.srv).count
+        bench.beginCensus()
+        bench.run(to: 70)
+        #expect(bench.asked(.srv).count == before + 3)
+        #expect(bench.summary.count == 1)
+        bench.hear([lamp.location, lamp.addressRecord, lamp.denial])
+        #expect(bench.summary.last == "added Lamp" && bench.directory.unresolvedCount == 0)
+    }
+
+    @Test func `waits a quarter of a second for the other family`() {
+        var bench = Bench()
+        bench.hear([lamp.pointer, lamp.location, lamp.textRecord, lamp.addressRecord])
+        bench.run(to: 0.24)
+        #expect(bench.summary.isEmpty)
+        bench.run(to: 0.26)
+        #expect(bench.summary == ["added Lamp"])
+        #expect(bench.asked(.aaaa, .ipv4).count == 1)
+    }
+
+    @Test func `merges the families into one service with scoped addresses`() throws {
+        var bench = Bench()
+        var six = lamp
+        six.address = try #require(IPAddress("fe80::7"))
+        bench.hear([lamp.pointer, lamp.location, lamp.textRecord, lamp.addressRecord], .ipv4)
+        bench.hear([six.pointer, six.location, six.textRecord, six.addressRecord], .ipv6)
+        #expect(bench.summary == ["added Lamp"])
+        #expect(bench.directory.services.first?.addresses.map(\.description) == ["192.0.2.50", "fe80::7%eth0"])
+    }
+
+    @Test func `a service without text is reported when nobody sent one`() {
+        var bench = Bench()
+        bench.hear([lamp.pointer, lamp.location, lamp.addressRecord, lamp.denial])
+        bench.run(to: 4)
+        #expect(bench.summary.isEmpty && bench.asked(.txt, .ipv4).count == 3)
+        bench.run(to: 6)
+        #expect(bench.summary == ["added Lamp"])
+        #expect(bench.directory.services.first?.rawText == [])
+    }
+
+    @Test func `a service on port 0 is not offered`() {
+        var bench = Bench()
+        var placeholder = lamp
+        placeholder.port = 0
+        bench.hear(placeholder.all)
+        bench.run(to: 30)
+        #expect(bench.directory.services.isEmpty)
+        bench.hear([lamp.location])
+        #expect(bench.directory.services.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([(0, 0, 1), (1, 0, 2)], 1), ([(5, 0, 1), (1, 0, 2)], 2), ([(1, 3, 1), (1, 9, 2)], 2),
+            ([(1, 9, 1), (0, 0, 2)], 2),
+        ] as [([(UInt16, UInt16, UInt16)], UInt16)]
+    )
+    func `of several locations the one of lowest priority and greatest weight is shown`(
+        locations: [(UInt16, UInt16, UInt16)],
+        port: UInt16
+    ) {
+        var bench = Bench()
+        let records = locations.map { priority, weight, port in
+            let data = ServiceLocation(priority: priority, weight: weight, port: port, target: lamp.hostName)
+            return ResourceRecord(lamp.instance, .srv, .service(data), timeToLive: 120)
+        }
+        bench.hear([lamp.pointer, lamp.textRecord, lamp.addressRecord, lamp.denial] + records)
+        #expect(bench.directory.services.first?.port == port)
+    }
+
+    @Test func `several text records are all shown, the first key wins`() {
+        var bench = Bench()
+        let other = ResourceRecord(lamp.instance, .txt, .text([3, 65, 61, 50, 1, 98]), timeToLive: 4500)
+        bench.hear(lamp.all + [other])
+        let service = bench.directory.services.first
+        #expect(service?.rawText == [Array("a=1".utf8), Array("A=2".utf8), Array("b".utf8)])
+        #expect(service?.text.map(\.key) == ["a", "b"])
+    }
+
+    @Test(arguments: [
+        ("Dr. No's \\ Printer", "Dr. No's \\\\ Printer"), ("\u{1B}[2J", "\\027[2J"), ("Büro", "Büro"),
+        ("<b>&\"", "<b>&\""),
+    ])
+    func `shows exotic names safely`(name: String, shown: String) {
+        var bench = Bench()
+        var service = lamp
+        service.name = name
+        bench.hear(service.all)
+        #expect(bench.directory.services.first?.name == shown)
+        #expect(bench.directory.services.first?.instance == service.instance)
+    }
+
+    @Test(arguments: [
+        ("_x._tcp.local", true), ("_X._UDP.LOCAL", true), ("_dyson_mqtt._tcp.local", true), ("x._tcp.local", false),
+        ("_x._sctp.local", false), ("_x._tcp.example", false), ("_sub._x._tcp.local", false), ("_tcp.local", false),
+    ])
+    func `is lenient about the names of types`(name: String, isType: Bool) throws {
+        #expect(LinkDirectory.isServiceType(try #require(DomainName(name))) == isType)
+    }
+}
+
+@Suite struct ServiceChangeTests {
+    private func settled() -> Bench {
+        var bench = Bench()
+        bench.hear(lamp.all, .ipv4)
+        bench.run(to: 10)
+        return bench
+    }
+
+    @Test func `a new text is a change, a repeated one is not`() {
+        var bench = settled()
+        bench.hear(lamp.all)
+        bench.run(to: 12)
+        var changed = lamp
+        changed.text = ["a=2"]
+        bench.hear([changed.textRecord])
+        bench.run(to: 14)
+        // For a second both texts stand, then the old one goes.
+        #expect(bench.summary == ["added Lamp", "changed Lamp [\"txt\"]", "changed Lamp [\"txt\"]"])
+        #expect(bench.directory.services.first?.rawText == [Array("a=2".utf8)])
+        #expect(bench.directory.services.first?.firstSeen == time(0))
+    }
+
+    @Test func `a burst of changes is one event with the right previous state`() throws {
+        var bench = settled()
+        var changed = lamp
+        changed.port = 81
+        changed.text = ["a=2"]
+        bench.hear([changed.location])
+        bench.hear([changed.textRecord])
+        bench.run(to: 10.3)
+        #expect(bench.events.count == 2)
+        guard case .changed(let new, let fields, let previous) = bench.events.last else {
+            Issue.record("there is no change")
+            return
+        }
+        #expect(previous.port == 80 && new.port == 81 && Set(fields) == [.port, .text])
+    }
+
+    @Test func `an update storm cannot make more than four events per second`() {
+        var bench = settled()
+        for number in 0..<200 {
+            var changed = lamp
+            changed.text = ["n=\(number)"]
+            bench.hear([changed.textRecord])
+            bench.run(to: 10 + Double(number + 1) / 50)
+        }
+        #expect(bench.events.count <= 18 && bench.events.count > 8)
+    }
+
+    @Test func `a new host is looked up`() {
+        var bench = settled()
+        var moved = lamp
+        moved.host = "lamp-2.local"
+        moved.address = .v4(0xC000_0240)
+        bench.hear([moved.location])
+        bench.run(to: 11.5)
+        #expect(bench.questions.contains { $0.question == Question(moved.hostName, .a) })
+        bench.hear([moved.addressRecord, moved.denial])
+        bench.run(to: 13)
+        let service = bench.directory.services.first
+        #expect(service?.host == "lamp-2.local" && service?.addresses == [ScopedAddress(moved.address)])
+        #expect(!bench.summary.contains { $0.hasPrefix("removed") })
+    }
+
+    @Test func `renaming the interface moves the services`() {
+        var bench = settled()
+        bench.directory.rename(to: "lan0", at: time(10))
+        bench.run(to: 10)
+        #expect(bench.summary == ["added Lamp", "removed Lamp interface_down", "added Lamp"])
+        #expect(bench.directory.services.first?.interface == "lan0")
+        bench.directory.rename(to: "lan0", at: time(11))
+        bench.run(to: 11)
+        #expect(bench.events.count == 3)
+    }
+}
+
+@Suite struct ServiceRemovalTests {
+    @Test(arguments: [[lamp.pointer], [lamp.location], [lamp.pointer, lamp.location, lamp.textRecord]])
+    func `a goodbye to pointer or location is one, a second later`(records: [ResourceRecord]) {
+        var bench = Bench()
+        bench.hear(lamp.all)
+        bench.run(to: 10)
+        bench.goodbye(records)
+        bench.run(to: 10.9)
+        #expect(bench.summary == ["added Lamp"])
+        bench.run(to: 60)
+        #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
+        guard case .removed(_, _, let seenFor) = bench.events.last else { return }
+        #expect(seenFor == .seconds(11))
+    }
+
+    @Test func `a partial withdrawal by one family keeps the service`() {
+        var bench = Bench()
+        bench.hear(lamp.all, .ipv4)
+        bench.hear(lamp.all, .ipv6)
+        bench.run(to: 10)
+        bench.goodbye([lamp.pointer, lamp.location, lamp.textRecord], .ipv4)
+        bench.run(to: 20)
+        #expect(bench.summary == ["added Lamp"])
+        bench.goodbye([lamp.pointer], .ipv6)
+        bench.run(to: 22)
+        #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
+        #expect(bench.directory.instances.isEmpty && bench.directory.interest.hosts.isEmpty)
+        #expect(bench.directory.types.isEmpty)
+    }
+
+    @Test func `a crash is noticed by the location's TTL, and the stale pointer goes too`() {
+        var bench = Bench()
+        bench.hear(lamp.all)
+        bench.run(to: 119.9)
+        #expect(bench.summary == ["added Lamp"])
+        #expect(bench.asked(.srv, .ipv4).count == 4 && bench.asked(.srv, .ipv6).count == 3)
+        bench.run(to: 140)
+        #expect(bench.summary == ["added Lamp", "removed Lamp expired"])
+        #expect(bench.directory.instances.isEmpty)
+        #expect(bench.asked(.ptr).filter { $0 >= 120 }.count >= 2)
+    }
+
+    @Test func `a pointer that outlives its service brings it back from the cache`() {
+        var bench = Bench()
+        bench.hear(lamp.all)
+        bench.run(to: 10)
+        bench.goodbye([lamp.pointer])
+        bench.run(to: 12)
+        bench.hear([lamp.pointer])
+        #expect(bench.summary == ["added Lamp", "removed Lamp goodbye", "added Lamp"])
+    }
+
+    @Test func `losing all addresses makes a service unresolvable after asking`() {
+        var bench = Bench()
+        var long = lamp
+        long.lifetime = 4500
+        bench.hear([long.pointer, long.location, long.textRecord, lamp.addressRecord, long.denial])
+        bench.run(to: 121)
+        #expect(bench.summary == ["added Lamp"])
+        bench.run(to: 126)
+        #expect(bench.summary == ["added Lamp", "removed Lamp unresolvable"])
+        #expect(bench.asked(.a, .ipv4).filter { $0 > 120 }.count == 3)
+    }
+
+    @Test func `an address that comes back in time hides the gap`() {
+        var bench = Bench()
+        var long = lamp
+        long.lifetime = 4500
+        bench.hear([long.pointer, long.location, long.textRecord, lamp.addressRecord, long.denial])
+        bench.run(to: 122)
+        bench.hear([lamp.addressRecord])
+        bench.run(to: 200)
+        #expect(bench.summary == ["added Lamp"])
+    }
+
+    @Test func `an interface that goes down says so`() {
+        var bench = Bench()
+        bench.hear(lamp.all, .ipv4)
+        bench.hear(lamp.all, .ipv6)
+        bench.close(.ipv4)
+        #expect(bench.summary == ["added Lamp"])
+        bench.close(.ipv6)
+        #expect(bench.summary == ["added Lamp", "removed Lamp interface_down"])
+        bench.close(.ipv6)
+        #expect(bench.events.count == 2 && bench.directory.nextDeadline == nil)
+    }
+}
+
+@Suite struct LinkCensusTests {
+    @Test func `asks for types and instances at 0, 1, 3 and 7 seconds, by both families`() {
+        var bench = Bench()
+        bench.beginCensus()
+        bench.run(to: 30)
+        for family in AddressFamily.allCases {
+            let times = bench.questions.filter {
+                $0.family == family && $0.question.name == LinkDirectory.enumeration
+            }.map(\.time)
+            #expect(times.count == 4 && (times.first ?? 1) <= 0.12)
+            #expect(zip(times.dropFirst(), times).map { ($0 - $1).rounded() } == [1, 2, 4])
+        }
+        let types = Set(bench.questions.map(\.question.name))
+        #expect(types.count == CensusSettings().wellKnownTypes.count + 1)
+        // One packet per round and family.
+        #expect(Set(bench.asked(.ptr, .ipv4)).count == 4)
+    }
+
+    @Test func `its end ends its questions`() {
+        var bench = Bench()
+        bench.beginCensus()
+        bench.run(to: 2)
+        let before = bench.questions.count
+        bench.directory.endCensus()
+        bench.run(to: 100)
+        #expect(bench.questions.count == before && !bench.directory.isCensusRunning)
+    }
+
+    @Test func `a type that is learned during it is asked for at once, later ones next time`() {
+        var bench = Bench(families: [.ipv4])
+        bench.beginCensus()
+        bench.run(to: 1.5)
+        bench.hear([lamp.enumeration])
+        bench.run(to: 1.7)
+        #expect(bench.questions.last?.question == Question(lamp.typeName, .ptr))
+        bench.directory.endCensus()
+        var other = lamp
+        other.type = "_other._udp"
+        bench.hear([other.enumeration])
+        bench.run(to: 60)
+        #expect(!bench.questions.contains { $0.question.name == other.typeName })
+        bench.beginCensus()
+        bench.run(to: 61)
+        #expect(bench.questions.contains { $0.question.name == other.typeName })
+    }
+
+    @Test func `a family that opens during it is asked too`() {
+        var bench = Bench(families: [.ipv4])
+        bench.beginCensus()
+        bench.run(to: 1)
+        bench.directory.open(.ipv6, mtu: 1500, at: time(1))
+        bench.run(to: 2)
+        #expect(!bench.asked(.ptr, .ipv6).isEmpty)
+    }
+
+    @Test func `only the first two labels of an enumerated type count`() throws {
+        var bench = Bench(families: [.ipv4])
+        bench.beginCensus()
+        let odd = try #require(DomainName("_odd._tcp.example.com"))
+        bench.hear([ResourceRecord(LinkDirectory.enumeration, .ptr, .pointer(odd), timeToLive: 10)])
+        bench.run(to: 1)
+        #expect(bench.questions.contains { $0.question.name == DomainName("_odd._tcp.local") })
+        let bad = try #require(DomainName("printer"))
+        bench.hear([ResourceRecord(LinkDirectory.enumeration, .ptr, .pointer(bad), timeToLive: 10)])
+        bench.run(to: 2)
+        #expect(!bench.questions.contains { $0.question.name == bad })
+    }
+
+    @Test func `five thousand made-up types bring a bounded number of questions`() {
+        var bench = Bench(families: [.ipv4])
+        bench.beginCensus()
+        for number in 0..<5000 {
+            var fake = lamp
+            fake.type = "_fake\(number)._tcp"
+            bench.hear([fake.enumeration])
+        }
+        bench.run(to: 0.5)
+        #expect(Set(bench.questions.map(\.question.name)).count <= 64 + 9)
+        bench.hear(lamp.all, from: 10)
+        #expect(bench.summary == ["added Lamp"])
+    }
+
+    @Test func `a flood of made-up instances does not keep an honest one out`() {
+        var settings = CensusSettings()
+        settings.maximumInstances = 200
+        settings.maximumRecords = 1000
+        var bench = Bench(families: [.ipv4], settings: settings)
+        for number in 0..<3000 {
+            var fake = lamp
+            fake.name = "fake \(number)"
+            bench.hear([fake.pointer])
+        }
+        #expect(bench.directory.instances.count <= 200)
+        #expect((bench.directory.zones[.ipv4]?.cache.count ?? 0) <= 1000)
+        var honest = lamp
+        honest.type = "_honest._tcp"
+        bench.hear(honest.all)
+        #expect(bench.summary == ["added Lamp"])
+        bench.run(to: 60)
+        #expect(bench.directory.services.count == 1)
+        #expect(bench.directory.waiting.isEmpty)
+    }
+
+    @Test func `survives fuzzed packets, and an honest service afterwards`() throws {
+        var bench = Bench()
+        var random = RandomSource(seed: 99)
+        let original = try #require(Message(flags: .response, answers: lamp.all).encoded())
+        for _ in 0..<2000 {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            _ = bench.directory.receive(bytes.span, .ipv4, from: .v4(1), port: 5353, at: time(0))
+        }
+        bench.run(to: 30)
+        var honest = lamp
+        honest.name = "Honest"
+        bench.hear(honest.all)
+        bench.run(to: 31)
+        #expect(bench.directory.services.contains { $0.name == "Honest" })
+    }
+}

@@ -1,0 +1,208 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+private func question(_ name: String) -> Question { Question(DomainName(name) ?? DomainName(), .ptr) }
+
+private let first = question("_a._tcp.local")
+private let second = question("_b._tcp.local")
+
+/// A schedule, a fixed seed, and a clock that goes from deadline to deadline.
+private struct Bench {
+    var schedule = QuestionSchedule(budget: 100)
+    var random: RandomSource
+
+    init(seed: UInt64 = 1) { random = RandomSource(seed: seed) }
+
+    mutating func ask(_ question: Question, times: Int = .max, at seconds: Double) {
+        schedule.ask(question, times: times, at: time(seconds), random: &random)
+    }
+
+    /// Lets time pass up to `end`, and gives every packet with its time since the start.
+    mutating func run(until end: Double) -> [(time: Double, questions: [Question])] {
+        var packets: [(time: Double, questions: [Question])] = []
+        while let deadline = schedule.nextDeadline, deadline <= time(end) {
+            let questions = schedule.due(at: deadline)
+            if !questions.isEmpty { packets.append(((deadline - time(0)) / .seconds(1), questions)) }
+        }
+        return packets
+    }
+}
+
+@Suite struct QuestionScheduleTests {
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `the first query waits 20 to 120 ms`(seed: UInt64) throws {
+        var bench = Bench(seed: seed)
+        bench.ask(first, at: 0)
+        let deadline = try #require(bench.schedule.nextDeadline)
+        #expect(deadline >= time(0.02) && deadline <= time(0.12))
+        #expect(bench.schedule.due(at: time(0.019)).isEmpty)
+        #expect(bench.schedule.due(at: deadline) == [first])
+    }
+
+    @Test func `first delays are spread over the whole range`() {
+        let delays = (0..<200 as Range<UInt64>).map { seed -> Duration in
+            var bench = Bench(seed: seed)
+            bench.ask(first, at: 0)
+            return bench.schedule.nextDeadline ?? .zero
+        }
+        #expect((delays.min() ?? .zero) < time(0.03) && (delays.max() ?? .zero) > time(0.11))
+        #expect(Set(delays).count > 50)
+    }
+
+    @Test func `gaps start at a second and double up to an hour`() {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        let times = bench.run(until: 30_000).map(\.time)
+        let gaps = zip(times.dropFirst(), times).map { ($0 - $1).rounded() }
+        #expect(gaps.prefix(13) == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 3600])
+        #expect(gaps.dropFirst(13).allSatisfy { $0 == 3600 })
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (4, 4), (0, 0), (-3, 0)])
+    func `a series ends after its repetitions`(times: Int, packets: Int) {
+        var bench = Bench()
+        bench.ask(first, times: times, at: 0)
+        #expect(bench.run(until: 1000).count == packets)
+        #expect(bench.schedule.count == 0 && bench.schedule.nextDeadline == nil)
+    }
+
+    @Test func `questions that are ready go in one packet, and keep their own schedules`() {
+        var bench = Bench()
+        bench.ask(first, times: 3, at: 0)
+        bench.ask(second, times: 3, at: 0)
+        bench.ask(question("_c._tcp.local"), times: 1, at: 0)
+        let packets = bench.run(until: 100)
+        #expect(packets.map(\.questions.count) == [3, 2, 2])
+        #expect(Set(packets[1].questions) == [first, second])
+    }
+
+    @Test func `a question asked during a series joins it`() {
+        var bench = Bench()
+        bench.ask(first, times: 2, at: 0)
+        #expect(bench.run(until: 0.5).count == 1)
+        bench.ask(first, times: 2, at: 0.5)
+        let packets = bench.run(until: 100)
+        #expect(packets.count == 2 && packets[0].time > 1)
+    }
+
+    @Test func `a new series begins a second after the last asking at the earliest`() {
+        var bench = Bench()
+        bench.ask(first, times: 1, at: 0)
+        let before = bench.run(until: 0.5)
+        bench.ask(first, times: 1, at: 0.5)
+        let after = bench.run(until: 10)
+        #expect(before.count == 1 && after.count == 1)
+        #expect(after[0].time - before[0].time >= 1.02)
+    }
+
+    @Test func `a cancelled question is not asked`() {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        bench.ask(second, times: 1, at: 0)
+        #expect(bench.schedule.isPending(first))
+        bench.schedule.cancel(first)
+        #expect(!bench.schedule.isPending(first))
+        #expect(bench.run(until: 100).flatMap(\.questions) == [second])
+    }
+
+    @Test func `the same question by another host counts as sent`() {
+        var bench = Bench()
+        bench.ask(first, times: 3, at: 0)
+        bench.schedule.heard(first, at: time(0.01))
+        let times = bench.run(until: 100).map(\.time)
+        #expect(times.count == 2)
+        #expect((times.first ?? 0) >= 1.01 && (times.last ?? 0) >= 3.01)
+    }
+
+    @Test func `a question due much later is not taken for sent`() {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        #expect(bench.run(until: 10).count == 4)
+        let before = bench.schedule.nextDeadline
+        bench.schedule.heard(first, at: time(10))
+        #expect(bench.schedule.nextDeadline == before)
+        bench.schedule.heard(second, at: time(10))
+        #expect(bench.schedule.count == 1)
+    }
+
+    @Test func `questions never exceed the budget, whatever is asked`() {
+        var bench = Bench()
+        for number in 0..<1000 { bench.ask(question("_t\(number)._tcp.local"), times: 1, at: 0) }
+        let packets = bench.run(until: 60)
+        #expect(packets.reduce(0) { $0 + $1.questions.count } == 1000)
+        for packet in packets {
+            let second = packets.filter { $0.time > packet.time - 1 && $0.time <= packet.time }
+            #expect(second.reduce(0) { $0 + $1.questions.count } <= 200)
+        }
+        #expect((packets.last?.time ?? 0) > 8)
+        #expect(packets.first?.questions.count == 100)
+    }
+
+    @Test func `different types and unicast bits are different questions`() {
+        var bench = Bench()
+        let name = first.name
+        bench.ask(Question(name, .srv), times: 1, at: 0)
+        bench.ask(Question(name, .txt), times: 1, at: 0)
+        bench.ask(Question(name, .txt, wantsUnicast: true), times: 1, at: 0)
+        #expect(bench.run(until: 1).flatMap(\.questions).count == 3)
+    }
+}
+
+@Suite struct QueryWriterTests {
+    private let type = first.name
+
+    private func known(_ count: Int) -> [ResourceRecord] {
+        (0..<count).map { number in
+            let instance = try? DomainName(labels: [Array("instance-\(number)".utf8)]).appending(type)
+            return ResourceRecord(type, .ptr, .pointer(instance ?? type), timeToLive: 4000)
+        }
+    }
+
+    private func messages(_ packets: [[UInt8]]) throws -> [Message] {
+        try packets.map { try Message(parsing: $0.span) }
+    }
+
+    @Test func `nothing to ask is no packet`() {
+        #expect(QueryWriter.packets([], limit: 1472) { _ in known(3) }.isEmpty)
+    }
+
+    @Test func `questions and known answers share a packet`() throws {
+        let packets = QueryWriter.packets([first, second], limit: 1472) { $0 == first ? known(3) : [] }
+        let message = try #require(try messages(packets).first)
+        #expect(packets.count == 1 && message.questions == [first, second] && message.answers == known(3))
+        #expect(message.flags == [] && message.id == 0)
+    }
+
+    @Test(arguments: [200, 500, 1452, 1472])
+    func `known answers go on in packets without questions, all but the last marked`(limit: Int) throws {
+        let packets = QueryWriter.packets([first], limit: limit) { _ in known(200) }
+        let messages = try messages(packets)
+        #expect(packets.count > 1 && packets.allSatisfy { $0.count <= limit })
+        #expect(messages.map(\.questions.count) == [1] + Array(repeating: 0, count: packets.count - 1))
+        #expect(messages.dropLast().allSatisfy { $0.flags.contains(.truncated) })
+        #expect(messages.last?.flags.contains(.truncated) == false)
+        #expect(messages.flatMap(\.answers) == known(200))
+    }
+
+    @Test func `too many questions make more packets, each with its own known answers`() throws {
+        let questions = (0..<100).map { question("_type-\($0)._tcp.local") }
+        let packets = QueryWriter.packets(questions, limit: 512) { $0 == questions[99] ? known(1) : [] }
+        let messages = try messages(packets)
+        #expect(messages.flatMap(\.questions) == questions)
+        #expect(messages.allSatisfy { !$0.flags.contains(.truncated) && !$0.questions.isEmpty })
+        #expect(messages.map(\.answers.count).reduce(0, +) == 1 && messages.last?.answers.count == 1)
+    }
+
+    @Test func `what fits no packet is left out`() throws {
+        let long = try DomainName(labels: Array(repeating: [UInt8](repeating: 97, count: 60), count: 4))
+        let packets = QueryWriter.packets([Question(long, .ptr), first], limit: 100) { _ in
+            [ResourceRecord(long, .ptr, .pointer(long), timeToLive: 9)] + known(1)
+        }
+        let messages = try messages(packets)
+        #expect(messages.flatMap(\.questions) == [first] && messages.flatMap(\.answers) == known(1))
+    }
+}

@@ -1,0 +1,416 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+private let start = Duration.seconds(1000)
+
+/// A time after the start, in seconds.
+func time(_ seconds: Double) -> Duration { start + .milliseconds(Int((seconds * 1000).rounded())) }
+
+private let host = DomainName("h.local") ?? DomainName()
+private let key = RecordKey(host, .a)
+
+/// An address record of `h.local`.
+private func address(_ last: UInt32, lifetime: UInt32 = 100, flush: Bool = true) -> ResourceRecord {
+    ResourceRecord(host, .a, .address(.v4(0xC000_0200 | last)), timeToLive: lifetime, flushesCache: flush)
+}
+
+/// A cache with a clock and a fixed seed.
+private struct Bench {
+    var cache = RecordCache(limit: 100)
+    var interest = Interest()
+    var random = RandomSource(seed: 1)
+
+    init(interested: Bool = true) {
+        if interested {
+            interest.hosts[host] = [host]
+            interest.reported = [host]
+        }
+    }
+
+    @discardableResult
+    mutating func insert(_ record: ResourceRecord, at seconds: Double) -> RecordCache.Outcome {
+        cache.insert(record, at: time(seconds), interest: interest, random: &random)
+    }
+
+    mutating func advance(to seconds: Double) -> RecordCache.Advance {
+        cache.advance(to: time(seconds), interest: interest)
+    }
+
+    func addresses(at seconds: Double) -> Set<UInt32> {
+        Set(
+            cache.records(key, at: time(seconds)).compactMap { record in
+                guard case .address(.v4(let value)) = record.data else { return nil }
+                return value & 0xFF
+            }
+        )
+    }
+}
+
+@Suite struct RecordCacheTests {
+    @Test func `keeps a record to the end of its TTL and reports its loss once`() {
+        var bench = Bench(interested: false)
+        #expect(bench.insert(address(1), at: 0) == .added)
+        #expect(bench.addresses(at: 99.999) == [1])
+        #expect(bench.addresses(at: 100) == [])
+        #expect(bench.advance(to: 99.999).lost.isEmpty)
+        let advance = bench.advance(to: 100)
+        #expect(advance.lost.map(\.loss) == [.expired] && advance.lost.map(\.record.name) == [host])
+        #expect(bench.advance(to: 100).lost.isEmpty && bench.advance(to: 500).lost.isEmpty)
+        #expect(bench.cache.count == 0 && bench.cache.entries.isEmpty && bench.cache.nextDeadline == nil)
+    }
+
+    @Test func `a repetition renews a record with its own TTL, longer or shorter`() {
+        var bench = Bench(interested: false)
+        bench.insert(address(1, lifetime: 100), at: 0)
+        #expect(bench.insert(address(1, lifetime: 10), at: 50) == .refreshed)
+        #expect(bench.addresses(at: 59.9) == [1] && bench.addresses(at: 60) == [])
+        #expect(bench.insert(address(1, lifetime: 200), at: 55) == .refreshed)
+        #expect(bench.addresses(at: 254) == [1] && bench.cache.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            (UInt32(1), 1.0), (120, 120), (4500, 4500), (9000, 9000), (9001, 9000), (UInt32(Int32.max), 9000),
+        ] as [(UInt32, Double)]
+    )
+    func `cuts long lifetimes and never raises one`(lifetime: UInt32, seconds: Double) {
+        var bench = Bench(interested: false)
+        bench.insert(address(1, lifetime: lifetime), at: 0)
+        #expect(bench.addresses(at: seconds - 0.01) == [1] && bench.addresses(at: seconds) == [])
+    }
+
+    @Test(arguments: [UInt32(0), 0x8000_0000, .max])
+    func `a TTL of zero, or with its top bit set, of an unknown record is nothing`(lifetime: UInt32) {
+        var bench = Bench()
+        #expect(bench.insert(address(1, lifetime: lifetime), at: 0) == .ignored)
+        #expect(bench.cache.count == 0)
+    }
+
+    @Test func `a goodbye leaves one more second`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        #expect(bench.insert(address(1, lifetime: 0), at: 10) == .leaving)
+        #expect(bench.addresses(at: 10.9) == [1] && bench.addresses(at: 11) == [])
+        #expect(bench.cache.nextDeadline == time(11))
+        #expect(bench.advance(to: 11).lost.map(\.loss) == [.goodbye])
+    }
+
+    @Test func `a repeated goodbye does not prolong, an announcement rescues`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        bench.insert(address(1, lifetime: 0), at: 10)
+        bench.insert(address(1, lifetime: 0), at: 10.5)
+        #expect(bench.addresses(at: 11) == [])
+        #expect(bench.insert(address(1), at: 10.9) == .added)
+        #expect(bench.advance(to: 50).lost.isEmpty)
+        #expect(bench.addresses(at: 110) == [1])
+    }
+
+    @Test(arguments: [(0.0, 0.5, false), (0, 1.0, false), (0, 1.001, true), (0, 30, true)])
+    func `the cache-flush bit spares what came within the last second`(first: Double, second: Double, goes: Bool) {
+        var bench = Bench()
+        bench.insert(address(1), at: first)
+        #expect(bench.insert(address(2), at: second) == .added)
+        #expect(bench.addresses(at: second + 0.99) == [1, 2])
+        #expect(bench.addresses(at: second + 1) == (goes ? [2] : [1, 2]))
+        #expect(bench.advance(to: second + 1).lost.map(\.loss) == (goes ? [.flushed] : []))
+    }
+
+    @Test func `without the cache-flush bit records stand side by side`() {
+        var bench = Bench()
+        bench.insert(address(1, flush: false), at: 0)
+        bench.insert(address(2, flush: false), at: 30)
+        #expect(bench.advance(to: 32).lost.isEmpty && bench.addresses(at: 32) == [1, 2])
+    }
+
+    @Test func `a whole set repeated in one burst survives its own cache-flush bits`() {
+        var bench = Bench()
+        for last in 1...3 as ClosedRange<UInt32> { bench.insert(address(last), at: 0) }
+        for last in 1...3 as ClosedRange<UInt32> { bench.insert(address(last), at: 30) }
+        #expect(bench.advance(to: 32).lost.isEmpty && bench.addresses(at: 32) == [1, 2, 3])
+    }
+
+    @Test func `a flush concerns its own type and name only`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        let other = ResourceRecord(host, .txt, .text([0]), timeToLive: 100, flushesCache: true)
+        bench.insert(other, at: 30)
+        let neighbour = ResourceRecord(DomainName(), .a, .address(.v4(9)), timeToLive: 100, flushesCache: true)
+        bench.insert(neighbour, at: 30)
+        #expect(bench.advance(to: 32).lost.isEmpty && bench.addresses(at: 32) == [1])
+    }
+
+    @Test func `names that differ in the case of ASCII letters are the same`() throws {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        var shouted = address(1)
+        shouted.name = try #require(DomainName("H.LOCAL"))
+        #expect(bench.insert(shouted, at: 1) == .refreshed)
+        #expect(bench.cache.count == 1)
+    }
+
+    @Test(arguments: [
+        (RecordType.opt, UInt16(1)), (.any, 1), (.a, 3), (.a, 255), (.a, 254),
+    ])
+    func `ignores pseudo records and other classes`(type: RecordType, code: UInt16) {
+        var bench = Bench()
+        let record = ResourceRecord(host, type, .opaque([1]), timeToLive: 10, classCode: code)
+        #expect(bench.insert(record, at: 0) == .ignored)
+    }
+
+    @Test func `gives the newest record first`() {
+        var bench = Bench()
+        bench.insert(address(1, flush: false), at: 0)
+        bench.insert(address(2, flush: false), at: 1)
+        bench.insert(address(1, flush: false), at: 2)
+        let data = bench.cache.records(key, at: time(3)).map(\.data)
+        #expect(data == [.address(.v4(0xC000_0201)), .address(.v4(0xC000_0202))])
+    }
+}
+
+@Suite struct RecordCacheRefreshTests {
+    @Test func `asks again at 80, 85, 90 and 95 percent, then lets go`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        var asked: [(time: Double, step: Int)] = []
+        var lost: [Double] = []
+        for tenth in 0...1010 {
+            let now = Double(tenth) / 10
+            let advance = bench.advance(to: now)
+            asked += advance.refresh.map { (now, $0.step) }
+            lost += advance.lost.map { _ in now }
+        }
+        #expect(asked.map(\.step) == [1, 2, 3, 4])
+        for (asked, point) in zip(asked, [80.0, 85, 90, 95]) {
+            #expect(asked.time >= point && asked.time <= point + 2.1)
+        }
+        #expect(lost == [100])
+    }
+
+    @Test func `never asks for what nobody wants`() {
+        var bench = Bench(interested: false)
+        bench.insert(address(1), at: 0)
+        #expect((0...99).allSatisfy { bench.advance(to: Double($0)).refresh.isEmpty })
+    }
+
+    @Test func `never asks for what says goodbye`() {
+        var bench = Bench()
+        bench.insert(address(1, lifetime: 2), at: 0)
+        bench.insert(address(1, lifetime: 0), at: 1)
+        #expect((10...20).allSatisfy { bench.advance(to: Double($0) / 10).refresh.isEmpty })
+    }
+
+    @Test func `an answer begins anew`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        #expect(bench.advance(to: 82.1).refresh.map(\.step) == [1])
+        bench.insert(address(1), at: 83)
+        #expect(bench.advance(to: 162).refresh.isEmpty)
+        #expect(bench.advance(to: 165.1).refresh.map(\.step) == [1])
+    }
+
+    @Test func `after a long sleep it asks once with the last step reached`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        #expect(bench.advance(to: 92).refresh.map(\.step) == [3])
+        #expect(bench.advance(to: 93).refresh.isEmpty)
+    }
+
+    @Test func `one question serves all records of a name and type`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        bench.insert(address(2), at: 0)
+        #expect(bench.advance(to: 82.1).refresh.count == 1)
+    }
+
+    @Test func `the deadline is never late`() {
+        var bench = Bench()
+        var random = RandomSource(seed: 42)
+        for last in 1...20 as ClosedRange<UInt32> {
+            bench.insert(address(last, lifetime: UInt32.random(in: 1...200, using: &random), flush: false), at: 0)
+        }
+        var steps = 0
+        while let deadline = bench.cache.nextDeadline, steps < 1000 {
+            let before = bench.cache.advance(to: deadline - .milliseconds(1), interest: bench.interest)
+            #expect(before.lost.isEmpty)
+            let advance = bench.cache.advance(to: deadline, interest: bench.interest)
+            #expect(!advance.lost.isEmpty || !advance.refresh.isEmpty)
+            steps += 1
+        }
+        #expect(bench.cache.count == 0 && steps >= 20 && steps <= 100)
+    }
+
+    @Test(arguments: [
+        (0.0, 100 as UInt32?), (20, 80), (50, 50), (50.1, nil), (80, nil), (99, nil),
+    ])
+    func `lists as known only what has half its life left, with what is left`(age: Double, left: UInt32?) {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        let known = bench.cache.knownAnswers(to: Question(host, .a), at: time(age))
+        #expect(known.map(\.timeToLive) == (left.map { [$0] } ?? []))
+        #expect(known.allSatisfy { !$0.flushesCache })
+    }
+
+    @Test func `does not list as known what is leaving`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        bench.insert(address(1, lifetime: 0), at: 1)
+        #expect(bench.cache.knownAnswers(to: Question(host, .a), at: time(1)).isEmpty)
+    }
+
+    @Test func `lists everything of a name for a question of any type`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        bench.insert(ResourceRecord(host, .txt, .text([0]), timeToLive: 100), at: 0)
+        bench.insert(ResourceRecord(DomainName(), .txt, .text([0]), timeToLive: 100), at: 0)
+        #expect(bench.cache.knownAnswers(to: Question(host, .any), at: time(0)).count == 2)
+        #expect(bench.cache.knownAnswers(to: Question(host, .txt), at: time(0)).count == 1)
+    }
+}
+
+@Suite struct RecordCacheDoubtTests {
+    @Test func `a suspected record has ten seconds, unless it is confirmed`() throws {
+        let type = try #require(DomainName("_x._tcp.local"))
+        let pointer = ResourceRecord(type, .ptr, .pointer(host), timeToLive: 4500)
+        let sibling = ResourceRecord(type, .ptr, .pointer(DomainName()), timeToLive: 4500)
+        for isConfirmed in [false, true] {
+            var bench = Bench()
+            bench.insert(pointer, at: 0)
+            bench.insert(sibling, at: 0)
+            bench.cache.reconfirm(pointer: host, of: type, at: time(5))
+            #expect(bench.cache.knownAnswers(to: Question(type, .ptr), at: time(5)).map(\.data) == [sibling.data])
+            if isConfirmed { bench.insert(pointer, at: 6) }
+            #expect(bench.advance(to: 14.9).lost.isEmpty)
+            #expect(bench.advance(to: 15).lost.map(\.record.data) == (isConfirmed ? [] : [pointer.data]))
+        }
+    }
+
+    @Test func `confirming does not prolong`() throws {
+        let type = try #require(DomainName("_x._tcp.local"))
+        var bench = Bench()
+        bench.insert(ResourceRecord(type, .ptr, .pointer(host), timeToLive: 3), at: 0)
+        bench.cache.reconfirm(pointer: host, of: type, at: time(1))
+        #expect(bench.advance(to: 3).lost.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([1.0], nil), ([1.0, 3], 11.0), ([1.0, 3, 7], 11), ([5.0, 5.1], 15),
+        ] as [([Double], Double?)]
+    )
+    func `foreign questions without an answer prove a failure`(heard: [Double], lostAt: Double?) {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        for seconds in heard { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(seconds)) }
+        let lost = (0...400).first { !bench.advance(to: Double($0) / 10).lost.isEmpty }.map { Double($0) / 10 }
+        #expect(lost == lostAt)
+    }
+
+    @Test func `an answer, or being known to the asker, clears a record of suspicion`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(1))
+        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(2))
+        bench.insert(address(1), at: 3)
+        bench.cache.heard(Question(host, .a), knownAnswers: [address(1)], at: time(4))
+        bench.cache.heard(Question(host, .a), knownAnswers: [address(1)], at: time(5))
+        #expect(bench.advance(to: 60).lost.isEmpty)
+    }
+
+    @Test func `an NSEC record denies the types it does not list, while it lives`() {
+        var bench = Bench()
+        let denial = ResourceRecord(
+            host,
+            .nsec,
+            .nextSecure(next: DomainName(), types: [.a]),
+            timeToLive: 20,
+            flushesCache: true
+        )
+        #expect(!bench.cache.denies(RecordKey(host, .aaaa), at: time(0)))
+        bench.insert(denial, at: 0)
+        #expect(bench.cache.denies(RecordKey(host, .aaaa), at: time(19)))
+        #expect(!bench.cache.denies(RecordKey(host, .a), at: time(19)))
+        #expect(!bench.cache.denies(RecordKey(DomainName(), .aaaa), at: time(19)))
+        #expect(!bench.cache.denies(RecordKey(host, .aaaa), at: time(20)))
+    }
+
+    @Test func `an unreadable NSEC record denies nothing`() {
+        var bench = Bench()
+        bench.insert(ResourceRecord(host, .nsec, .opaque([1]), timeToLive: 20), at: 0)
+        #expect(!bench.cache.denies(RecordKey(host, .aaaa), at: time(0)))
+    }
+}
+
+@Suite struct RecordCacheBoundTests {
+    private func stranger(_ number: Int, lifetime: UInt32 = 100) throws -> ResourceRecord {
+        let name = try DomainName(labels: [Array("stranger-\(number)".utf8)])
+        return ResourceRecord(name, .a, .address(.v4(UInt32(number))), timeToLive: lifetime)
+    }
+
+    @Test func `a flood evicts strangers, never what is wanted`() throws {
+        var bench = Bench()
+        for last in 1...50 as ClosedRange<UInt32> { bench.insert(address(last, flush: false), at: 0) }
+        for number in 0..<5000 { bench.insert(try stranger(number), at: 1) }
+        #expect(bench.cache.count <= 100)
+        #expect(bench.addresses(at: 2).count == 50)
+        #expect(bench.cache.evictions >= 4900)
+        let lost = bench.advance(to: 2).lost
+        #expect(lost.count == bench.cache.evictions && lost.allSatisfy { $0.loss == .evicted })
+    }
+
+    @Test func `those heard longest ago make room first`() throws {
+        var bench = Bench()
+        for number in 0..<100 { bench.insert(try stranger(number), at: Double(number) / 100) }
+        bench.insert(address(1), at: 2)
+        #expect(bench.addresses(at: 2) == [1])
+        let first = try stranger(0)
+        let last = try stranger(99)
+        #expect(bench.cache.records(RecordKey(first.name, .a), at: time(2)).isEmpty)
+        #expect(!bench.cache.records(RecordKey(last.name, .a), at: time(2)).isEmpty)
+    }
+
+    @Test func `when all are wanted, the newcomer is refused`() throws {
+        var bench = Bench()
+        for last in 0..<100 as Range<UInt32> { bench.insert(address(last, flush: false), at: 0) }
+        #expect(bench.insert(address(200, flush: false), at: 1) == .ignored)
+        #expect(bench.insert(address(5, flush: false), at: 1) == .refreshed)
+        #expect(bench.cache.count == 100 && bench.cache.evictions == 0)
+    }
+
+    @Test func `the limit has a floor`() {
+        #expect(RecordCache(limit: -5).limit == 16)
+    }
+}
+
+@Suite struct InterestTests {
+    @Test(arguments: [
+        (RecordType.ptr, "_t._tcp.local", true), (.ptr, "i._t._tcp.local", false), (.srv, "i._t._tcp.local", true),
+        (.txt, "I._T._tcp.local", true), (.srv, "h.local", false), (.a, "h.local", true), (.aaaa, "h.local", true),
+        (.nsec, "h.local", true), (.hinfo, "h.local", false), (.a, "x.local", false),
+    ])
+    func `is in the records of services`(type: RecordType, name: String, wanted: Bool) throws {
+        var interest = Interest()
+        interest.types = [try #require(DomainName("_t._tcp.local"))]
+        interest.instances = [try #require(DomainName("i._t._tcp.local"))]
+        interest.hosts[host] = interest.instances
+        #expect(interest.contains(RecordKey(try #require(DomainName(name)), type)) == wanted)
+    }
+
+    @Test func `protects what reported services stand on, and nothing else`() {
+        let lamp = MadeUpService()
+        var interest = Interest()
+        interest.types = [lamp.typeName]
+        interest.instances = [lamp.instance]
+        interest.hosts[lamp.hostName] = [lamp.instance]
+        #expect(lamp.all.allSatisfy { !interest.protects($0) })
+        interest.reported = [lamp.instance]
+        #expect(lamp.all.map { interest.protects($0) } == [false, true, true, true, true, true])
+        let other = ResourceRecord(lamp.instance, .hinfo, .hostInformation(cpu: [], system: []), timeToLive: 1)
+        #expect(!interest.protects(other))
+    }
+}

@@ -1,0 +1,156 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import LinuxIO
+import MulticastDNS
+import Synchronization
+import TestSupport
+import Testing
+
+/// A responder that answers with the records it is given, and sends what it is told, by both families.
+final class SimulatedResponder: Sendable {
+    private let namespace: Namespace
+    private let interface: Int
+    private let records = Mutex<[ResourceRecord]>([])
+    private let heard = Mutex<[Message]>([])
+    private let families: [AddressFamily]
+
+    init(
+        in namespace: Namespace,
+        interface name: String = "v1",
+        families: [AddressFamily] = AddressFamily.allCases
+    ) throws {
+        self.namespace = namespace
+        self.families = families
+        interface = try namespace.multicastInterface(name).index
+        for family in families { listen(family) }
+    }
+
+    /// The records it answers with.
+    func set(_ new: [ResourceRecord]) { records.withLock { $0 = new } }
+
+    /// The queries it has heard.
+    var queries: [Message] { heard.withLock { $0 } }
+
+    /// Sends a response with these records.
+    func announce(_ records: [ResourceRecord]) {
+        send(Message(flags: [.response, .authoritative], answers: records))
+    }
+
+    /// Says goodbye to these records.
+    func goodbye(_ records: [ResourceRecord]) {
+        announce(
+            records.map { record in
+                var record = record
+                record.timeToLive = 0
+                return record
+            }
+        )
+    }
+
+    func send(_ message: Message) {
+        guard let bytes = message.encoded() else { return }
+        sendBytes(bytes)
+    }
+
+    func sendBytes(_ bytes: [UInt8]) {
+        let (interface, families) = (interface, families)
+        namespace.loop.perform {
+            for family in families {
+                guard let socket = try? MulticastSocket(family, interface: interface) else { continue }
+                try? socket.send(bytes.span)
+            }
+        }
+    }
+
+    private func listen(_ family: AddressFamily) {
+        let (interface, loop) = (interface, namespace.loop)
+        loop.perform { [weak self] in
+            guard let socket = try? MulticastSocket(family, interface: interface) else { return }
+            let listener = Listener(socket)
+            // The registration, and with it the socket, lives as long as the namespace.
+            _ = try? loop.watch(listener.descriptor, for: .readable) { _ in
+                while let message = listener.next() { self?.answer(message, listener) }
+            }
+        }
+    }
+
+    private func answer(_ query: Message, _ listener: Listener) {
+        guard !query.flags.contains(.response) else { return }
+        heard.withLock { $0.append(query) }
+        let answers = records.withLock { records in
+            records.filter { record in
+                query.questions.contains { $0.isAnswered(by: record) }
+                    && !query.answers.contains { $0.name == record.name && $0.data == record.data }
+            }
+        }
+        guard !answers.isEmpty else { return }
+        listener.send(Message(flags: [.response, .authoritative], answers: answers))
+    }
+}
+
+/// A socket confined to the peer's loop.
+private final class Listener {
+    private let socket: MulticastSocket
+    private var buffer = [UInt8](repeating: 0, count: 9001)
+
+    init(_ socket: consuming MulticastSocket) { self.socket = socket }
+
+    var descriptor: Int32 { socket.rawValue }
+
+    func next() -> Message? {
+        while let datagram = try? socket.receive(into: &buffer) {
+            if let message = try? Message(parsing: buffer.span.extracting(0..<datagram.count)) { return message }
+        }
+        return nil
+    }
+
+    func send(_ message: Message) {
+        guard let bytes = message.encoded() else { return }
+        try? socket.send(bytes.span)
+    }
+}
+
+/// The records of a made-up service.
+struct MadeUpService {
+    var name = "Lamp"
+    var type = "_test._tcp"
+    var host = "lamp.local"
+    var address = IPAddress.v4(0xC000_0232)
+    var port: UInt16 = 80
+    var text = ["a=1"]
+    var lifetime: UInt32 = 120
+
+    var typeName: DomainName { DomainName("\(type).local") ?? DomainName() }
+    var instance: DomainName {
+        (try? DomainName(labels: [Array(name.utf8)]).appending(typeName)) ?? DomainName()
+    }
+    var hostName: DomainName { DomainName(host) ?? DomainName() }
+
+    var enumeration: ResourceRecord {
+        let name = DomainName("_services._dns-sd._udp.local") ?? DomainName()
+        return ResourceRecord(name, .ptr, .pointer(typeName), timeToLive: 4500)
+    }
+    var pointer: ResourceRecord { ResourceRecord(typeName, .ptr, .pointer(instance), timeToLive: 4500) }
+    var location: ResourceRecord {
+        let data = RecordData.service(ServiceLocation(port: port, target: hostName))
+        return ResourceRecord(instance, .srv, data, timeToLive: lifetime, flushesCache: true)
+    }
+    var textRecord: ResourceRecord {
+        let data = TextRecord(strings: text.map { Array($0.utf8) }).data
+        return ResourceRecord(instance, .txt, .text(data), timeToLive: 4500, flushesCache: true)
+    }
+    var addressRecord: ResourceRecord {
+        let type: RecordType = address.family == .ipv4 ? .a : .aaaa
+        return ResourceRecord(hostName, type, .address(address), timeToLive: lifetime, flushesCache: true)
+    }
+    /// Says that the host has this family alone.
+    var denial: ResourceRecord {
+        let types: [RecordType] = [address.family == .ipv4 ? .a : .aaaa]
+        let data = RecordData.nextSecure(next: hostName, types: types)
+        return ResourceRecord(hostName, .nsec, data, timeToLive: lifetime, flushesCache: true)
+    }
+
+    var all: [ResourceRecord] { [enumeration, pointer, location, textRecord, addressRecord, denial] }
+}

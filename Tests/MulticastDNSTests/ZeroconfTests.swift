@@ -1,0 +1,63 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Glibc
+import LinuxIO
+import MulticastDNS
+import TestSupport
+import Testing
+
+@Suite(.inNamespace) struct ZeroconfTests {
+    @Test func `finds, follows and loses a service of python-zeroconf`() async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let recorder = try Recorder(wire)
+        recorder.census.start()
+        let process = try ZeroconfPeer.announce("Wohn.zimmer", "_demo._tcp", 8080, in: wire.peer)
+        await loop.eventually(within: .seconds(20)) { recorder.service("Wohn.zimmer")?.addresses.count == 2 }
+        let service = try #require(recorder.service("Wohn.zimmer"))
+        #expect(service.type == "_demo._tcp" && service.port == 8080 && service.host == "zc-host.local")
+        #expect(service.rawText.contains(Array("version=1".utf8)) && service.rawText.contains(Array("flag".utf8)))
+
+        process.signal(SIGUSR1)
+        await loop.eventually(within: .seconds(10)) {
+            recorder.service("Wohn.zimmer")?.rawText.contains(Array("version=2".utf8)) == true
+        }
+        #expect(recorder.changes.last?.fields.contains(.text) == true)
+
+        // What came within the last second counts as part of the same burst.
+        await loop.eventually(within: .seconds(10)) { recorder.age(of: "Wohn.zimmer") > .seconds(2) }
+        // The old address dies one second after the new one came: a second event must follow.
+        process.signal(SIGUSR2)
+        let moved = ScopedAddress(.v4(0xC000_024D))
+        await loop.eventually(within: .seconds(10)) {
+            recorder.service("Wohn.zimmer")?.addresses.filter { $0.address.family == .ipv4 } == [moved]
+        }
+        #expect(recorder.changes.last?.fields.contains(.addresses) == true)
+
+        process.signal(SIGTERM)
+        await loop.eventually(within: .seconds(10)) { recorder.census.services.isEmpty }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `finds a service when only one family is in use`(family: AddressFamily) async throws {
+        let wire = try Wire()
+        let all = try wire.interface()
+        let recorder = try Recorder(wire)
+        recorder.census.setInterfaces([
+            MulticastInterface(
+                index: all.index,
+                name: all.name,
+                addresses: all.addresses.filter { $0.address.family == family }
+            )
+        ])
+        recorder.census.start()
+        let process = try ZeroconfPeer.announce("Single", "_demo._udp", 9, in: wire.peer)
+        await wire.here.loop.eventually(within: .seconds(20)) { recorder.service("Single") != nil }
+        #expect(recorder.census.counters.keys.map(\.family) == [family])
+        process.signal(SIGTERM)
+        await wire.here.loop.eventually(within: .seconds(10)) { recorder.service("Single") == nil }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
+    }
+}

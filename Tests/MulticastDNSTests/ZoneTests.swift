@@ -1,0 +1,175 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+private let lamp = MadeUpService()
+
+/// A zone that never meets a socket.
+private struct Bench {
+    var zone: Zone
+
+    init(_ family: AddressFamily = .ipv4, mtu: Int = 1500) {
+        zone = Zone(family, settings: CensusSettings(), mtu: mtu, random: RandomSource(seed: 7))
+    }
+
+    mutating func receive(_ message: Message, port: UInt16 = 5353, at seconds: Double = 0) -> Zone.Reception {
+        receive(message.encoded() ?? [], port: port, at: seconds)
+    }
+
+    mutating func receive(_ bytes: [UInt8], port: UInt16 = 5353, at seconds: Double = 0) -> Zone.Reception {
+        zone.receive(bytes.span, port: port, at: time(seconds), interest: Interest())
+    }
+
+    func knows(_ record: ResourceRecord, at seconds: Double = 0) -> Bool {
+        zone.cache.records(RecordKey(record.name, record.type), at: time(seconds)).contains { $0.data == record.data }
+    }
+}
+
+private func response(_ records: [ResourceRecord], flags: Message.Flags = [.response, .authoritative]) -> Message {
+    Message(flags: flags, answers: records)
+}
+
+@Suite struct ZoneReceptionTests {
+    @Test func `uses answers and additionals of every response, asked for or not`() throws {
+        var bench = Bench()
+        let message = Message(
+            id: 77,
+            flags: [.response, .authoritative],
+            questions: [Question(lamp.typeName, .ptr)],
+            answers: [lamp.pointer],
+            authorities: [lamp.textRecord],
+            additionals: [lamp.location]
+        )
+        guard case .response(_, let changed) = bench.receive(message) else {
+            Issue.record("a response was not taken for one")
+            return
+        }
+        #expect(changed.map(\.type) == [.ptr, .srv])
+        #expect(bench.knows(lamp.pointer) && bench.knows(lamp.location) && !bench.knows(lamp.textRecord))
+        guard case .response(_, let again) = bench.receive(message) else { return }
+        #expect(again.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            (UInt16(0x8400), UInt16(5353), true), (0x8000, 5353, true), (0x8600, 5353, true), (0x8780, 5353, true),
+            (0x8400, 5354, false), (0x8400, 53, false), (0x8C00, 5353, false), (0x8403, 5353, false),
+            (0xA400, 5353, false),
+            (0x0400, 5353, false),
+        ] as [(UInt16, UInt16, Bool)]
+    )
+    func `uses responses from port 5353 without operation or error`(flags: UInt16, port: UInt16, used: Bool) {
+        var bench = Bench()
+        _ = bench.receive(response([lamp.pointer], flags: .init(rawValue: flags)), port: port)
+        #expect(bench.knows(lamp.pointer) == used)
+    }
+
+    @Test func `never caches what a query claims to know`() {
+        var bench = Bench()
+        let query = Message(
+            questions: [Question(lamp.typeName, .ptr)],
+            answers: [lamp.pointer],
+            authorities: [lamp.location],
+            additionals: [lamp.textRecord]
+        )
+        guard case .query = bench.receive(query) else {
+            Issue.record("a query was not taken for one")
+            return
+        }
+        #expect(bench.zone.cache.count == 0)
+    }
+
+    @Test func `tells malformed packets`() {
+        var bench = Bench()
+        guard case .malformed(.truncated) = bench.receive([0, 0, 0]) else {
+            Issue.record("three bytes were taken for a message")
+            return
+        }
+    }
+
+    @Test func `takes its own packet for an echo, once`() throws {
+        var bench = Bench()
+        bench.zone.ask(Question(lamp.typeName, .ptr), times: 1, at: time(0))
+        let packet = try #require(bench.zone.packets(at: time(0.2)).first)
+        guard case .echo = bench.receive(packet) else {
+            Issue.record("the echo was not recognised")
+            return
+        }
+        // Another host on the link asks just the same.
+        guard case .query = bench.receive(packet) else {
+            Issue.record("a foreign query was taken for an echo")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        (AddressFamily.ipv4, 1500, 1472), (.ipv6, 1500, 1452), (.ipv4, 1280, 1252), (.ipv4, 65536, 8972),
+        (.ipv6, 0, 512),
+        (.ipv6, 9000, 8952),
+    ])
+    func `packets fit the link`(family: AddressFamily, mtu: Int, limit: Int) {
+        #expect(Bench(family, mtu: mtu).zone.payloadLimit == limit)
+    }
+}
+
+@Suite struct ZoneSuppressionTests {
+    private let question = Question(lamp.typeName, .ptr)
+
+    /// Whether our question is still asked soon after another host sent `query`.
+    private func asks(after query: Message, port: UInt16 = 5353, knowing known: [ResourceRecord] = []) -> Bool {
+        var bench = Bench()
+        if !known.isEmpty { _ = bench.receive(response(known)) }
+        bench.zone.ask(question, times: 3, at: time(0))
+        _ = bench.receive(query, port: port)
+        return !bench.zone.packets(at: time(0.2)).isEmpty
+    }
+
+    @Test func `a foreign question replaces ours`() {
+        #expect(!asks(after: Message(questions: [question])))
+        #expect(asks(after: Message(questions: [])))
+    }
+
+    @Test func `not when it wants a unicast answer, is another question, or comes from another port`() {
+        var unicast = question
+        unicast.wantsUnicast = true
+        #expect(asks(after: Message(questions: [unicast])))
+        #expect(asks(after: Message(questions: [Question(lamp.typeName, .txt)])))
+        #expect(asks(after: Message(questions: [question]), port: 40000))
+    }
+
+    @Test func `only when it knows nothing that we do not know`() {
+        #expect(asks(after: Message(questions: [question], answers: [lamp.pointer])))
+        #expect(!asks(after: Message(questions: [question], answers: [lamp.pointer]), knowing: [lamp.pointer]))
+        #expect(!asks(after: Message(questions: [question]), knowing: [lamp.pointer]))
+    }
+
+    @Test func `not when more known answers follow, nor when it probes`() {
+        #expect(asks(after: Message(flags: .truncated, questions: [question])))
+        #expect(asks(after: Message(questions: [question], authorities: [lamp.location])))
+    }
+
+    @Test func `two unanswered questions of others end a record after ten seconds`() {
+        var bench = Bench()
+        _ = bench.receive(response([lamp.pointer]))
+        _ = bench.receive(Message(questions: [question]), at: 100)
+        _ = bench.receive(Message(questions: [question], answers: [lamp.pointer]), at: 101)
+        #expect(bench.zone.cache.advance(to: time(111), interest: Interest()).lost.isEmpty)
+        _ = bench.receive(Message(questions: [question]), at: 112)
+        #expect(bench.zone.cache.advance(to: time(112), interest: Interest()).lost.count == 1)
+    }
+
+    @Test func `our packets list what we know`() throws {
+        var bench = Bench()
+        _ = bench.receive(response([lamp.pointer]))
+        bench.zone.ask(question, times: 1, at: time(10))
+        let packet = try #require(bench.zone.packets(at: time(10.2)).first)
+        let message = try Message(parsing: packet.span)
+        #expect(message.answers.map(\.data) == [lamp.pointer.data])
+        #expect(message.answers.first?.timeToLive == 4489)
+        #expect(message.questions == [question] && message.id == 0 && message.flags == [])
+    }
+}

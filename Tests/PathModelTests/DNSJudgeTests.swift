@@ -1,0 +1,146 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Netlink
+import PathModel
+import Testing
+
+/// The verdict on name servers (rule S35).
+@Suite struct DNSJudgeTests {
+    private func server(_ text: String, scope: String? = nil, index: Int? = nil) -> DNSServer {
+        DNSServer(ScopedAddress(IPAddress(text) ?? .v4(0), scope: scope), interfaceIndex: index)
+    }
+
+    private func verdict(_ dns: DNSConfiguration, _ change: (inout World) -> Void = { _ in }) -> Bool {
+        var world = World.ordinary()
+        world.facts.dns = dns
+        change(&world)
+        return world.path().supportsDNS
+    }
+
+    @Test func `a server behind the default route counts (S35)`() {
+        #expect(verdict(DNSConfiguration(servers: [server("8.8.8.8")])))
+    }
+
+    @Test func `a server that no route leads to does not (S35)`() {
+        #expect(!verdict(DNSConfiguration(servers: [server("8.8.8.8")])) { $0.table.routes = [] })
+    }
+
+    @Test func `one reachable server is enough, and the rest is not asked about (S35)`() {
+        var world = World.ordinary()
+        world.table.fixed[.v4(0x0808_0808)] = nil
+        world.table.fixed[.v4(0x0A0A_0A0A)] = .unreachable
+        world.facts.dns = DNSConfiguration(servers: [server("10.10.10.10"), server("8.8.8.8"), server("9.9.9.9")])
+        let evaluation = world.evaluate()
+        #expect(evaluation.path.supportsDNS)
+        #expect(evaluation.lookups == 6)
+    }
+
+    @Test func `no server is no DNS (S35)`() {
+        #expect(!verdict(DNSConfiguration(servers: [])))
+    }
+
+    @Test func `a server over a dead link does not count (S35)`() {
+        #expect(!verdict(DNSConfiguration(servers: [server("8.8.8.8")])) { $0.unplug("eth0") })
+    }
+
+    @Test func `a server on this machine's own address counts (S35)`() {
+        #expect(
+            verdict(DNSConfiguration(servers: [server("192.0.2.10")])) {
+                $0.route("192.0.2.10/32", "lo", type: .local)
+            }
+        )
+    }
+
+    @Test func `a server behind a black hole does not count (S35)`() {
+        #expect(
+            !verdict(DNSConfiguration(servers: [server("192.0.2.53")])) {
+                $0.route("192.0.2.53/32", type: .blackhole)
+            }
+        )
+    }
+
+    @Test(arguments: [true, false])
+    func `a loopback server counts when something listens (S35)`(isListening: Bool) {
+        let loopback = IPAddress.v4(0x7F00_0001)
+        let dns = DNSConfiguration(servers: [server("127.0.0.1")], listeningLoopbacks: isListening ? [loopback] : [])
+        #expect(verdict(dns) == isListening)
+    }
+
+    @Test func `the C library's default for a missing file is a loopback server (S35)`() {
+        #expect(DNSConfiguration().servers.map(\.description) == ["127.0.0.1"])
+        #expect(!verdict(DNSConfiguration()))
+    }
+
+    @Test(arguments: [
+        (["8.8.8.8"], true, true), ([], true, false), (["8.8.8.8"], false, false), (["10.9.9.9"], true, false),
+    ])
+    func `a stub needs a listener and an upstream server that can be reached (S35)`(
+        upstream: [String],
+        isListening: Bool,
+        isUsable: Bool
+    ) {
+        let dns = DNSConfiguration(
+            servers: [server("127.0.0.53")],
+            upstream: upstream.map { server($0) },
+            listeningLoopbacks: isListening ? [.v4(0x7F00_0035)] : []
+        )
+        let verdict = verdict(dns) { $0.table.fixed[.v4(0x0A09_0909)] = .noRoute }
+        #expect(verdict == isUsable)
+    }
+
+    @Test func `the servers behind a stub are the ones that are shown (S35)`() {
+        var world = World.ordinary()
+        world.facts.dns = DNSConfiguration(
+            servers: [server("127.0.0.53")],
+            upstream: [server("8.8.8.8")],
+            search: ["example.test"],
+            source: "systemd-resolved",
+            listeningLoopbacks: [.v4(0x7F00_0035)]
+        )
+        let dns = world.path().dns
+        #expect(dns.servers.map(\.description) == ["8.8.8.8"])
+        #expect(dns.search == ["example.test"])
+        #expect(dns.source == "systemd-resolved")
+    }
+
+    @Test func `a loopback server behind a stub is the stub's own affair (S35)`() {
+        let dns = DNSConfiguration(
+            servers: [server("127.0.0.53")],
+            upstream: [server("127.0.0.1")],
+            listeningLoopbacks: [.v4(0x7F00_0035)]
+        )
+        #expect(verdict(dns))
+    }
+
+    @Test func `a link-local server is asked about on its own interface (S35)`() {
+        var world = World.ordinary()
+        world.route("fe80::/64", "eth0")
+        world.facts.dns = DNSConfiguration(servers: [server("fe80::53", scope: "eth0")])
+        #expect(world.path().supportsDNS)
+        #expect(world.table.log.queries.last?.outputInterface == 2)
+    }
+
+    @Test func `a server of an interface is asked about on that interface (S35)`() {
+        var world = World.ordinary()
+        world.facts.dns = DNSConfiguration(servers: [server("8.8.8.8", index: 2)])
+        #expect(world.path().supportsDNS)
+        #expect(world.table.log.queries.last?.outputInterface == 2)
+    }
+
+    @Test func `a local server counts even when the path is not satisfied (S35)`() {
+        var world = World.ordinary()
+        world.table.routes = []
+        world.route("192.0.2.0/24", "eth0")
+        world.facts.dns = DNSConfiguration(servers: [server("192.0.2.1")])
+        #expect(world.path().status == .unsatisfied)
+        #expect(world.path().supportsDNS)
+    }
+
+    @Test func `a monitor's mark is used for name servers too (S29, S35)`() {
+        var world = World.ordinary()
+        world.facts.dns = DNSConfiguration(servers: [server("8.8.8.8")])
+        _ = world.path(MonitorPolicy(mark: 9, uid: 5))
+        #expect(world.table.log.queries.allSatisfy { $0.mark == 9 && $0.uid == 5 })
+    }
+}

@@ -1,0 +1,122 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Netlink
+import PathModel
+
+/// Routes and rules that answer as the kernel's forwarding table does, without a kernel.
+struct FakeTable: ForwardingTable {
+    struct Route {
+        var prefix: IPPrefix
+        var table: UInt32 = 254
+        var type: RouteType = .unicast
+        var metric: UInt32 = 0
+        var legs: [RouteLeg] = []
+        var source: IPAddress?
+        var expiresIn: Double?
+        var nexthopID: UInt32?
+        /// A nexthop object in compatibility mode 0: entries tell its number only.
+        var hidesLegs = false
+    }
+
+    struct Rule {
+        var priority: UInt32
+        var table: UInt32 = 254
+        var failure: RouteFailure?
+        var mark: UInt32?
+        var isMarkInverted = false
+        var uids: ClosedRange<UInt32>?
+        var outputInterface: Int?
+        /// Matches of this length or shorter do not count (`suppress_prefixlength`).
+        var suppressedLength: Int?
+
+        func matches(_ query: RouteQuery) -> Bool {
+            if let mark, (query.mark == mark) == isMarkInverted { return false }
+            if let uids, !uids.contains(query.uid ?? 0) { return false }
+            if let outputInterface, query.outputInterface != outputInterface { return false }
+            return true
+        }
+    }
+
+    var routes: [Route] = []
+    var rules: [Rule] = [Rule(priority: 32766)]
+    /// What the kernel chooses source addresses from.
+    var state = KernelState()
+    /// Answers that stand before everything else.
+    var fixed: [IPAddress: RouteFailure] = [:]
+    let log = QueryLog()
+
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+        log.queries.append(query)
+        if let failure = fixed[query.destination] { return .failure(failure) }
+        if let bound = query.outputInterface, state.links[bound] == nil { return .failure(.noSuchInterface) }
+        for rule in rules.sorted(by: { $0.priority < $1.priority }) where rule.matches(query) {
+            if let failure = rule.failure { return .failure(failure) }
+            guard let route = best(in: rule, for: query) else { continue }
+            switch route.type {
+            case .unreachable: return .failure(.unreachable)
+            case .prohibit: return .failure(.prohibited)
+            case .blackhole: return .failure(.blackhole)
+            case .throw: continue
+            default: return .success(answer(route, query))
+            }
+        }
+        return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
+    }
+
+    private func best(in rule: Rule, for query: RouteQuery) -> Route? {
+        routes.filter { route in
+            guard route.table == rule.table, route.prefix.contains(query.destination) else { return false }
+            if let limit = rule.suppressedLength, route.prefix.length <= limit { return false }
+            guard let bound = query.outputInterface, route.type == .unicast else { return true }
+            if let vrf = state.links[bound], vrf.kind == "vrf" { return true }
+            return route.legs.contains { $0.index == bound }
+        }.min { (-$0.prefix.length, $0.metric) < (-$1.prefix.length, $1.metric) }
+    }
+
+    private func answer(_ route: Route, _ query: RouteQuery) -> RouteAnswer {
+        var legs = route.legs.map { leg in
+            var leg = leg
+            if state.links[leg.index]?.carrier == false { leg.flags.insert(.linkDown) }
+            return leg
+        }
+        var answer = RouteAnswer(
+            type: route.type,
+            table: route.table,
+            prefixLength: route.prefix.length,
+            metric: route.metric,
+            nexthopID: route.nexthopID,
+            expiresIn: route.expiresIn
+        )
+        if query.kind == .decision {
+            legs = Array((legs.filter { query.outputInterface == nil || $0.index == query.outputInterface }).prefix(1))
+            answer.prefixLength = query.destination.family.bitWidth
+            answer.preferredSource = route.source ?? source(for: legs.first?.index, family: query.destination.family)
+            answer.legs = legs
+        } else {
+            answer.preferredSource = route.source
+            answer.legs = route.hidesLegs ? [] : legs
+        }
+        return answer
+    }
+
+    /// The leg's own address, then anybody's for IPv4, then `::1` for IPv6.
+    private func source(for leg: Int?, family: AddressFamily) -> IPAddress? {
+        let usable = { (held: HeldAddress) -> Bool in
+            let flags = held.value.flags
+            return held.value.address.family == family && held.isRoutable
+                && (!flags.contains(.tentative) || flags.contains(.optimistic))
+        }
+        let own = leg.flatMap { state.addresses[$0] }?.filter(usable) ?? []
+        if let best = own.first(where: { !$0.value.flags.contains(.deprecated) }) ?? own.first {
+            return best.value.address
+        }
+        if family == .ipv6 { return .v6(1) }
+        return state.addresses.sorted { $0.key < $1.key }.flatMap(\.value).first(where: usable)?.value.address
+    }
+}
+
+/// The questions a table was asked.
+final class QueryLog {
+    var queries: [RouteQuery] = []
+}

@@ -1,0 +1,101 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Netlink
+import PathModel
+import Testing
+
+/// The matrix of rule S12: when a link could carry packets, and what keeps it from it.
+@Suite struct LinkUsabilityTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        var flags: LinkFlags = [.up, .lowerUp, .running]
+        var carrier: Bool? = true
+        var state: OperationalState = .up
+        var shortcoming: Shortcoming?
+        var testDescription: String { name }
+    }
+
+    static let rows: [Row] = [
+        Row(name: "Ethernet with a cable"),
+        Row(name: "taken down by the administrator", flags: [], carrier: nil, state: .down, shortcoming: .linkDown),
+        Row(name: "taken down, cable in", flags: .lowerUp, carrier: true, state: .down, shortcoming: .linkDown),
+        Row(name: "cable out", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
+        Row(
+            name: "veth whose peer is down",
+            flags: .up,
+            carrier: false,
+            state: .lowerLayerDown,
+            shortcoming: .lowerLayerDown
+        ),
+        Row(name: "tun with a process, unknown state", carrier: true, state: .unknown),
+        Row(name: "tun without a process", flags: .up, carrier: false, state: .down, shortcoming: .noCarrier),
+        Row(name: "wireguard, without a running flag", flags: [.up, .lowerUp, .noARP], carrier: true, state: .unknown),
+        Row(
+            name: "bridge that still says running",
+            flags: [.up, .running],
+            carrier: false,
+            state: .up,
+            shortcoming: .noCarrier
+        ),
+        Row(name: "fresh bridge, unknown state", carrier: true, state: .unknown),
+        Row(
+            name: "802.1X not done",
+            flags: [.up, .lowerUp, .dormant],
+            carrier: true,
+            state: .dormant,
+            shortcoming: .dormant
+        ),
+        Row(name: "dormant mode, cable out", flags: .up, carrier: false, state: .dormant, shortcoming: .noCarrier),
+        Row(name: "hardware gone", flags: .up, carrier: false, state: .notPresent, shortcoming: .notPresent),
+        Row(name: "under test", carrier: true, state: .testing, shortcoming: .testing),
+        Row(name: "no word on carrier, lower layer up", flags: [.up, .lowerUp], carrier: nil, state: .up),
+        Row(
+            name: "no word on carrier, lower layer down",
+            flags: .up,
+            carrier: nil,
+            state: .up,
+            shortcoming: .noCarrier
+        ),
+        Row(
+            name: "no word on carrier, dormant",
+            flags: [.up, .lowerUp],
+            carrier: nil,
+            state: .dormant,
+            shortcoming: .dormant
+        ),
+        Row(name: "carrier again, state still down", carrier: true, state: .down, shortcoming: .noCarrier),
+    ]
+
+    @Test(arguments: rows)
+    func `a link is usable by flags, carrier and state (S12)`(row: Row) {
+        let link = Link(
+            index: 2,
+            name: "x0",
+            flags: row.flags,
+            carrier: row.carrier,
+            operationalState: row.state
+        )
+        #expect(link.shortcoming == row.shortcoming)
+        #expect(link.isUsable == (row.shortcoming == nil))
+    }
+
+    @Test func `the running flag never decides (S12)`() {
+        for row in Self.rows {
+            var link = Link(index: 2, name: "x0", flags: row.flags, carrier: row.carrier, operationalState: row.state)
+            link.flags.insert(.running)
+            #expect(link.shortcoming == row.shortcoming)
+            link.flags.remove(.running)
+            #expect(link.shortcoming == row.shortcoming)
+        }
+    }
+
+    @Test func `the 802.1X cycle goes from up over dormant to up (S12)`() {
+        var world = World.ordinary()
+        var seen: [PathStatus] = []
+        for state in [OperationalState.up, .dormant, .up] {
+            world.change("eth0") { $0.operationalState = state }
+            seen.append(world.path().status)
+        }
+        #expect(seen == [.satisfied, .unsatisfied, .satisfied])
+    }
+}

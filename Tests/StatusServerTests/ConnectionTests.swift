@@ -1,0 +1,228 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import CLinuxShims
+import Glibc
+import LinuxIO
+import Metrics
+import TestSupport
+import Testing
+
+@testable import StatusServer
+
+@Suite(.inNamespace) struct ConnectionTests {
+    @Test(arguments: ["", "GET /-/ready HT", "GET /-/ready HTTP/1.1\r\nHost: localhost\r\nX-Sl"])
+    func `cuts a head that does not come to an end`(start: String) async throws {
+        let fixture = try ServerFixture { $0.server.headDeadline = .milliseconds(60) }
+        let client = try fixture.client()
+        client.send(start)
+        // The deadline is absolute: a byte now and then does not move it.
+        for _ in 0..<100 where !client.isClosed {
+            client.send("o")
+            client.pump()
+            await fixture.loop.sleep(for: .milliseconds(5))
+        }
+        #expect(client.isClosed)
+        #expect(fixture.server.connectionCount == 0)
+        #expect(fixture.metrics.contains("nwpath_http_connections_timed_out_total 1"))
+    }
+
+    @Test func `cuts a second head that does not come to an end`() async throws {
+        let fixture = try ServerFixture { $0.server.headDeadline = .milliseconds(60) }
+        let client = try fixture.client()
+        client.get("/-/ready")
+        _ = try await client.response()
+        client.send("GET /-/ready HTTP/1.1\r\nX: ")
+        for _ in 0..<100 where !client.isClosed {
+            client.send("o")
+            client.pump()
+            await fixture.loop.sleep(for: .milliseconds(5))
+        }
+        #expect(client.isClosed)
+    }
+
+    @Test func `cuts a body that does not come to an end`() async throws {
+        let fixture = try ServerFixture { $0.server.bodyDeadline = .milliseconds(60) }
+        let client = try fixture.client()
+        client.send("POST /-/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n")
+        for _ in 0..<100 where !client.isClosed {
+            client.send("o")
+            client.pump()
+            await fixture.loop.sleep(for: .milliseconds(5))
+        }
+        #expect(client.isClosed)
+        #expect(fixture.provider.reloads == 0)
+    }
+
+    @Test func `closes a connection that is idle for too long`() async throws {
+        let fixture = try ServerFixture { $0.server.idleDeadline = .milliseconds(30) }
+        let client = try fixture.client()
+        client.get("/-/ready")
+        _ = try await client.response()
+        await client.waitForClose()
+    }
+
+    @Test func `serves three hundred connections at once, on both sockets`() async throws {
+        let fixture = try ServerFixture()
+        let clients = try (0..<300).map { try $0.isMultiple(of: 2) ? fixture.client() : fixture.tcpClient() }
+        for client in clients { client.get("/api/v1/status") }
+        for client in clients {
+            let response = try await client.response()
+            #expect(response.status == 200)
+        }
+        #expect(fixture.server.connectionCount == 300)
+    }
+
+    @Test func `says so when one socket has no more room, while the other serves on`() async throws {
+        let fixture = try ServerFixture { $0.server.connectionsPerListener = 4 }
+        let crowd = try (0..<4).map { _ in try fixture.tcpClient() }
+        await fixture.loop.eventually { fixture.server.connectionCount == 4 }
+        let late = try await fixture.get("/-/ready", overTCP: true)
+        #expect(late.status == 503)
+        #expect(late.fields["retry-after"] == "1")
+        let near = try await fixture.get("/-/ready")
+        #expect(near.status == 200)
+        for client in crowd { client.finishSending() }
+        await fixture.loop.eventually { fixture.server.connectionCount <= 1 }
+        let later = try await fixture.get("/-/ready", overTCP: true)
+        #expect(later.status == 200)
+    }
+
+    @Test func `ends streams with a reason when it stops, and takes its socket away`() async throws {
+        let fixture = try ServerFixture()
+        let stream = try await fixture.stream()
+        let idle = try fixture.tcpClient()
+        let waiting = try fixture.client()
+        waiting.get("/api/v1/status?wait=30s", fields: "If-None-Match: \"7f3a.1\"\r\n")
+        await fixture.loop.eventually { fixture.server.connectionCount == 3 }
+        var hasStopped = false
+        fixture.server.stop { hasStopped = true }
+        await stream.wait("the farewell") { $0.isComplete }
+        #expect(stream.chunkedContent.contains("event: stream.closed\n"))
+        #expect(stream.chunkedContent.contains("\"reason\":\"daemon_stopping\""))
+        let answer = try await waiting.response()
+        #expect(answer.status == 304)
+        await idle.waitForClose()
+        await fixture.loop.eventually { hasStopped }
+        #expect(unsafe nwp_path_kind(fixture.path) == 0)
+        #expect(throws: Errno.self) { try fixture.client() }
+    }
+
+    @Test func `stops in time although a client reads nothing`() async throws {
+        let fixture = try ServerFixture { $0.server.streamSendBuffer = 4096 }
+        let stalled = try fixture.tcpClient()
+        stalled.shrinkReceiveBuffer()
+        stalled.get("/api/v1/events")
+        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        for _ in 0..<500 { fixture.publish(padding: 1000) }
+        var hasStopped = false
+        fixture.server.stop(within: .milliseconds(50)) { hasStopped = true }
+        await fixture.loop.eventually { hasStopped }
+        #expect(fixture.server.connectionCount == 0)
+    }
+
+    @Test func `understands curl`() async throws {
+        let fixture = try ServerFixture()
+        let output = fixture.path + ".out"
+        let command =
+            "curl -s --unix-socket \(fixture.path) http://localhost/api/v1/dns > \(output).new; mv \(output).new \(output)"
+        let curl = try RunningCommand(["sh", "-c", command])
+        await fixture.loop.eventually { unsafe nwp_path_kind(output) == 2 }
+        #expect(curl.wait() == 0)
+        #expect(try Command.run(["cat", output]) == "{\"dns\":{}}\n")
+        unsafe unlink(output)
+    }
+}
+
+@Suite(.inNamespace) struct ListeningTests {
+    private func server() throws -> StatusServer {
+        try StatusServer(loop: Namespace.current.loop, provider: FakeProvider(), registry: MetricRegistry())
+    }
+
+    @Test func `listens on a unix socket that only owner and group may open`() throws {
+        let fixture = try ServerFixture()
+        var status = stat()
+        #expect(unsafe stat(fixture.path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o660)
+    }
+
+    @Test func `listens on IPv6 loopback`() async throws {
+        let fixture = try ServerFixture()
+        try fixture.server.listen(on: .tcp(ScopedAddress(.v6(1)), port: 0))
+        guard case .tcp(_, let port) = fixture.server.addresses.last else { return #expect(Bool(false)) }
+        let address = IPAddress.v6(1).bytes
+        let client = try RawClient(port: port, address: address, loop: fixture.loop)
+        client.send("GET /-/ready HTTP/1.1\r\nHost: [::1]:\(port)\r\n\r\n")
+        let response = try await client.response()
+        #expect(response.status == 200)
+    }
+
+    @Test func `replaces a socket file that nobody serves`() async throws {
+        let path = ServerFixture.temporaryPath()
+        let raw = unsafe nwp_unix_listen(path, 0o600, 1)
+        try #require(raw >= 0)
+        close(raw)
+        let server = try server()
+        try server.listen(on: .unix(path: path))
+        #expect(server.addresses == [.unix(path: path)])
+        unsafe unlink(path)
+    }
+
+    @Test func `names who serves a unix socket already`() throws {
+        let fixture = try ServerFixture()
+        let server = try server()
+        let error = #expect(throws: StatusServerError.self) { try server.listen(on: .unix(path: fixture.path)) }
+        #expect(error?.description.contains("(process \(getpid()))") == true)
+    }
+
+    @Test func `names who has a TCP port already`() throws {
+        let fixture = try ServerFixture()
+        let server = try server()
+        let address = ListenAddress.tcp(ScopedAddress(.v4(0x7F00_0001)), port: fixture.port)
+        let error = #expect(throws: StatusServerError.self) { try server.listen(on: address) }
+        #expect(error?.description.contains("127.0.0.1:\(fixture.port): in use by ") == true)
+    }
+
+    @Test func `does not touch a path that is no socket`() throws {
+        let path = ServerFixture.temporaryPath()
+        try Command.run(["touch", path])
+        let server = try server()
+        #expect(throws: StatusServerError.pathTaken(path: path)) { try server.listen(on: .unix(path: path)) }
+        #expect(unsafe nwp_path_kind(path) == 2)
+        unsafe unlink(path)
+    }
+
+    @Test func `says what is wrong with a path or an address`() throws {
+        let server = try server()
+        let path = "/nonexistent/nwpath.sock"
+        #expect(throws: StatusServerError.noDirectory(path: path)) { try server.listen(on: .unix(path: path)) }
+        let foreign = ListenAddress.tcp(ScopedAddress(.v4(0xC000_0201)), port: 8353)
+        #expect(throws: StatusServerError.addressNotAvailable(address: "192.0.2.1:8353")) {
+            try server.listen(on: foreign)
+        }
+        let long = "/tmp/" + String(repeating: "a", count: 200)
+        #expect(throws: StatusServerError.failed(address: "unix:\(long)", errno: Errno(ENAMETOOLONG))) {
+            try server.listen(on: .unix(path: long))
+        }
+        #expect(throws: StatusServerError.permissionDenied(address: "unix:/sys/nwpath.sock")) {
+            try server.listen(on: .unix(path: "/sys/nwpath.sock"))
+        }
+    }
+
+    @Test(arguments: [
+        ("unix:/run/nwpath/api.sock", true), ("127.0.0.1:8353", true), ("[::1]:8353", true), ("0.0.0.0:80", false),
+        ("[fe80::1%eth0]:8353", false),
+    ])
+    func `reads addresses and writes them back`(text: String, isLocal: Bool) throws {
+        let address = try #require(ListenAddress(text))
+        #expect(address.description == text)
+        #expect(address.isLocal == isLocal)
+    }
+
+    @Test(arguments: [
+        "", "unix:", "unix:relative", "8353", ":8353", "::1:8353", "[127.0.0.1]:1", "localhost:80", "1.2.3.4:99999",
+    ])
+    func `refuses what is no address`(text: String) {
+        #expect(ListenAddress(text) == nil)
+    }
+}

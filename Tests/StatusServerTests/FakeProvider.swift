@@ -1,0 +1,74 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import LinuxIO
+import StatusServer
+
+/// Something that is no problem document.
+struct Breakdown: Error {}
+
+/// A daemon of a few values.
+final class FakeProvider: StatusProviding {
+    var documents: [StatusDocument: Snapshot] = [
+        .status: Snapshot(Array("{\"path\":\n{\"status\":\"satisfied\"}}\n".utf8), tag: "7f3a.1"),
+        .paths: Snapshot(Array("{\"paths\":[]}\n".utf8), tag: "p1"),
+        .path(monitor: "default"): Snapshot(Array("{\"name\":\"default\"}\n".utf8), tag: "d1"),
+        .interfaces: Snapshot(Array("{\"interfaces\":[]}\n".utf8), tag: "i1"),
+        .interface(name: "eth0"): Snapshot(Array("{\"name\":\"eth0\"}\n".utf8), tag: "e1"),
+        .gateways: Snapshot(Array("{\"gateways\":[]}\n".utf8), tag: "g1"),
+        .dns: Snapshot(Array("{\"dns\":{}}\n".utf8), tag: "n1"),
+        .services(type: nil, name: nil, interface: nil): Snapshot(Array("{\"services\":[]}\n".utf8), tag: "s1"),
+        .services(type: "_ipp._tcp", name: nil, interface: "eth0"): Snapshot(Array("{\"few\":1}\n".utf8), tag: "s2"),
+        .serviceTypes: Snapshot(Array("{\"types\":[]}\n".utf8), tag: "t1"),
+        .service(type: "_ipp._tcp", name: "Büro/1"): Snapshot(Array("{\"name\":\"Büro/1\"}\n".utf8), tag: "s3"),
+        .configuration: Snapshot(Array("{\"listen\":[]}\n".utf8), tag: "c1"),
+        .eventSchema: Snapshot(Array("{\"$schema\":\"x\"}\n".utf8), tag: "j1"),
+    ]
+    var satisfied: [String: Bool] = ["default": true, "wired": false]
+    var health = Readiness.ready
+    var readiness = Readiness.ready
+    var eventStream = "7f3a"
+    var log: [StreamEvent] = []
+    var oldest: UInt64 = 1
+    var failure: (any Error)?
+    var reloads = 0
+    private(set) var failures: [String] = []
+
+    var lastSequence: UInt64 { log.last?.sequence ?? 0 }
+
+    func snapshot(of document: StatusDocument) throws -> Snapshot? {
+        if let failure { throw failure }
+        return documents[document]
+    }
+
+    func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
+
+    func events(after sequence: UInt64, limit: Int) -> EventReplay {
+        guard sequence + 1 >= oldest else { return .tooOld(oldest: oldest) }
+        return .events(Array(log.drop { $0.sequence <= sequence }.prefix(limit)))
+    }
+
+    func sequence(olderThan age: Duration) -> UInt64 { age >= .seconds(3600) ? oldest - 1 : lastSequence }
+
+    func history(since age: Duration, monitor: String?) -> [UInt8] {
+        Array("{\"seconds\":\(age.components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
+    }
+
+    func reload() throws -> [UInt8] {
+        if let failure { throw failure }
+        reloads += 1
+        return Array("{\"changed\":[]}\n".utf8)
+    }
+
+    func internalError(_ error: any Error, instance: String) { failures.append(instance) }
+
+    /// Appends an event to the log.
+    @discardableResult
+    func add(_ name: String = "path.changed", padding: Int = 0) -> StreamEvent {
+        let sequence = lastSequence + 1
+        let pad = String(repeating: "x", count: padding)
+        let line = "{\"seq\":\(sequence),\"event\":\"\(name)\",\"pad\":\"\(pad)\"}\n"
+        let event = StreamEvent(sequence: sequence, stream: eventStream, name: name, line: Array(line.utf8))
+        log.append(event)
+        return event
+    }
+}

@@ -1,0 +1,296 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import StatusServer
+
+@Suite struct RouterTests {
+    private let router = Router()
+
+    @Test(arguments: Endpoint.allCases)
+    func `finds every route by its pattern`(endpoint: Endpoint) {
+        let path = endpoint.rawValue.split(separator: "/").map(String.init)
+        let parameters = path.filter { $0.hasPrefix("{") }
+        #expect(router.match(method: endpoint.methods[0], path: path) == .found(endpoint, parameters: parameters))
+        let allow = endpoint.methods.joined(separator: ", ")
+        #expect(router.match(method: "BREW", path: path) == .wrongMethod(endpoint, allow: allow))
+        #expect(router.match(method: "GET", path: path + ["more", "and", "more"]) == .notFound)
+    }
+
+    @Test(arguments: [
+        [], ["api"], ["api", "v1"], ["api", "v1", "paths", ""], ["API", "v1", "status"], ["api", "v2", "status"],
+        ["api", "v1", "services", "a", ""], ["api", "v1", "services", "a"], [""],
+    ])
+    func `finds nothing elsewhere`(path: [String]) {
+        #expect(router.match(method: "GET", path: path) == .notFound)
+    }
+}
+
+@Suite struct QueryParametersTests {
+    private func query(_ items: (String, String)...) throws(Problem) -> QueryParameters {
+        try QueryParameters(items.map { QueryItem($0, $1) }, allowed: ["since", "wait", "limit"])
+    }
+
+    @Test func `gives what is there`() throws {
+        let query = try query(("since", "1"), ("limit", ""))
+        #expect(query["since"] == "1")
+        #expect(query["limit"] == "")
+        #expect(query["wait"] == nil)
+    }
+
+    @Test(arguments: [
+        ("sinse", "did you mean 'since'?"), ("wai", "did you mean 'wait'?"), ("Limit", "did you mean 'limit'?"),
+        ("zzzzzz", "expected since, wait, limit."), ("", "expected since, wait, limit."),
+    ])
+    func `names the nearest of an unknown one`(name: String, advice: String) {
+        let problem = #expect(throws: Problem.self) { try query((name, "1")) }
+        #expect(problem?.status == 400)
+        #expect(problem?.kind == .badParameter)
+        #expect(problem?.detail.hasSuffix(advice) == true)
+    }
+
+    @Test(arguments: [("1", 1), ("1000", 1000)])
+    func `reads numbers in range`(text: String, number: Int) throws {
+        #expect(try query(("limit", text)).integer("limit", in: 1...1000) == number)
+    }
+
+    @Test(arguments: ["", "0", "1001", "-1", "1.5", "ten", "99999999999999999999"])
+    func `refuses other numbers`(text: String) throws {
+        let query = try query(("limit", text))
+        #expect(throws: Problem.self) { try query.integer("limit", in: 1...1000) }
+    }
+
+    @Test(
+        arguments: [
+            ("0s", .zero), ("250ms", .milliseconds(250)), ("30s", .seconds(30)), ("5m", .seconds(300)),
+            ("24h", .seconds(86_400)), ("7d", .seconds(604_800)), ("36525d", .seconds(3_155_760_000)),
+        ] as [(String, Duration)]
+    )
+    func `reads durations`(text: String, duration: Duration) {
+        #expect(DurationText.parse(text) == duration)
+    }
+
+    @Test(arguments: [
+        "", "s", "1", "-1s", "1.5s", "1S", "1 s", "s1", "1ss", "36526d", "9223372036854775807d", "٣s", "+1s",
+    ])
+    func `refuses other durations`(text: String) {
+        #expect(DurationText.parse(text) == nil)
+    }
+}
+
+@Suite struct SpellingTests {
+    @Test(
+        arguments: [
+            ("statsu", "status"), ("status", "status"), ("gateway", "gateways"), ("x", nil), ("completely", nil),
+            (String(repeating: "status", count: 100), nil),
+        ] as [(String, String?)]
+    )
+    func `finds what was meant`(word: String, meant: String?) {
+        #expect(Spelling.nearest(to: word, among: ["paths-all", "status", "gateways"]) == meant)
+    }
+}
+
+@Suite struct ContentNegotiationTests {
+    private static let offers = ["text/event-stream", "application/x-ndjson", "application/json"]
+
+    @Test(
+        arguments: [
+            (nil, "text/event-stream"), ("", "text/event-stream"), ("*/*", "text/event-stream"),
+            ("application/json", "application/json"), ("application/*", "application/x-ndjson"),
+            ("APPLICATION/JSON", "application/json"), ("application/json; charset=utf-8", "application/json"),
+            ("text/html, application/json;q=0.5, */*;q=0.1", "application/json"),
+            ("text/event-stream;q=0, */*", "application/x-ndjson"), ("*/*;q=0.5, application/json", "application/json"),
+            ("application/json;q=0.2,application/x-ndjson;q=0.9", "application/x-ndjson"),
+            ("text/html", nil), ("*/*;q=0", nil), ("application/json;q=x", nil), ("garbage", nil), (",,;;", nil),
+        ] as [(String?, String?)]
+    )
+    func `chooses what the client likes best`(accept: String?, expected: String?) {
+        #expect(ContentNegotiation.choose(accept, among: Self.offers) == expected)
+    }
+}
+
+@Suite struct SnapshotTests {
+    @Test(
+        arguments: [
+            (nil, false), ("\"7f3a.45\"", true), ("W/\"7f3a.45\"", true), ("\"a\",\"7f3a.45\"", true),
+            ("\"a\" , W/\"7f3a.45\" ", true), ("*", true), ("7f3a.45", false), ("\"7f3a.4\"", false), ("", false),
+        ] as [(String?, Bool)]
+    )
+    func `knows whether a client has the state`(condition: String?, isKnown: Bool) {
+        let snapshot = Snapshot([1, 2], tag: "7f3a.45")
+        #expect(snapshot.entityTag == "\"7f3a.45\"")
+        #expect(snapshot.matches(condition) == isKnown)
+    }
+
+    @Test func `keeps its bytes`() {
+        #expect(Snapshot([1, 2, 3], tag: "x").content.bytes == [1, 2, 3])
+        #expect(SharedBytes([]).bytes.isEmpty)
+    }
+}
+
+@Suite struct ProblemTests {
+    @Test func `renders what RFC 9457 names`() {
+        let problem = Problem(.unknownMonitor, status: 404, detail: "There is no \"x\".", instance: "urn:1")
+        let expected =
+            "{\"type\":\"/problems/unknown-monitor\",\"title\":\"Unknown monitor\",\"status\":404,"
+            + "\"detail\":\"There is no \\\"x\\\".\",\"instance\":\"urn:1\"}\n"
+        #expect(String(decoding: problem.rendered, as: UTF8.self) == expected)
+    }
+
+    @Test(arguments: Problem.Kind.allCases)
+    func `has a title for every kind`(kind: Problem.Kind) {
+        let text = String(decoding: Problem(kind, status: 400, detail: "").rendered, as: UTF8.self)
+        #expect(text.hasPrefix("{\"type\":\"\(kind.rawValue)\",\"title\":\""))
+        #expect(!text.contains("\"title\":\"\""))
+    }
+
+    @Test(arguments: [
+        ("plain", "\"plain\""), ("a\"b\\c", "\"a\\\"b\\\\c\""), ("\n\r\t", "\"\\n\\r\\t\""),
+        ("\u{0}\u{1F}", "\"\\u0000\\u001f\""), ("ä😀", "\"ä😀\""), ("</script>", "\"</script>\""),
+    ])
+    func `quotes text for JSON`(text: String, quoted: String) {
+        #expect(JSONText.quote(text) == quoted)
+    }
+}
+
+@Suite struct EventCursorTests {
+    @Test(
+        arguments: [
+            ("45", .after(45, stream: nil)), ("7f3a.45", .after(45, stream: "7f3a")),
+            ("7F3A.0", .after(0, stream: "7f3a")),
+            ("24h", .age(.seconds(86_400))),
+        ] as [(String, EventCursor)]
+    )
+    func `reads places`(text: String, cursor: EventCursor) {
+        #expect(EventCursor(text) == cursor)
+    }
+
+    @Test(arguments: [
+        "", ".", "7f3a", "7f3a.", ".45", "7f3a.45.1", "xyz.4", "7f3a.-1", "-1", "7f3a.99999999999999999999",
+    ])
+    func `refuses what is no place`(text: String) {
+        #expect(EventCursor(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (nil, "path.changed", true), ("", "path.changed", true), ("path.*", "path.changed", true),
+            ("path.*", "paths.changed", false), ("*.changed", "path.changed", true), ("*a*a*", "banana", true),
+            ("*a*b", "aaac", false), ("path", "path.changed", false), ("*", "", true),
+            ("a,path.changed", "path.changed", true),
+            ("p**d", "path.changed", true), ("path.changed*", "path.changed", true),
+        ] as [(String?, String, Bool)]
+    )
+    func `filters by pattern`(pattern: String?, name: String, matches: Bool) {
+        #expect(EventFilter(pattern).matches(name) == matches)
+    }
+
+    @Test func `does not take for ever over a hostile pattern`() {
+        let pattern = String(repeating: "*a", count: 500)
+        #expect(!EventFilter(pattern + "b").matches(String(repeating: "a", count: 2000)))
+    }
+}
+
+@Suite struct OutgoingStreamTests {
+    private func read(_ stream: OutgoingStream, upTo count: Int = 100) -> (OutgoingStream.Read, [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: count)
+        let result = unsafe buffer.withUnsafeMutableBytes { unsafe stream.read(into: $0) }
+        guard case .bytes(let written) = result else { return (result, []) }
+        return (result, Array(buffer[..<written]))
+    }
+
+    @Test func `hands bytes over in order, whatever the size of the pieces`() {
+        let stream = OutgoingStream()
+        var expected: [UInt8] = []
+        for number in 0..<300 {
+            let chunk = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number % 7 + 1)
+            expected += chunk
+            #expect(stream.send(chunk))
+        }
+        var received: [UInt8] = []
+        for size in 1...200 where stream.queuedBytes > 0 { received += read(stream, upTo: size).1 }
+        #expect(received == expected)
+        #expect(stream.queuedChunks == 0)
+        #expect(read(stream).0 == .wait)
+    }
+
+    @Test func `says no above its bounds`() {
+        let stream = OutgoingStream(limit: OutgoingStream.Limit(chunks: 2, bytes: 10))
+        #expect(stream.send([1, 2, 3]))
+        #expect(!stream.send([UInt8](repeating: 0, count: 8)))
+        #expect(stream.send([4]))
+        #expect(!stream.send([5]))
+        #expect(read(stream).1 == [1, 2, 3, 4])
+        #expect(stream.send([6]))
+    }
+
+    @Test func `ends after its last bytes`() {
+        let stream = OutgoingStream()
+        _ = stream.send([1])
+        stream.finish(with: [2])
+        stream.finish(with: [3])
+        #expect(!stream.send([4]))
+        #expect(read(stream).1 == [1, 2])
+        #expect(read(stream).0 == .end)
+    }
+
+    @Test func `overflows without tearing a chunk that is partly sent`() {
+        let stream = OutgoingStream()
+        for byte in UInt8(1)...3 { _ = stream.send([byte, byte, byte]) }
+        #expect(read(stream, upTo: 4).1 == [1, 1, 1, 2])
+        stream.overflow(with: [9])
+        #expect(stream.queuedBytes == 3)
+        #expect(read(stream).1 == [2, 2, 9])
+        #expect(read(stream).0 == .end)
+    }
+
+    @Test func `overflows between chunks to the farewell alone`() {
+        let stream = OutgoingStream()
+        for byte in UInt8(1)...3 { _ = stream.send([byte, byte]) }
+        #expect(read(stream, upTo: 2).1 == [1, 1])
+        stream.overflow(with: [9])
+        #expect(read(stream).1 == [9])
+        #expect(stream.queuedBytes == 0)
+    }
+
+    @Test func `asks for more when it is drained`() {
+        let stream = OutgoingStream()
+        var asked = 0
+        stream.onDrained = {
+            asked += 1
+            if asked < 3 { _ = stream.send([UInt8(asked)]) }
+        }
+        #expect(read(stream).1 == [1])
+        #expect(read(stream).1 == [2])
+        #expect(read(stream).0 == .wait)
+        stream.onDrained = nil
+    }
+
+    @Test func `wakes its reader, and tells its writer once that it is over`() {
+        let stream = OutgoingStream()
+        var woken = 0
+        var closed = 0
+        stream.wake = { woken += 1 }
+        stream.onClosed = { closed += 1 }
+        _ = stream.send([1])
+        _ = stream.send([])
+        stream.finish()
+        #expect(woken == 2)
+        stream.close()
+        stream.close()
+        #expect(closed == 1)
+        #expect(!stream.send([1]))
+        #expect(stream.queuedBytes == 0)
+    }
+
+    @Test func `breaks off on demand`() {
+        let stream = OutgoingStream()
+        var broken = 0
+        stream.breakOff = { broken += 1 }
+        _ = stream.send([1])
+        stream.abort()
+        stream.abort()
+        #expect(broken == 1)
+        #expect(read(stream).0 == .broken)
+    }
+}

@@ -1,0 +1,175 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import StatusServer
+
+@Suite(.inNamespace) struct RouteTests {
+    @Test(arguments: [
+        ("/api/v1/status", "{\"path\":\n{\"status\":\"satisfied\"}}\n"),
+        ("/api/v1/paths", "{\"paths\":[]}\n"),
+        ("/api/v1/paths/default", "{\"name\":\"default\"}\n"),
+        ("/api/v1/paths/default/satisfied", "true\n"),
+        ("/api/v1/interfaces", "{\"interfaces\":[]}\n"),
+        ("/api/v1/interfaces/eth0", "{\"name\":\"eth0\"}\n"),
+        ("/api/v1/gateways", "{\"gateways\":[]}\n"),
+        ("/api/v1/dns", "{\"dns\":{}}\n"),
+        ("/api/v1/services", "{\"services\":[]}\n"),
+        ("/api/v1/services?interface=eth0&type=_ipp._tcp", "{\"few\":1}\n"),
+        ("/api/v1/services/types", "{\"types\":[]}\n"),
+        ("/api/v1/services/_ipp._tcp/B%C3%BCro%2F1", "{\"name\":\"Büro/1\"}\n"),
+        ("/api/v1/schema/event.json", "{\"$schema\":\"x\"}\n"),
+        ("/api/v1/config", "{\"listen\":[]}\n"),
+        ("/api/v1/history?since=2h", "{\"seconds\":7200,\"monitor\":\"\"}\n"),
+        ("/api/v1/history?monitor=wired", "{\"seconds\":86400,\"monitor\":\"wired\"}\n"),
+        ("/-/healthy", "ok\n"),
+        ("/-/ready", "ok\n"),
+        ("http://localhost:8353/-/ready", "ok\n"),
+    ])
+    func `answers every route over both sockets`(target: String, body: String) async throws {
+        let fixture = try ServerFixture()
+        for overTCP in [false, true] {
+            let response = try await fixture.get(target, overTCP: overTCP)
+            #expect(response.status == 200)
+            #expect(response.body == body)
+        }
+    }
+
+    @Test(arguments: [
+        ("/api/v1/paths/nope", 404, "/problems/unknown-monitor"),
+        ("/api/v1/paths/nope/satisfied", 404, "/problems/unknown-monitor"),
+        ("/api/v1/history?monitor=nope", 404, "/problems/unknown-monitor"),
+        ("/api/v1/interfaces/nope", 404, "/problems/unknown-interface"),
+        ("/api/v1/services/_ipp._tcp/nope", 404, "/problems/unknown-service"),
+        ("/api/v1/services?name=x", 503, "/problems/not-ready"),
+        ("/api/v1/status?wait=soon", 400, "/problems/bad-parameter"),
+        ("/api/v1/status?wait=61s", 400, "/problems/bad-parameter"),
+        ("/api/v1/status?wiat=1s", 400, "did you mean 'wait'?"),
+        ("/api/v1/services?type=a&type=b", 400, "given twice"),
+        ("/api/v1/history?since=yesterday", 400, "/problems/bad-parameter"),
+        ("/api/v1/history?since=2999-01-01T00:00:00Z", 400, "/problems/bad-parameter"),
+        ("/metrics?x=1", 400, "takes none"),
+        ("/-/healthy?x", 400, "takes none"),
+        ("/", 404, "about:blank"),
+        ("/api/v1/paths/", 404, "about:blank"),
+        ("/api/v1//status", 404, "about:blank"),
+        ("/api/v1/status/../config", 404, "about:blank"),
+        ("/%2e%2e/%2e%2e/etc/passwd", 404, "about:blank"),
+        ("/api/v1/%zz", 400, "about:blank"),
+        ("/api/v1/status?a=%4", 400, "about:blank"),
+        ("/%00", 400, "about:blank"),
+        ("/%ff", 400, "about:blank"),
+    ])
+    func `explains what it cannot answer`(target: String, status: Int, word: String) async throws {
+        let fixture = try ServerFixture()
+        let response = try await fixture.get(target)
+        #expect(response.status == status)
+        #expect(response.fields["content-type"] == "application/problem+json")
+        #expect(response.body.contains(word), "\(response.body)")
+        #expect(response.body.contains("\"status\":\(status)"))
+    }
+
+    @Test func `answers an unsatisfied path with 503 and Retry-After`() async throws {
+        let response = try await ServerFixture().get("/api/v1/paths/wired/satisfied")
+        #expect(response.status == 503)
+        #expect(response.body == "false\n")
+        #expect(response.fields["retry-after"] == "5")
+    }
+
+    @Test func `gives the reason when it is not ready`() async throws {
+        let fixture = try ServerFixture()
+        fixture.provider.readiness = .notReady(reason: "the first dump is not read")
+        let response = try await fixture.get("/-/ready")
+        #expect(response.status == 503)
+        #expect(response.body.contains("the first dump is not read"))
+        #expect(response.fields["retry-after"] == "1")
+        let healthy = try await fixture.get("/-/healthy")
+        #expect(healthy.status == 200)
+    }
+
+    @Test func `answers an inner failure with an instance that the journal gets`() async throws {
+        let fixture = try ServerFixture()
+        fixture.provider.failure = Breakdown()
+        let response = try await fixture.get("/api/v1/status")
+        #expect(response.status == 500)
+        let instance = try #require(fixture.provider.failures.first)
+        #expect(response.body.contains("\"instance\":\"\(instance)\""))
+    }
+
+    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
+    func `names the allowed methods`(method: String) async throws {
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
+        client.send("\(method) /api/v1/status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
+        let response = try await client.response()
+        #expect(response.status == 405)
+        #expect(response.fields["allow"] == "GET, HEAD")
+    }
+
+    @Test(arguments: ["/api/v1/status", "/api/v1/paths/default/satisfied", "/-/ready", "/metrics", "/api/v1/events"])
+    func `answers HEAD like GET without content`(target: String) async throws {
+        let fixture = try ServerFixture()
+        let client = try fixture.client()
+        client.send("HEAD \(target) HTTP/1.1\r\nHost: localhost\r\n\r\nGET /-/ready HTTP/1.1\r\nHost: a\r\n\r\n")
+        let head = try await client.response(headOnly: true)
+        #expect(head.status == 200)
+        let next = try await client.response()
+        #expect(next.body == "ok\n")
+    }
+
+    @Test func `reloads for root through the unix socket only`() async throws {
+        let fixture = try ServerFixture()
+        let request = "POST /-/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
+        let near = try fixture.client()
+        near.send(request)
+        let allowed = try await near.response()
+        #expect(allowed.status == 200)
+        #expect(allowed.body == "{\"changed\":[]}\n")
+        let far = try fixture.tcpClient()
+        far.send(request)
+        let refused = try await far.response()
+        #expect(refused.status == 403)
+        #expect(refused.body.contains("/problems/unauthorized"))
+        #expect(fixture.provider.reloads == 1)
+        let get = try await fixture.get("/-/reload")
+        #expect(get.status == 405)
+        #expect(get.fields["allow"] == "POST")
+    }
+
+    @Test func `says where a new configuration is wrong`() async throws {
+        let fixture = try ServerFixture()
+        let detail = "nwpath.yaml:12:5: unknown key 'reqired'"
+        fixture.provider.failure = Problem(.configInvalid, status: 400, detail: detail)
+        let client = try fixture.client()
+        client.send("POST /-/reload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nnow")
+        let response = try await client.response()
+        #expect(response.status == 400)
+        #expect(response.body.contains(detail))
+    }
+
+    @Test(arguments: [
+        ("", "text/plain; version=0.0.4; charset=utf-8"),
+        ("Accept: */*\r\n", "text/plain; version=0.0.4; charset=utf-8"),
+        ("Accept: image/png\r\n", "text/plain; version=0.0.4; charset=utf-8"),
+        (
+            "Accept: application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+                + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        ),
+    ])
+    func `gives metrics in the form the scraper likes`(fields: String, type: String) async throws {
+        let fixture = try ServerFixture()
+        let first = try await fixture.get("/api/v1/status")
+        #expect(first.status == 200)
+        let response = try await fixture.get("/metrics", fields: fields)
+        #expect(response.fields["content-type"] == type)
+        #expect(
+            response.body.contains(
+                "nwpath_http_requests_total{handler=\"/api/v1/status\",method=\"GET\",code=\"200\"} 1"
+            )
+        )
+        #expect(response.body.hasSuffix("# EOF\n") == type.hasPrefix("application"))
+    }
+}

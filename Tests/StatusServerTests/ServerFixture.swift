@@ -1,0 +1,66 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Glibc
+import LinuxIO
+import Metrics
+import StatusServer
+import TestSupport
+import Testing
+
+/// A server on a unix socket and a loopback port, with a fake daemon behind it.
+final class ServerFixture {
+    let loop: EventLoop
+    let provider = FakeProvider()
+    let registry = MetricRegistry()
+    let server: StatusServer
+    let path: String
+    private(set) var port: UInt16 = 0
+
+    init(_ change: (inout StatusServer.Configuration) -> Void = { _ in }) throws {
+        loop = Namespace.current.loop
+        var configuration = StatusServer.Configuration()
+        change(&configuration)
+        path = Self.temporaryPath()
+        server = try StatusServer(loop: loop, provider: provider, registry: registry, configuration: configuration)
+        try server.listen(on: .unix(path: path))
+        try server.listen(on: .tcp(ScopedAddress(.v4(0x7F00_0001)), port: 0))
+        for case .tcp(_, let port) in server.addresses { self.port = port }
+    }
+
+    deinit {
+        unsafe unlink(path)
+    }
+
+    static func temporaryPath() -> String { "/tmp/nwpath-test-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock" }
+
+    func client() throws -> RawClient { try RawClient(unix: path, loop: loop) }
+
+    func tcpClient() throws -> RawClient { try RawClient(port: port, loop: loop) }
+
+    /// Asks one question on a connection of its own.
+    func get(_ target: String, fields: String = "", overTCP: Bool = false) async throws -> RawResponse {
+        let client = overTCP ? try tcpClient() : try client()
+        client.get(target, fields: fields)
+        return try await client.response()
+    }
+
+    /// Opens an event stream and waits until it is there.
+    func stream(
+        _ target: String = "/api/v1/events",
+        fields: String = "",
+        overTCP: Bool = false
+    ) async throws -> RawClient {
+        let client = overTCP ? try tcpClient() : try client()
+        client.get(target, fields: "Accept: text/event-stream\r\n\(fields)")
+        await client.wait("the stream began") { $0.chunkedContent.hasPrefix("retry: 2000\n\n") }
+        return client
+    }
+
+    /// Adds an event to the log and sends it.
+    func publish(_ name: String = "path.changed", padding: Int = 0) {
+        server.broadcast(provider.add(name, padding: padding))
+    }
+
+    var metrics: String { String(decoding: registry.scrape(), as: UTF8.self) }
+}
