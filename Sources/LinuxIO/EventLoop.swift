@@ -85,7 +85,7 @@ public final class EventLoop: Sendable {
         owner.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Serves events, timers and jobs on the calling thread until ``stop()``.
+    /// Serves events, timers and jobs on the calling thread until ``stop()``, after which handlers are forgotten.
     public func run() {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
@@ -96,6 +96,9 @@ public final class EventLoop: Sendable {
                 dispatch(ready[index].token, events: ready[index].events)
             }
         }
+        // Handlers hold engines, and engines the loop: a loop that is over lets all of them go.
+        let remains = unsafe reactor.takeHandlers()
+        _ = consume remains
     }
 
     /// Makes ``run()`` return after the events in hand; may be called from any thread.

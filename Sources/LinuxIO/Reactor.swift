@@ -70,6 +70,16 @@ struct Reactor: ~Copyable {
         timers.removeValue(forKey: timer.id)
     }
 
+    /// Gives up every handler and timer, so that the caller can release them while the reactor is at rest.
+    mutating func takeHandlers() -> [Any] {
+        defer {
+            handlers = [:]
+            timers = [:]
+            deadlines = []
+        }
+        return [handlers, timers]
+    }
+
     private mutating func dropCancelled() {
         while let last = deadlines.last, timers[last.id] == nil { deadlines.removeLast() }
     }

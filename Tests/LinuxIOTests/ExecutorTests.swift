@@ -163,6 +163,30 @@ private actor Resident {
         #expect(fired == ["timer"])
     }
 
+    @Test func `a loop that is over lets go of what its handlers hold`() throws {
+        final class Engine {
+            let loop: EventLoop
+            var watch: EventLoop.Watch?
+            init(loop: EventLoop) { self.loop = loop }
+            deinit { if let watch { loop.unwatch(watch) } }
+        }
+        let loop = try EventLoop()
+        var ends: [Int32] = [-1, -1]
+        try #require(unsafe pipe(&ends) == 0)
+        let reader = FileDescriptor(owning: ends[0])
+        let writer = FileDescriptor(owning: ends[1])
+        var engine: Engine? = Engine(loop: loop)
+        weak let remains = engine
+        engine?.watch = try loop.watch(reader.rawValue, for: .readable) { [engine] _ in _ = engine }
+        loop.schedule(after: .seconds(3600)) { [engine] in _ = engine }
+        engine = nil
+        #expect(remains != nil)
+        loop.stop()
+        loop.run()
+        #expect(remains == nil)
+        _ = (reader.rawValue, writer.rawValue)
+    }
+
     @Test func `what was handed in before the start runs at its beginning`() throws {
         let loop = try EventLoop()
         let calls = Shared<[Int]>([])
