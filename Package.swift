@@ -9,7 +9,9 @@ import PackageDescription
 let package = Package(
     name: "nwpath",
     products: [
-        .executable(name: "nwpath", targets: ["nwpath"])
+        .executable(name: "nwpath", targets: ["nwpath"]),
+        // For the fuzz targets, which are a package of their own.
+        .library(name: "NWPathParsers", targets: ["DNSWire", "OrderedJSON", "Configuration", "Netlink"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
