@@ -67,19 +67,20 @@ final class StatusSource: StatusProviding {
         return first.map { $0 - 1 } ?? hub.position.sequence
     }
 
-    func history(since age: Duration, monitor: String?) throws -> [UInt8] {
-        var history = OutageHistory(monitor: monitor ?? "default", since: clock.wall - age)
+    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
+        var history = OutageHistory(monitor: monitor ?? "default", since: since)
         if let logFile {
-            try LogReader(path: logFile).forEach(matching: OutageHistory.filter) { _, line in
+            try LogReader(path: logFile).forEach(matching: OutageHistory.filter) { header, line in
+                if let time = header.time, time > until { return false }
                 if let record = try? JSONValue(parsing: line) { history.take(record) }
                 return true
             }
         } else {
-            for event in hub.events(since: 0).events {
+            for event in hub.events(since: 0).events where event.time <= until {
                 if let record = try? JSONValue(parsing: event.json) { history.take(record) }
             }
         }
-        return try OrderedJSONEncoder().encode(history.document(at: clock.wall)) + [0x0A]
+        return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
     }
 
     func reload() throws -> [UInt8] { try onReload() }
