@@ -64,7 +64,6 @@ public final class Daemon {
         hubOptions.minimumSeverity = configuration.minimumSeverity
         hub = EventHub(hubOptions, after: log.recovered, clock: clock)
         hub.attach(log)
-        updates = UpdatePublisher(hub: hub, clock: clock)
         recorder = try Self.openRecording(options.recording)
         do {
             calendar = try CalendarWatch(loop: loop, clock: clock)
@@ -86,6 +85,9 @@ public final class Daemon {
         )
         index = HistoryIndex(loop: loop)
         let engine = engine
+        updates = UpdatePublisher(hub: hub, clock: clock) { name in
+            engine.core.interfaces.first { $0.name == name }
+        }
         source = StatusSource(
             hub: hub,
             store: store,

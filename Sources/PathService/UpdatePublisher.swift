@@ -12,6 +12,8 @@ internal import PathModel
 struct UpdatePublisher {
     let hub: EventHub
     let clock: any TimeSource
+    /// Finds an interface by its name.
+    let interface: (String) -> InterfaceView?
 
     /// Publishes everything an update tells: its parts first, then the paths, which name the first part as cause.
     func publish(_ update: EngineUpdate) {
@@ -98,14 +100,26 @@ struct UpdatePublisher {
                 GatewayChanged(
                     gateway.map(GatewayDocument.init),
                     previous: previous.map(GatewayDocument.init),
+                    on: reference(gateway ?? previous),
                     cause: cause
                 )
             )
         case .gatewayReachability(let gateway, let isReachable):
-            hub.publish(GatewayReachability(GatewayDocument(gateway), isReachable: isReachable, cause: cause))
+            hub.publish(
+                GatewayReachability(
+                    GatewayDocument(gateway),
+                    on: reference(gateway),
+                    isReachable: isReachable,
+                    cause: cause
+                )
+            )
         case .dnsChanged(let dns, let previous):
             hub.publish(DNSChanged(DNSDocument(dns), previous: DNSDocument(previous), cause: cause))
         }
+    }
+
+    private func reference(_ gateway: Gateway?) -> InterfaceReference? {
+        gateway.flatMap { interface($0.interface) }.map(InterfaceReference.init)
     }
 
     private func publish(

@@ -9,7 +9,7 @@ import Testing
 struct Mistake: CustomTestStringConvertible, Sendable {
     /// What is wrong.
     let testDescription: String
-    /// The words of the command line; `DIR` stands for the scratch directory.
+    /// The words of the command line; `@` stands for the scratch directory.
     var arguments: [String] = []
     /// A shell script that prepares the scratch directory, which is its working directory.
     var preparation = "true"
@@ -21,7 +21,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
     var wrapper: [String] = []
     /// The exit code.
     let code: Int32
-    /// The lines, `DIR` as above; a line that ends with `…` may go on.
+    /// The lines, `@` as above; a line that ends with `…` may go on.
     let lines: [String]
 }
 
@@ -32,7 +32,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             testDescription: "an unknown flag",
             arguments: ["--lissten", "127.0.0.1:1"],
             code: 2,
-            lines: ["nwpath: unknown option '--lissten'…"]
+            lines: ["nwpath: nwpath serve: unknown option '--lissten'…"]
         ),
         Mistake(
             testDescription: "a flag without its value",
@@ -81,78 +81,78 @@ struct Mistake: CustomTestStringConvertible, Sendable {
     static let files: [Mistake] = [
         Mistake(
             testDescription: "no configuration where one was named",
-            arguments: ["--config", "DIR/none.yaml"],
+            arguments: ["--config", "@/none.yaml"],
             code: 2,
-            lines: ["nwpath: DIR/none.yaml: cannot be read: No such file or directory (ENOENT)"]
+            lines: ["nwpath: @/none.yaml: cannot be read: No such file or directory (ENOENT)"]
         ),
         Mistake(
             testDescription: "two problems in the configuration",
-            arguments: ["--config", "DIR/c.yaml"],
+            arguments: ["--config", "@/c.yaml"],
             preparation: "printf 'ignoore: []\\nlog:\\n  keep: many\\n' > c.yaml",
             code: 2,
             lines: [
-                "nwpath: DIR/c.yaml:1:1: unknown key 'ignoore' (did you mean 'ignore'?)",
-                "nwpath: DIR/c.yaml:3:9: log.keep is 'many', expected …",
+                "nwpath: @/c.yaml:1:1: unknown key 'ignoore' (did you mean 'ignore'?)",
+                "nwpath: @/c.yaml:3:9: log.keep is 'many', expected …",
             ]
         ),
         Mistake(
             testDescription: "a directory as configuration",
-            arguments: ["--config", "DIR"],
+            arguments: ["--config", "@"],
             code: 2,
-            lines: ["nwpath: DIR: cannot be read: not a regular file"]
+            lines: ["nwpath: @: cannot be read: not a regular file"]
         ),
         Mistake(
             testDescription: "a configuration that may not be read",
-            arguments: ["--config", "DIR/c.yaml"],
+            arguments: ["--config", "@/c.yaml"],
             preparation: "touch c.yaml; chmod 0 c.yaml",
             isOrdinary: true,
             code: 2,
-            lines: ["nwpath: DIR/c.yaml: cannot be read: Permission denied (EACCES)"]
+            lines: ["nwpath: @/c.yaml: cannot be read: Permission denied (EACCES)"]
         ),
         Mistake(
             testDescription: "a foreign file as log",
             preparation: "echo '127.0.0.1 localhost' > events.jsonl",
             code: 1,
-            lines: ["nwpath: DIR/events.jsonl…"]
+            lines: ["nwpath: @/events.jsonl…"]
         ),
         Mistake(
             testDescription: "a directory as log",
             preparation: "mkdir events.jsonl",
             code: 1,
-            lines: ["nwpath: DIR/events.jsonl…"]
+            lines: ["nwpath: @/events.jsonl…"]
         ),
         Mistake(
             testDescription: "a state directory that may not be written",
             preparation: "chmod 555 .",
             isOrdinary: true,
             code: 1,
-            lines: ["nwpath: DIR: cannot use the directory: Permission denied (EACCES)"]
+            lines: ["nwpath: @: cannot use the directory: Permission denied (EACCES)"]
         ),
         Mistake(
             testDescription: "a state directory that is a file",
-            arguments: ["--state-dir", "DIR/file"],
+            arguments: ["--state-dir", "@/file"],
             preparation: "touch file",
             code: 1,
-            lines: ["nwpath: DIR/file: cannot use the directory: Not a directory (ENOTDIR)"]
+            lines: ["nwpath: @/file: cannot use the directory: Not a directory (ENOTDIR)"]
         ),
         Mistake(
             testDescription: "something else at the path of the socket",
             preparation: "echo important > api.sock",
             code: 1,
-            lines: ["nwpath: cannot listen on unix:DIR/api.sock: the path exists and is not a socket"]
+            lines: ["nwpath: cannot listen on unix:@/api.sock: the path exists and is not a socket"]
         ),
         Mistake(
             testDescription: "a directory of the socket that somebody else made in a shared place",
-            arguments: ["--listen", "unix:DIR/shared/nwpath/api.sock"],
+            arguments: ["--listen", "unix:@/shared/nwpath/api.sock"],
             preparation: "mkdir -p shared/nwpath; chown 1 shared/nwpath; chmod 1777 shared",
             code: 1,
-            lines: ["nwpath: DIR/shared/nwpath: the directory belongs to user 1; remove it, or set XDG_RUNTIME_DIR"]
+            lines: ["nwpath: @/shared/nwpath: the directory belongs to user 1; remove it, or set XDG_RUNTIME_DIR"]
         ),
         Mistake(
             testDescription: "a recording that cannot be written",
-            arguments: ["--record", "DIR/none/file"],
+            arguments: ["--record", "@/none/file"],
             code: 1,
-            lines: ["nwpath: DIR/none/file: cannot write the recording: No such file or directory (ENOENT)"]
+            lines: ["nwpath: @/none/file: cannot write the recording: No such file or directory (ENOENT)"]
         ),
         Mistake(
             testDescription: "a kernel without netlink",
@@ -167,7 +167,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         let scratch = try Scratch()
         try Command.run(["sh", "-c", "cd \(scratch.path); umask 022; \(mistake.preparation)"])
         func here(_ text: String) -> String {
-            text.split(separator: "DIR", omittingEmptySubsequences: false).joined(separator: scratch.path)
+            text.split(separator: "@", omittingEmptySubsequences: false).joined(separator: scratch.path)
         }
         if mistake.isOrdinary {
             guard geteuid() == 0 else { return }
@@ -191,7 +191,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         if mistake.isOrdinary {
             words += ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         }
-        words += ["env"] + mistake.environment + mistake.wrapper + [try Place.program, "serve", "--no-mdns"]
+        words += ["env", "HOME=\(scratch.path)"] + mistake.environment + mistake.wrapper + [try Place.program, "serve", "--no-mdns"]
         let usual = [
             ("--listen", "unix:" + scratch.file("api.sock")), ("--log-file", scratch.file("events.jsonl")),
             ("--state-dir", scratch.path),

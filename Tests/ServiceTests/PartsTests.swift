@@ -145,6 +145,8 @@ import Testing
             try prepare(scratch, socket: "tmp/link/api.sock", as: geteuid() + 1)
         }
         // In a place of our own, whoever made it is welcome.
-        try prepare(scratch, socket: "api.sock", as: geteuid() + 1)
+        try Command.run(["mkdir", "-p", scratch.file("own/x")])
+        try prepare(scratch, socket: "own/x/api.sock", as: geteuid() + 1)
+        #expect(try scratch.mode("own/x").hasPrefix("755 "))
     }
 }

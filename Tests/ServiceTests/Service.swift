@@ -175,13 +175,9 @@ enum Uplink {
     static func connect() throws { try Namespace.current.ip("route replace default via 192.0.2.1") }
     static func disconnect() throws { try Namespace.current.ip("route del default via 192.0.2.1") }
 
-    /// Changes addresses as fast as `ip` can, for as long as the value lives; each is an event.
+    /// Adds and removes addresses for as long as the value lives; each is an event.
     static func load() throws -> RunningCommand {
-        let script = """
-            while :; do for i in 3 4 5 6 7 8; do
-            echo addr add 192.0.2.$i/24 dev up0; echo addr del 192.0.2.$i/24 dev up0; done; sleep 0.01; done |
-            nsenter --net=\(Namespace.current.path) ip -force -batch -
-            """
-        return try RunningCommand(["sh", "-c", script])
+        let script = Place.fixtures + "/load.py"
+        return try RunningCommand(["nsenter", "--net=\(Namespace.current.path)", "python3", script, "up0"])
     }
 }

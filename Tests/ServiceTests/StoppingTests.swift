@@ -16,7 +16,10 @@ import Testing
         var inOrder = 0
         for _ in 0..<30 {
             let process = try Service.start(in: scratch)
-            await loop.sleep(for: .microseconds(.random(in: 0...120_000)))
+            if .random() {
+                await loop.eventually(within: .seconds(20), "listening") { scratch.exists("api.sock") }
+            }
+            await loop.sleep(for: .microseconds(.random(in: 0...80_000)))
             let begun = loop.clock.boot
             process.signal(SIGTERM)
             let code = process.wait()
@@ -41,8 +44,13 @@ import Testing
         let service = try await Service()
         let sse = try service.stream("/api/v1/events", to: "sse", ["-H", "Accept: text/event-stream"])
         let lines = try service.stream("/api/v1/events", to: "lines", ["-H", "Accept: application/x-ndjson"])
-        await Namespace.current.loop.eventually { (try? service.get("/metrics").contains("nwpath_event_stream_clients{transport=\"ndjson\"} 1")) == true && (try? service.get("/metrics").contains("nwpath_event_stream_clients{transport=\"sse\"} 1")) == true }
         let poll = try service.stream("/api/v1/status?wait=30s", to: "poll", ["-H", "If-None-Match: \(try etag(of: service))"])
+        await Namespace.current.loop.eventually(within: .seconds(20), "three clients") {
+            let metrics = (try? service.get("/metrics")) ?? ""
+            return ["sse", "ndjson", "longpoll"].allSatisfy {
+                metrics.contains("nwpath_event_stream_clients{transport=\"\($0)\"} 1\n")
+            }
+        }
         #expect(service.stop(signal).code == 0)
         for (process, file) in [(sse, "sse"), (lines, "lines")] {
             #expect(process.wait() == 0)

@@ -5,12 +5,25 @@ internal import OrderedJSON
 
 /// `gateway.changed`: a default router came, went, or was replaced.
 public struct GatewayChanged: EventBody {
+    @Nullable var interface: InterfaceReference?
     @Nullable var gateway: GatewayDocument?
     @Nullable var previous: GatewayDocument?
     let cause: EventCause
 
     /// Describes the router now and before; `nil` where there is none.
-    public init(_ gateway: GatewayDocument?, previous: GatewayDocument?, cause: EventCause) {
+    ///
+    /// - Parameters:
+    ///   - gateway: The router now.
+    ///   - previous: The router before.
+    ///   - interface: The interface of either, as long as it exists.
+    ///   - cause: What led to it.
+    public init(
+        _ gateway: GatewayDocument?,
+        previous: GatewayDocument?,
+        on interface: InterfaceReference?,
+        cause: EventCause
+    ) {
+        self.interface = interface
         self.gateway = gateway
         self.previous = previous
         self.cause = cause
@@ -31,12 +44,14 @@ public struct GatewayChanged: EventBody {
 
 /// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
 public struct GatewayReachability: EventBody {
+    @Nullable var interface: InterfaceReference?
     let gateway: GatewayDocument
     let cause: EventCause
     let isReachable: Bool
 
-    /// Describes the router.
-    public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
+    /// Describes the router, and its interface as long as that exists.
+    public init(_ gateway: GatewayDocument, on interface: InterfaceReference?, isReachable: Bool, cause: EventCause) {
+        self.interface = interface
         self.gateway = gateway
         self.isReachable = isReachable
         self.cause = cause
@@ -49,6 +64,7 @@ public struct GatewayReachability: EventBody {
     }
 
     private enum CodingKeys: String, CodingKey {
+        case interface
         case gateway
         case cause
     }
