@@ -84,10 +84,8 @@ public final class Daemon {
             host: host
         )
         index = HistoryIndex(loop: loop)
+        updates = UpdatePublisher(hub: hub, clock: clock)
         let engine = engine
-        updates = UpdatePublisher(hub: hub, clock: clock) { name in
-            engine.core.interfaces.first { $0.name == name }
-        }
         source = StatusSource(
             hub: hub,
             store: store,
@@ -171,8 +169,7 @@ public final class Daemon {
         }
         engine.onAudit = { [unowned self] in providers.refresh() }
         engine.onResync = { [unowned self] duration, found in
-            let total = UInt64(engine.statistics.overruns)
-            hub.publish(NetlinkOverrun(total: total, resync: duration, changesFound: found.count))
+            updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
         engine.onResume = { [unowned self] slept in hub.publish(ClockJumped(.suspended(for: slept))) }
         calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }

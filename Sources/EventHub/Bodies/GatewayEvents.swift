@@ -3,27 +3,21 @@
 public import Documents
 internal import OrderedJSON
 
+/// The interface a gateway is reached by, as other events name theirs.
+struct GatewayInterface: Encodable, Sendable {
+    let name: String
+}
+
 /// `gateway.changed`: a default router came, went, or was replaced.
 public struct GatewayChanged: EventBody {
-    @Nullable var interface: InterfaceReference?
+    let interface: GatewayInterface
     @Nullable var gateway: GatewayDocument?
     @Nullable var previous: GatewayDocument?
     let cause: EventCause
 
     /// Describes the router now and before; `nil` where there is none.
-    ///
-    /// - Parameters:
-    ///   - gateway: The router now.
-    ///   - previous: The router before.
-    ///   - interface: The interface of either, as long as it exists.
-    ///   - cause: What led to it.
-    public init(
-        _ gateway: GatewayDocument?,
-        previous: GatewayDocument?,
-        on interface: InterfaceReference?,
-        cause: EventCause
-    ) {
-        self.interface = interface
+    public init(_ gateway: GatewayDocument?, previous: GatewayDocument?, cause: EventCause) {
+        interface = GatewayInterface(name: (gateway ?? previous)?.interface ?? "")
         self.gateway = gateway
         self.previous = previous
         self.cause = cause
@@ -44,14 +38,14 @@ public struct GatewayChanged: EventBody {
 
 /// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
 public struct GatewayReachability: EventBody {
-    @Nullable var interface: InterfaceReference?
+    let interface: GatewayInterface
     let gateway: GatewayDocument
     let cause: EventCause
     let isReachable: Bool
 
-    /// Describes the router, and its interface as long as that exists.
-    public init(_ gateway: GatewayDocument, on interface: InterfaceReference?, isReachable: Bool, cause: EventCause) {
-        self.interface = interface
+    /// Describes the router.
+    public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
+        interface = GatewayInterface(name: gateway.interface)
         self.gateway = gateway
         self.isReachable = isReachable
         self.cause = cause
