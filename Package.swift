@@ -150,6 +150,14 @@ let package = Package(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
         ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService", "nwpath",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures"]
+        ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
