@@ -150,7 +150,8 @@ import Testing
     }
 
     @Test func `IPv6 defaults come last, and are found there`() throws {
-        let routes = (0..<500).map { _ in Self.route(Self.wide, 32, family: 10) } + [Self.route([], 0, family: 10, metric: 1024)]
+        let routes =
+            (0..<500).map { _ in Self.route(Self.wide, 32, family: 10) } + [Self.route([], 0, family: 10, metric: 1024)]
         let kernel = kernel(routes)
         let defaults = try kernel.defaultRoutes(.ipv6)
         #expect(defaults.values.map(\.answer.metric) == [1024] && defaults.isComplete)
