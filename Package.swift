@@ -132,18 +132,15 @@ let package = Package(
             dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
-<<<<<<< HEAD
-        .testTarget(
-            name: "NetlinkTests",
-            dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
-=======
-        .testTarget(name: "NetlinkTests", dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]),
         .testTarget(
             name: "PathEngineTests",
             dependencies: [
                 "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
             ]
->>>>>>> engine
+        ),
+        .testTarget(
+            name: "NetlinkTests",
+            dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(

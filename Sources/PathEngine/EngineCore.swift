@@ -172,14 +172,7 @@ extension EngineCore {
             guard let change = outcome.change else { continue }
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
-<<<<<<< HEAD
-        state.watch(gateways: monitors.reduce(into: []) { $0.formUnion($1.evaluation.gateways) })
         let changes = looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge)
-=======
-        let changes =
-            (looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge))
-            + parts(of: paths.first { $0.monitor == MonitorPolicy.standardName }?.change)
->>>>>>> engine
         looksAtAll = false
         guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
         return EngineUpdate(

@@ -136,9 +136,6 @@ public final class PathEngine {
 
     /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
-<<<<<<< HEAD
-        audit.take(interval: settings.auditInterval)
-=======
         let old = core.settings
         if settings.auditInterval != old.auditInterval {
             pastSilentChanges += audit.silentChanges
@@ -150,7 +147,6 @@ public final class PathEngine {
             // Refused, gateways are still asked, and what became of it is read with the next look.
             try? monitor?.hear(.neighbor, settings.gatewayInterval != nil)
         }
->>>>>>> engine
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
     }
@@ -168,12 +164,8 @@ public final class PathEngine {
     // MARK: - Hearing
 
     private func hear(_ batch: EventBatch) {
-<<<<<<< HEAD
-        notice(at: batch.boot)
-        onNotices?(batch)
-=======
         _ = notice(at: batch.boot)
->>>>>>> engine
+        onNotices?(batch)
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -263,14 +255,6 @@ public final class PathEngine {
         // What the kernel has said by now is no silent change.
         monitor?.poll()
         let now = clock.boot
-<<<<<<< HEAD
-        notice(at: now)
-        if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
-            _ = try? readAll()
-            core.trigger(cause(.audit, source: "timer"), at: now)
-            evaluate()
-            return onAudit()
-=======
         _ = notice(at: now)
         ask(gateways.takeDue(at: now))
         guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
@@ -278,6 +262,7 @@ public final class PathEngine {
         _ = try? readAll()
         core.trigger(cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer"), at: now)
         evaluate()
+        onAudit()
     }
 
     /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).
@@ -292,7 +277,6 @@ public final class PathEngine {
                 // The interface is gone, which the kernel tells by itself.
                 continue
             }
->>>>>>> engine
         }
     }
 

@@ -70,29 +70,12 @@ final class StatusSource: StatusProviding {
         return first.map { $0 - 1 } ?? hub.position.sequence
     }
 
-<<<<<<< HEAD
-    func history(since age: Duration, monitor: String?) throws -> [UInt8] {
+    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
         guard index.isComplete else {
             throw Problem(.notReady, status: 503, detail: "The log of earlier runs is still being read; try again soon.")
         }
-        let history = index.history(monitor: monitor ?? "default", since: clock.wall - age)
-        return try OrderedJSONEncoder().encode(history.document(at: clock.wall)) + [0x0A]
-=======
-    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
-        var history = OutageHistory(monitor: monitor ?? "default", since: since)
-        if let logFile {
-            try LogReader(path: logFile).forEach(matching: OutageHistory.filter) { header, line in
-                if let time = header.time, time > until { return false }
-                if let record = try? JSONValue(parsing: line) { history.take(record) }
-                return true
-            }
-        } else {
-            for event in hub.events(since: 0).events where event.time <= until {
-                if let record = try? JSONValue(parsing: event.json) { history.take(record) }
-            }
-        }
+        let history = index.history(monitor: monitor ?? "default", since: since, until: until)
         return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
->>>>>>> commands
     }
 
     func reload() throws -> [UInt8] { try onReload() }
