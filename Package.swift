@@ -13,7 +13,7 @@ let package = Package(
     ],
     targets: [
         // C libraries from Debian, module maps only.
-        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-route-3.0"),
+        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-3.0"),
         .systemLibrary(name: "CNetlinkGeneric", pkgConfig: "libnl-genl-3.0"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
@@ -89,7 +89,8 @@ let package = Package(
         .executableTarget(
             name: "nwpath",
             dependencies: [
-                "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
+                "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink",
+                "PathModel",
                 "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
                 "PathService",
             ]
@@ -105,6 +106,13 @@ let package = Package(
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
         .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(
+            name: "DocumentsTests",
+            dependencies: [
+                "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
+                "PathModel", "TestSupport",
+            ]
+        ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
         .executableTarget(
             name: "EventLogWriter",
@@ -122,7 +130,10 @@ let package = Package(
             dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
-        .testTarget(name: "NetlinkTests", dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]),
+        .testTarget(
+            name: "NetlinkTests",
+            dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
+        ),
         .testTarget(
             name: "PathEngineTests",
             dependencies: [

@@ -15,6 +15,11 @@ public final class PathEngine {
     /// Called when the machine woke up after sleeping this long (rule S49).
     public var onResume: (Duration) -> Void = { _ in }
 
+    /// Called with every batch of notifications before it is judged; for the log at debug level.
+    public var onNotices: ((EventBatch) -> Void)?
+    /// Called after everything was read again without a sign (rule S9).
+    public var onAudit: () -> Void = {}
+
     /// The pure part.
     public private(set) var core: EngineCore
     private let loop: EventLoop
@@ -25,7 +30,6 @@ public final class PathEngine {
     private let table: KernelTable
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
-    private var pastSilentChanges = 0
     private var gateways: GatewaySchedule
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
@@ -74,23 +78,23 @@ public final class PathEngine {
         monitor?.recorder = recorder
         table = KernelTable(kernel)
         gateways = GatewaySchedule(interval: settings.gatewayInterval)
-        audit = Self.audits(settings, isPolling: monitor == nil)
+        audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
 
     /// How often to look without notifications (rule S50).
     public static let pollInterval = Duration.seconds(10)
 
-    private static func audits(_ settings: EngineSettings, isPolling: Bool) -> AuditSchedule {
+    private static func auditInterval(_ settings: EngineSettings, isPolling: Bool) -> Duration {
         let wanted = settings.auditInterval
-        guard isPolling else { return AuditSchedule(interval: wanted) }
-        return AuditSchedule(interval: wanted == .zero ? pollInterval : min(wanted, pollInterval))
+        guard isPolling else { return wanted }
+        return wanted == .zero ? pollInterval : min(wanted, pollInterval)
     }
 
     /// Whether there are no notifications, so that everything is read every ten seconds (rule S50).
     public var isPolling: Bool { monitor == nil }
 
     /// How often an audit found something that no event had told (rule S9).
-    public var silentChanges: Int { pastSilentChanges + audit.silentChanges }
+    public var silentChanges: Int { audit.silentChanges }
 
     /// What the kernel said so far, counted.
     public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
@@ -132,11 +136,7 @@ public final class PathEngine {
     /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
         let old = core.settings
-        if settings.auditInterval != old.auditInterval {
-            pastSilentChanges += audit.silentChanges
-            audit = Self.audits(settings, isPolling: isPolling)
-            audit.begin(at: clock.boot)
-        }
+        audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
         if settings.gatewayInterval != old.gatewayInterval {
             gateways = GatewaySchedule(interval: settings.gatewayInterval)
             // Refused, gateways are still asked, and what became of it is read with the next look.
@@ -160,6 +160,7 @@ public final class PathEngine {
 
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
+        onNotices?(batch)
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -256,6 +257,7 @@ public final class PathEngine {
         _ = try? readAll()
         core.trigger(cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer"), at: now)
         evaluate()
+        onAudit()
     }
 
     /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).

@@ -18,7 +18,10 @@ internal import Glibc
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
-        commands: [Serve.self]
+        commands: [
+            Status.self, Watch.self, Why.self, Interfaces.self, Gateways.self, NameServers.self, Serve.self,
+            Replay.self, Version.self,
+        ]
     )
 
     static func main() {
@@ -33,7 +36,7 @@ internal import Glibc
                 exit(command.run(common).rawValue)
             }
         } catch {
-            Terminal.complain("\(error)")
+            Terminal.explain("\(error)")
             exit(ExitStatus.usage.rawValue)
         }
     }

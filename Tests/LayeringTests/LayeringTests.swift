@@ -18,12 +18,15 @@ private let mayImport: [String: Set<String>] = [
     "PathEngine": ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers"],
     "DNSWire": ["Addressing"],
     "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
-    "Documents": ["Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "MulticastDNS"],
+    "Documents": [
+        "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+    ],
     "EventHub": ["Glibc", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"],
     "EventLog": ["Glibc", "CLinuxShims", "CZlib", "OrderedJSON", "LinuxIO", "EventHub"],
     "Metrics": ["Glibc", "LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"],
     "StatusServer": [
-        "Glibc", "CMicrohttpd", "CMicrohttpdShims", "CLinuxShims", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
+        "Glibc", "CMicrohttpd", "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents",
+        "EventHub",
         "EventLog", "Metrics", "Spelling",
     ],
     "StatusClient": ["Glibc", "CCurl", "OrderedJSON", "LinuxIO", "Documents"],
@@ -31,9 +34,11 @@ private let mayImport: [String: Set<String>] = [
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
         "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
+        "Spelling",
     ],
     "nwpath": [
-        "Glibc", "CommandLineKit", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine",
+        "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
+        "PathEngine",
         "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
     ],
 ]
