@@ -30,7 +30,6 @@ public final class PathEngine {
     private let table: KernelTable
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
-    private var pastSilentChanges = 0
     private var gateways: GatewaySchedule
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
@@ -79,23 +78,23 @@ public final class PathEngine {
         monitor?.recorder = recorder
         table = KernelTable(kernel)
         gateways = GatewaySchedule(interval: settings.gatewayInterval)
-        audit = Self.audits(settings, isPolling: monitor == nil)
+        audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
 
     /// How often to look without notifications (rule S50).
     public static let pollInterval = Duration.seconds(10)
 
-    private static func audits(_ settings: EngineSettings, isPolling: Bool) -> AuditSchedule {
+    private static func auditInterval(_ settings: EngineSettings, isPolling: Bool) -> Duration {
         let wanted = settings.auditInterval
-        guard isPolling else { return AuditSchedule(interval: wanted) }
-        return AuditSchedule(interval: wanted == .zero ? pollInterval : min(wanted, pollInterval))
+        guard isPolling else { return wanted }
+        return wanted == .zero ? pollInterval : min(wanted, pollInterval)
     }
 
     /// Whether there are no notifications, so that everything is read every ten seconds (rule S50).
     public var isPolling: Bool { monitor == nil }
 
     /// How often an audit found something that no event had told (rule S9).
-    public var silentChanges: Int { pastSilentChanges + audit.silentChanges }
+    public var silentChanges: Int { audit.silentChanges }
 
     /// What the kernel said so far, counted.
     public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
@@ -137,11 +136,7 @@ public final class PathEngine {
     /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
         let old = core.settings
-        if settings.auditInterval != old.auditInterval {
-            pastSilentChanges += audit.silentChanges
-            audit = Self.audits(settings, isPolling: isPolling)
-            audit.begin(at: clock.boot)
-        }
+        audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
         if settings.gatewayInterval != old.gatewayInterval {
             gateways = GatewaySchedule(interval: settings.gatewayInterval)
             // Refused, gateways are still asked, and what became of it is read with the next look.

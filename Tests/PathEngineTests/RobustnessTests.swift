@@ -176,7 +176,7 @@ import Testing
         #expect(subject.path.gateways.filter { $0.isReachable == false }.map(\.family) == [family])
         let update = try #require(subject.updates.last { !$0.paths.isEmpty })
         #expect(update.cause.kind == .neighbor && update.cause.message == "RTM_NEWNEIGH")
-        let told = update.changes.contains {
+        let told = update.consequences.contains {
             if case .gatewayReachability(_, isReachable: false) = $0 { true } else { false }
         }
         #expect(told)

@@ -20,6 +20,8 @@ import Testing
         /// What mends it again.
         var repair: [String] = []
         var peerRepair: [String] = []
+        /// Whether the cable has to be laid anew.
+        var isCableGone = false
         var reason: UnsatisfiedReason
         var cause: CauseKind
         var message: String
@@ -90,6 +92,8 @@ import Testing
         Case(
             testDescription: "link deleted",
             outage: ["link del v0"],
+            repair: [address, route],
+            isCableGone: true,
             reason: .noInterface,
             cause: .link,
             // The kernel takes it down first.
@@ -102,6 +106,8 @@ import Testing
     @Test(arguments: cases)
     func `an outage is published within 250 ms at the default debounce`(example: Case) async throws {
         let peer = try Namespace()
+        // Link-local addresses that become usable seconds later would be the first sign of a burst.
+        try namespace.run("sysctl -qw net.ipv6.conf.default.accept_dad=0")
         try namespace.uplink("v0", 1, to: peer)
         if example.family == .ipv4 {
             try namespace.apply(["route del ::/0 dev v0", "-6 addr flush dev v0 scope global"])
@@ -111,6 +117,7 @@ import Testing
         try namespace.ipBatch(example.preparation)
         let subject = try Subject(.usual)
         await subject.satisfied()
+        try await subject.caughtUp()
 
         var latencies: [Duration] = []
         for attempt in 1...3 {
@@ -129,12 +136,14 @@ import Testing
             #expect(change.previous?.status == .satisfied)
             #expect(change.changed.contains(.status) && change.changed.contains(.unsatisfiedReason))
             // A machine that is busy with other tests may be late once, not thrice.
-            if update.at - moment < .milliseconds(250) || attempt == 3 || example.repair + example.peerRepair == [] {
+            if update.at - moment < .milliseconds(250) || attempt == 3 {
                 break
             }
+            if example.isCableGone { try namespace.connect("v0", to: peer, as: "v1") }
             if !example.repair.isEmpty { try namespace.ipBatch(example.repair) }
             if !example.peerRepair.isEmpty { try peer.ipBatch(example.peerRepair) }
             await subject.satisfied()
+            try await subject.caughtUp()
         }
         #expect(try #require(latencies.min()) < .milliseconds(250), "\(latencies)")
         #expect(subject.engine.silentChanges == 0)
@@ -172,7 +181,7 @@ import Testing
         await subject.eventually("the new gateway") { $0.gateways.first?.address.address == .of("10.1.0.9") }
         #expect(subject.changes.count == 1)
         #expect(subject.changes.last?.changed == [.gateways])
-        guard case .gatewayChanged(let now?, previous: let old?) = subject.updates.last?.changes.first else {
+        guard case .gatewayChanged(let now?, previous: let old?) = subject.updates.last?.consequences.first else {
             Issue.record("\(subject.updates)")
             return
         }

@@ -34,9 +34,6 @@ public struct AuditSchedule: Hashable, Sendable {
         return (last ?? .zero) + (isLost ? lossInterval : interval)
     }
 
-    /// Counts the next interval from `now`, for a schedule that replaces another.
-    public mutating func begin(at now: Duration) { last = now }
-
     /// Takes the result of any evaluation.
     /// - Parameters:
     ///   - isSatisfied: Whether every monitor is satisfied.
