@@ -70,7 +70,7 @@ extension Daemon {
             let labels = [view.name, view.type.rawValue, view.kind ?? "", view.operationalState.word]
             writer.write(Family.interfaceInfo, 1, labels: labels)
             writer.write(Family.interfaceUp, view.shortcoming.map { !$0.isOfLink } ?? true, view.name)
-            if view.isRequired { writer.write(Family.interfaceRequired, true, view.name) }
+            writer.write(Family.interfaceRequired, view.isRequired, view.name)
             writer.write(Family.carrierChanges, Double(view.carrierChanges), view.name)
             writer.write(Family.mtu, Double(view.mtu), view.name)
             for (family, scope) in [("ipv4", "global"), ("ipv4", "link"), ("ipv6", "global"), ("ipv6", "link")] {
