@@ -95,7 +95,7 @@ final class Service {
         let usual = [
             "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--no-mdns", "--debounce", debounce,
         ]
-        let listen = arguments.contains("--listen") ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
+        let listen = arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
         let inside = ["nsenter", "--net=\(Namespace.current.path)"]
         return try RunningCommand(inside + [try Place.program, "serve"] + usual + listen + arguments, captures: true)
     }
@@ -177,6 +177,8 @@ enum Uplink {
 
     /// Adds and removes addresses for as long as the value lives; each is an event.
     static func load() throws -> RunningCommand {
+        // A virtual link without a default route is left out everywhere (rule S15).
+        try connect()
         let script = Place.fixtures + "/load.py"
         return try RunningCommand(["nsenter", "--net=\(Namespace.current.path)", "python3", script, "up0"])
     }

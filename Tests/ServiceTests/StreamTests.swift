@@ -95,6 +95,7 @@ import Testing
 
     @Test func `a client that stops reading holds nobody up`() async throws {
         try Uplink.make()
+        try Uplink.connect()
         let service = try await Service()
         let stalled = try service.stream("/api/v1/events?since=1", to: "stalled", ["-H", "Accept: text/event-stream"])
         _ = try await events(1, in: service, "stalled")
@@ -106,7 +107,7 @@ import Testing
                 try Namespace.current.ipBatch((0..<500).map { "addr \(verb) 10.1.\($0 / 250).\($0 % 250)/32 dev up0" })
             }
         }
-        try Uplink.connect()
+        try Uplink.disconnect()
         try await service.eventually("path.changed")
         let last = try #require(try service.records("path.changed").first?["seq"]?.int)
         await Namespace.current.loop.eventually(within: .seconds(20), "the change at the reader") {
