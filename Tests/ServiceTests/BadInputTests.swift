@@ -191,7 +191,10 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         if mistake.isOrdinary {
             words += ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         }
-        words += ["env", "HOME=\(scratch.path)"] + mistake.environment + mistake.wrapper + [try Place.program, "serve", "--no-mdns"]
+        words +=
+            ["env", "HOME=\(scratch.path)"] + mistake.environment + mistake.wrapper + [
+                try Place.program, "serve", "--no-mdns",
+            ]
         let usual = [
             ("--listen", "unix:" + scratch.file("api.sock")), ("--log-file", scratch.file("events.jsonl")),
             ("--state-dir", scratch.path),
