@@ -73,6 +73,9 @@ struct ExplanationWorld {
         try #require(explainer.explainInternet(family, names: names))
     }
 
+    /// Whether there is anything to explain.
+    func canExplain(_ family: AddressFamily) -> Bool { explainer.explainInternet(family) != nil }
+
     func host(_ address: String, by interface: String? = nil, names: NameQuestion = .unneeded) throws -> Explanation {
         explainer.explain(try #require(IPAddress(address)), by: interface, names: names)
     }

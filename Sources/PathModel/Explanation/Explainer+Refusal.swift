@@ -84,9 +84,12 @@ extension Explainer {
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
-        let line = RouteText.line(entry.answer, to: destination, links: [:])
+        // IPv6 shows such routes with the loopback device, which says nothing.
+        var answer = entry.answer
+        answer.legs = []
+        let line = RouteText.line(answer, to: destination, links: [:])
         let reason = ReasonText(failure.reason, subject(destination.family, table: entry.answer.table))
-        let fault = entry.destination.length == 0 ? reason.clause : "the \(destination.family.label) route \(line) refuses"
+        let fault = entry.destination.length == 0 ? reason.clause : "the \(destination.family.label) route \(line) refuses packets"
         chain.fail(.route, line, fault: fault, hint: reason.hint)
     }
 
