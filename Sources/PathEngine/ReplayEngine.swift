@@ -56,7 +56,7 @@ public final class ReplayEngine {
             } else {
                 wakes = 0
                 move(to: next)
-                guard let step = kernel.next() else { break }
+                guard let step = kernel.advance() else { break }
                 take(step)
             }
         }

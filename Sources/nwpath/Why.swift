@@ -17,7 +17,8 @@ struct Why: Command {
     static let specification = Specification<Why>(
         "why",
         "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
-        discussion: "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
+        discussion:
+            "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
             + "Asks the kernel of this machine and sends no packet, except that a name is looked up.",
         examples: [
             CommandExample("nwpath why", "why is there no Internet"),
@@ -99,7 +100,9 @@ struct Why: Command {
             var reason = "the name servers did not answer in time"
             if case .failed(let text) = answer { reason = text }
             // Where the Internet is out of reach, that is why.
-            return AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: .failed(name, reason: reason)) }
+            return AddressFamily.allCases.compactMap {
+                explainer.explainInternet($0, names: .failed(name, reason: reason))
+            }
         }
     }
 

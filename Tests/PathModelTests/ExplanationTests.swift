@@ -46,7 +46,8 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("a rule that drops", .rule, "the IPv4 rule 10: from all blackhole refuses packets", "!????????") {
             $0.rule(10, action: 6)
         },
-        BrokenCase("a rule without a way", .rule, "the IPv4 rule 10: from all unreachable refuses packets", "!????????") {
+        BrokenCase("a rule without a way", .rule, "the IPv4 rule 10: from all unreachable refuses packets", "!????????")
+        {
             $0.rule(10, action: 7)
         },
         BrokenCase("a kernel without the family", .rule, "the kernel runs without IPv4", "!????????") { world in
@@ -76,7 +77,8 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("a black hole", .route, "the IPv4 default route is a black hole", "++!??????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .blackhole)
         },
-        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!??????") { world in
+        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!??????") {
+            world in
             for probe in PathPolicy.defaultProbes[.ipv4] ?? [] { world.world.table.fixed[probe] = .unreachable }
         },
     ]

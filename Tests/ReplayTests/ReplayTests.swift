@@ -15,7 +15,8 @@ import Testing
         let summary = try output.events.map { event in
             let record = try JSONValue(parsing: Array(event.json))
             let changed = record["changed"]?.array?.compactMap(\.string) ?? []
-            let parts = [event.name.rawValue, event.message] + (changed.isEmpty ? [] : [changed.joined(separator: ",")])
+            let parts =
+                [event.name.rawValue, event.message] + (changed.isEmpty ? [] : [changed.joined(separator: ",")])
             return parts.joined(separator: "\t")
         }
         #expect(try summary == ReplayFixture.expected(name))
