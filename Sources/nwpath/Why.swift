@@ -13,6 +13,7 @@ internal import PathModel
 struct Why: Command {
     var host: String?
     var config: String?
+    var timeout = Duration.seconds(5)
 
     static let specification = Specification<Why>(
         "why",
@@ -28,8 +29,9 @@ struct Why: Command {
         arguments: [
             .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "How long a name may take."),
         ],
-        common: [.connection, .output, .messages],
+        common: [.output, .messages],
         exits: [
             ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken"), ExitNote(.usage),
             ExitNote(.timedOut, "the name servers did not answer in time"),
@@ -38,7 +40,7 @@ struct Why: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         guard let settings = CommandConfiguration.load(config) else { return .usage }
-        guard let targets = Self.targets(host, limit: common.timeout ?? .seconds(5)) else {
+        guard let targets = Self.targets(host, limit: timeout) else {
             Terminal.complain("\(host ?? "") is neither an address nor a name")
             return .usage
         }
