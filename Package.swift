@@ -9,7 +9,9 @@ import PackageDescription
 let package = Package(
     name: "nwpath",
     products: [
-        .executable(name: "nwpath", targets: ["nwpath"])
+        .executable(name: "nwpath", targets: ["nwpath"]),
+        // For the fuzz targets, which are a package of their own.
+        .library(name: "NWPathParsers", targets: ["DNSWire", "OrderedJSON", "Configuration", "Netlink"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
@@ -106,6 +108,13 @@ let package = Package(
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
         .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(
+            name: "DocumentsTests",
+            dependencies: [
+                "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
+                "PathModel", "TestSupport",
+            ]
+        ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
         .executableTarget(
             name: "EventLogWriter",
@@ -124,6 +133,12 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
+            name: "PathEngineTests",
+            dependencies: [
+                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
+            ]
+        ),
+        .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
@@ -141,6 +156,14 @@ let package = Package(
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService", "nwpath",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(

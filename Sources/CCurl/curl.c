@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,8 @@ enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take he
     case CURLE_COULDNT_RESOLVE_HOST: return NWP_CURL_UNREACHABLE;
     case CURLE_COULDNT_CONNECT:
         api.getinfo(request->easy, CURLINFO_OS_ERRNO, &number);
+        // libcurl speaks of a port even when there is only a socket.
+        if (number) snprintf(request->error, sizeof request->error, "%s", strerror((int)number));
         return number == EACCES || number == EPERM ? NWP_CURL_DENIED : NWP_CURL_UNREACHABLE;
     default: return NWP_CURL_FAILED;
     }

@@ -62,6 +62,7 @@ extension Configuration {
         server.server.connectionsPerListener = limits.maximumConnections
         server.server.headDeadline = limits.headerTimeout
         server.server.idleDeadline = limits.idleTimeout
+        server.server.request.head = limits.maximumHeaderSize.bytes
         server.api.streams = limits.maximumStreams
         return server
     }

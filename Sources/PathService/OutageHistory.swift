@@ -81,21 +81,36 @@ public struct OutageHistory: Sendable {
 
     /// Takes the next record of the log.
     public mutating func take(_ record: JSONValue) {
-        guard let event = record["event"]?.string, let time = record["time"]?.string.flatMap(WallTime.init) else { return }
-        switch event {
-        case "path.snapshot", "path.changed":
-            guard record["monitor"]?.string == monitor, let path = record["path"] else { return }
+        if let mark = OutageMark(record) { take(mark) }
+    }
+
+    /// Takes what matters of the next record.
+    public mutating func take(_ mark: OutageMark) {
+        switch mark {
+        case .status(let time, let monitor, let isSatisfied, let reason, let message):
+            guard monitor == self.monitor else { return }
             advance(to: time)
-            turn(path, at: time, message: record["message"]?.string ?? "")
-        case "daemon.stopping", "daemon.started":
-            // What happened between two daemons nobody knows; after a crash the last record is the end.
-            if event == "daemon.stopping" { advance(to: time) }
-            close(at: last)
-            isSatisfied = nil
-            last = max(time, since)
-        default:
+            if isSatisfied {
+                close(at: max(time, since))
+            } else if openOutage == nil {
+                openOutage = (max(time, since), reason, message)
+            }
+            self.isSatisfied = isSatisfied
+        case .stopped(let time):
             advance(to: time)
+            forget(until: time)
+        case .started(let time, let lastHeard):
+            if let lastHeard { advance(to: lastHeard) }
+            forget(until: time)
+        case .alive(let time): advance(to: time)
         }
+    }
+
+    /// What happens between two daemons nobody knows; after a crash the last record is the end.
+    private mutating func forget(until time: WallTime) {
+        close(at: last)
+        isSatisfied = nil
+        last = max(time, since)
     }
 
     /// The document, as of `now`.
@@ -114,16 +129,6 @@ public struct OutageHistory: Sendable {
                 ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
             outages: outages
         )
-    }
-
-    private mutating func turn(_ path: JSONValue, at time: WallTime, message: String) {
-        let nowSatisfied = path["status"]?.string == "satisfied"
-        if nowSatisfied {
-            close(at: max(time, since))
-        } else if openOutage == nil {
-            openOutage = (max(time, since), path["unsatisfied_reason"]?.string ?? "unknown", message)
-        }
-        isSatisfied = nowSatisfied
     }
 
     private mutating func advance(to time: WallTime) {

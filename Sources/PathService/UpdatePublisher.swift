@@ -1,8 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Documents
 public import EventHub
 public import LinuxIO
+internal import Netlink
 public import PathEngine
 public import PathModel
 
@@ -49,6 +51,27 @@ public struct UpdatePublisher {
     ///   - found: What no event had told.
     public func publishResync(total: Int, duration: Duration, found: StateDifference) {
         hub.publish(NetlinkOverrun(total: UInt64(total), resync: duration, changesFound: found.count))
+    }
+
+    /// Publishes the routes that the kernel announced, which only a log at debug level tells.
+    func publish(_ batch: EventBatch) {
+        for notice in batch.notices {
+            guard case .route(let route) = notice.event else { continue }
+            hub.publish(
+                RouteChanged(
+                    family: route.family.rawValue,
+                    prefixLength: route.prefixLength,
+                    table: route.table,
+                    isRemoved: route.removed,
+                    cause: EventCause(
+                        kind: "route",
+                        source: "rtnetlink",
+                        message: notice.type.description,
+                        received: batch.wall
+                    )
+                )
+            )
+        }
     }
 
     private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) -> Event? {

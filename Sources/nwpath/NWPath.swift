@@ -18,7 +18,11 @@ internal import Glibc
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
-        commands: [Serve.self, Why.self, Replay.self]
+        commands: [
+            Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
+            Services.self, History.self, LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
+            Serve.self, Replay.self, Version.self,
+        ]
     )
 
     static func main() {
@@ -33,7 +37,7 @@ internal import Glibc
                 exit(command.run(common).rawValue)
             }
         } catch {
-            Terminal.complain("\(error)")
+            Terminal.explain("\(error)")
             exit(ExitStatus.usage.rawValue)
         }
     }

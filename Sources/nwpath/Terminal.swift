@@ -6,13 +6,18 @@ internal import LinuxIO
 /// Standard output and standard error.
 enum Terminal {
     /// Writes text and a line feed to standard output at once; a reader that is gone ends the program quietly.
-    static func print(_ text: String) { write(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), to: STDOUT_FILENO) }
+    static func print(_ text: String) {
+        write(Array((text.hasSuffix("\n") ? text : text + "\n").utf8), to: STDOUT_FILENO)
+    }
 
     /// Writes bytes to standard output at once.
     static func print(_ bytes: some Sequence<UInt8>) { write(Array(bytes), to: STDOUT_FILENO) }
 
     /// Writes one line to standard error, after the program's name.
-    static func complain(_ text: String) { write(Array("nwpath: \(text)\n".utf8), to: STDERR_FILENO) }
+    static func complain(_ text: String) { explain("nwpath: \(text)") }
+
+    /// Writes one line to standard error.
+    static func explain(_ text: String) { write(Array("\(text)\n".utf8), to: STDERR_FILENO) }
 
     /// Whether standard output is a terminal.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -22,6 +27,24 @@ enum Terminal {
         var size = winsize()
         guard unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
+    }
+
+    /// Ends the program as soon as nobody can read its output any more, although nothing is written.
+    ///
+    /// A thread waits for it in poll(2), so that a quiet stream does not outlive its reader.
+    static func endWithReader() {
+        var status = stat()
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
+            return
+        }
+        var thread = pthread_t()
+        let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
+            var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+            while unsafe poll(&entry, 1, -1) < 0 && errno == EINTR {}
+            exit(0)
+        }
+        guard unsafe pthread_create(&thread, nil, body, nil) == 0 else { return }
+        pthread_detach(thread)
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
@@ -45,7 +68,11 @@ enum Environment {
         var variables: [String: String] = [:]
         var entry = unsafe environ
         while let text = unsafe entry.pointee {
-            let pair = unsafe String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let pair = unsafe String(cString: text).split(
+                separator: "=",
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
             if pair.count == 2 { variables[String(pair[0])] = String(pair[1]) }
             unsafe entry += 1
         }

@@ -6,9 +6,9 @@
 /// kind.
 public struct AuditSchedule: Hashable, Sendable {
     /// How often a satisfied path is audited; zero never does.
-    public let interval: Duration
+    public private(set) var interval: Duration
     /// How often a path that is not satisfied is audited.
-    public let lossInterval: Duration
+    public private(set) var lossInterval: Duration
     /// How often an audit found a change that no event had told.
     public private(set) var silentChanges = 0
     private var last: Duration?
@@ -20,6 +20,12 @@ public struct AuditSchedule: Hashable, Sendable {
         self.lossInterval = min(max(lossInterval, .milliseconds(10)), self.interval)
     }
 
+    /// Takes a new interval and keeps what was counted.
+    public mutating func take(interval: Duration) {
+        let fresh = AuditSchedule(interval: interval)
+        (self.interval, lossInterval) = (fresh.interval, fresh.lossInterval)
+    }
+
     /// When the next audit is due, as time since boot; `nil` when audits are off.
     ///
     /// It counts from the last evaluation, for any evaluation is as good as an audit.
@@ -27,6 +33,9 @@ public struct AuditSchedule: Hashable, Sendable {
         guard interval > .zero else { return nil }
         return (last ?? .zero) + (isLost ? lossInterval : interval)
     }
+
+    /// Counts the next interval from `now`, for a schedule that replaces another.
+    public mutating func begin(at now: Duration) { last = now }
 
     /// Takes the result of any evaluation.
     /// - Parameters:

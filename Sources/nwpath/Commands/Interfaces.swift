@@ -1,0 +1,51 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import OrderedJSON
+
+/// `nwpath interfaces`: the interfaces, and what keeps them from carrying traffic.
+struct Interfaces: Command {
+    var name: String?
+    var showsAll = false
+
+    static let specification = Specification<Interfaces>(
+        "interfaces",
+        "Lists the interfaces and what keeps them from carrying traffic.",
+        examples: [
+            CommandExample("nwpath interfaces", "those that matter"),
+            CommandExample("nwpath interfaces eth0", "everything about one"),
+        ],
+        arguments: [
+            .positional("NAME", into: \.name, .text, help: "Show this interface only."),
+            .flag("--all", into: \.showsAll, help: "Also show ignored ones."),
+        ],
+        exits: ServiceExits.all + [ExitNote(.negative, "there is no such interface")]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            var connection = try ServiceConnection(common)
+            let target = "/api/v1/interfaces" + (name.map { "/\(RequestText.encode($0))" } ?? "")
+            let answer = try connection.get(target)
+            let screen = Screen(common)
+            let text = InterfaceText(sheet: Sheet(screen, now: KernelClock().wall))
+            if name != nil {
+                common.isJSON ? try screen.print(answer) : Terminal.print(text.detail(answer.value))
+            } else if showsAll && common.isJSON {
+                try screen.print(answer)
+            } else {
+                let shown = showsAll ? answer.value : Self.withoutIgnored(answer.value)
+                common.isJSON ? try screen.print(shown) : Terminal.print(text.list(shown.list("interfaces")))
+            }
+            return .success
+        }
+    }
+
+    /// The same object without the interfaces that the operator ignores.
+    static func withoutIgnored(_ answer: JSONValue) -> JSONValue {
+        guard var object = answer.object else { return answer }
+        object["interfaces"] = .array(answer.list("interfaces").filter { !$0.isTrue("ignored") })
+        return .object(object)
+    }
+}

@@ -1,0 +1,101 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import EventHub
+internal import LinuxIO
+internal import OrderedJSON
+internal import Spelling
+
+/// `nwpath watch`: what changes, as it changes.
+struct Watch: Command {
+    var since: String?
+    var events: [Glob] = []
+    var count: Int?
+    var doesNotFollow = false
+
+    static let specification = Specification<Watch>(
+        "watch",
+        "Shows changes as they happen.",
+        discussion: """
+            The first line shows the state now, unless --since asks for the past. With --json there is one JSON \
+            object on each line (JSON lines): first that of /api/v1/status, then events as in the log.
+
+            When the service restarts, watch waits for it and goes on after the last event; a stream.reset says \
+            when events are lost.
+            """,
+        examples: [
+            CommandExample("nwpath watch", "until Ctrl-C"),
+            CommandExample("nwpath watch --json --event 'path.*'", "changes of the path as JSON lines"),
+            CommandExample("nwpath watch --since 1h --no-follow", "what happened in the last hour"),
+        ],
+        arguments: [
+            .option("--since", value: "SEQ|DUR", into: \.since, place, help: "Begin there instead of now."),
+            .options("--event", value: "GLOB", into: \.events, names, help: "Show these events only."),
+            .option(
+                "-n",
+                "--count",
+                value: "COUNT",
+                into: \.count,
+                .integer(1...Int.max),
+                help: "End after so many events."
+            ),
+            .flag("--no-follow", into: \.doesNotFollow, help: "End after what has happened already."),
+        ],
+        exits: ServiceExits.all + [
+            ExitNote(.negative, "the events after SEQ are no longer held"), ExitNote(.interrupted),
+        ]
+    )
+
+    /// A number, an id or a duration.
+    private static let place = ArgumentForm<String>("a number, an event id such as 7f3a.45, or a duration such as 1h") {
+        text in
+        if UInt64(text) != nil || DurationText.parse(text) != nil { return text }
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, UInt64(parts[1]) != nil, (1...16).contains(parts[0].count),
+            parts[0].allSatisfy(\.isHexDigit)
+        else { return nil }
+        return text
+    }
+
+    /// A pattern that some event has.
+    private static let names = ArgumentForm<Glob>("the name of an event or a pattern such as path.*") { text in
+        guard let glob = Glob(text), EventName.allCases.contains(where: { glob.matches($0.rawValue) }) else {
+            return nil
+        }
+        return glob
+    }
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            var connection = try ServiceConnection(common)
+            let screen = Screen(common)
+            let status = try connection.get("/api/v1/status").value
+            let clock = KernelClock()
+            Terminal.endWithReader()
+            if since == nil {
+                let text = StatusText(sheet: Sheet(screen, now: clock.wall))
+                Terminal.print(common.isJSON ? try Screen.line(status) : Array((text.verdict(status) + "\n").utf8))
+            }
+            let position = since == nil ? EventFeed.id(of: status) : nil
+            let feed = EventFeed(patterns: events, limit: count, position: position)
+            var follower = EventFollower(connection, feed: feed, since: since, isQuiet: common.isQuiet)
+            let show = { (event: JSONValue) in
+                Terminal.print(Self.render(event, isJSON: common.isJSON, sheet: Sheet(screen, now: clock.wall)))
+            }
+            if doesNotFollow {
+                try follower.readPast { event in show(event) }
+            } else {
+                try follower.follow(show)
+            }
+            return .success
+        }
+    }
+
+    /// An event as one line, and after a reset the state as another.
+    static func render(_ event: JSONValue, isJSON: Bool, sheet: Sheet) -> [UInt8] {
+        if isJSON { return (try? Screen.line(event)) ?? [] }
+        var text = EventText(sheet: sheet).line(event)
+        if let snapshot = event["snapshot"] { text += StatusText(sheet: sheet).verdict(snapshot) + "\n" }
+        return Array(text.utf8)
+    }
+}

@@ -1,0 +1,149 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import Configuration
+internal import Glibc
+internal import OrderedJSON
+internal import Spelling
+internal import StatusClient
+
+/// Finds the daemon and asks it: `--socket`, `--url`, `NWPATH_URL`, then the usual sockets.
+struct ServiceConnection {
+    /// An answer: the object, and its bytes as they came.
+    struct Answer {
+        let value: JSONValue
+        let bytes: [UInt8]
+        /// The entity tag, for asking again; `nil` without one.
+        let tag: String?
+    }
+
+    /// How long an answer may take unless the user says otherwise.
+    static let standardTimeout = Duration.seconds(5)
+
+    /// Where the daemon may be; the one that answered, once one has.
+    private(set) var places: [StatusClient.Endpoint]
+    /// How long an answer may take; zero is for ever.
+    let timeout: Duration
+
+    /// Decides where to look.
+    ///
+    /// - Throws: A usage failure when the address makes no sense.
+    init(
+        _ common: CommonOptions,
+        environment: [String: String] = Environment.variables,
+        userID: UInt32 = geteuid()
+    ) throws(CommandFailure) {
+        timeout = common.timeout ?? Self.standardTimeout
+        guard common.socket == nil || common.url == nil else {
+            throw CommandFailure("give --socket or --url, not both", .usage)
+        }
+        if let socket = common.socket {
+            places = [.unix(path: socket.hasPrefix("unix:") ? String(socket.dropFirst(5)) : socket)]
+        } else if let url = common.url {
+            places = [try Self.place(url, from: "--url")]
+        } else if let url = environment["NWPATH_URL"], !url.isEmpty {
+            places = [try Self.place(url, from: "NWPATH_URL")]
+        } else {
+            let paths = StandardPaths(userID: userID, environment: environment)
+            places = paths.clientSockets.map { .unix(path: $0) }
+        }
+    }
+
+    private static func place(_ url: String, from source: String) throws(CommandFailure) -> StatusClient.Endpoint {
+        if url.hasPrefix("unix:/") { return .unix(path: String(url.dropFirst(5))) }
+        let schemes = ["http://", "https://"]
+        guard schemes.contains(where: { url.hasPrefix($0) && url.count > $0.count }),
+            !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F })
+        else {
+            let expected = "expected http://HOST:PORT, https://HOST:PORT or unix:/PATH"
+            throw CommandFailure("\(source) is \(PrintableText.quote(url)), \(expected)", .usage)
+        }
+        return .url(url)
+    }
+
+    /// A client for the place that answered, or the first one.
+    var client: StatusClient { client(places[0]) }
+
+    private func client(_ place: StatusClient.Endpoint) -> StatusClient { StatusClient(place, timeout: timeout) }
+
+    /// Fetches a document; the places that nobody serves are passed over.
+    ///
+    /// - Parameters:
+    ///   - target: Path and query, such as `/api/v1/status`.
+    ///   - fields: Further header fields.
+    ///   - accepting: Error statuses that are answers here.
+    ///   - timeout: How long the answer may take; `nil` is the user's choice.
+    /// - Returns: The answer.
+    /// - Throws: Why there is none.
+    mutating func get(
+        _ target: String,
+        fields: [(name: String, value: String)] = [],
+        accepting: Set<Int> = [],
+        timeout: Duration? = nil
+    ) throws(CommandFailure) -> Answer {
+        var refusals: [String] = []
+        var isDenied = false
+        for place in places {
+            do throws(StatusClientError) {
+                let client = client(place)
+                let response = try client.get(target, fields: fields, accepting: accepting, timeout: timeout)
+                places = [place]
+                return try Self.answer(response, from: place)
+            } catch .notReachable(let place, let reason) {
+                refusals.append("\(place) (\(reason))")
+            } catch .permissionDenied(let place) {
+                refusals.append("\(place) (permission denied)")
+                isDenied = true
+            } catch {
+                throw CommandFailure(error)
+            }
+        }
+        throw Self.failure(refusals, isDenied: isDenied)
+    }
+
+    /// Says where nobody answered and how to start the daemon, or who may ask it.
+    static func failure(_ refusals: [String], isDenied: Bool) -> CommandFailure {
+        let tried = refusals.joined(separator: " and ")
+        if isDenied {
+            let advice = "become root, or join the group that owns the socket"
+            return CommandFailure("may not ask the service; tried \(tried); \(advice)", .refused)
+        }
+        let advice = "see `systemctl status nwpath`, or start it with `nwpath serve`"
+        return CommandFailure("the service cannot be reached; tried \(tried); \(advice)", .unreachable)
+    }
+
+    private static func answer(
+        _ response: StatusResponse,
+        from place: StatusClient.Endpoint
+    ) throws(StatusClientError) -> Answer {
+        guard response.status != 304 else {
+            return Answer(value: .null, bytes: [], tag: response.fields["etag"])
+        }
+        do throws(JSONError) {
+            let value = try JSONValue(parsing: response.body, limits: JSONLimits(size: 64 << 20))
+            return Answer(value: value, bytes: response.body, tag: response.fields["etag"])
+        } catch {
+            throw .failed(place: place.description, reason: "\(error)")
+        }
+    }
+}
+
+/// Paths and queries of requests.
+enum RequestText {
+    /// A name as a path segment or query value, percent-encoded (RFC 3986 section 2.1).
+    static func encode(_ text: some StringProtocol) -> String {
+        let hexadecimal = Array("0123456789ABCDEF")
+        return text.utf8.map { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: String(UnicodeScalar(byte))
+            default: "%\(hexadecimal[Int(byte >> 4)])\(hexadecimal[Int(byte & 15)])"
+            }
+        }.joined()
+    }
+
+    /// A path with the parameters that have a value.
+    static func target(_ path: String, _ query: [(name: String, value: String?)]) -> String {
+        let items = query.compactMap { item in item.value.map { "\(item.name)=\(encode($0))" } }
+        return items.isEmpty ? path : path + "?" + items.joined(separator: "&")
+    }
+}

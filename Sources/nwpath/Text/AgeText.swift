@@ -1,0 +1,46 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+internal import Spelling
+
+/// Durations and moments for people.
+enum AgeText {
+    private static let units: [(name: String, seconds: Int64)] = [
+        ("d", 86_400), ("h", 3600), ("min", 60), ("s", 1),
+    ]
+
+    /// The two largest units, such as `3 d 4 h` or `1 min 13 s`; below a second `250 ms`.
+    static func of(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        guard seconds > 0 || (seconds == 0 && attoseconds >= 0) else { return "0 s" }
+        guard seconds > 0 else { return attoseconds == 0 ? "0 s" : "\(attoseconds / 1_000_000_000_000_000) ms" }
+        guard let largest = units.firstIndex(where: { seconds >= $0.seconds }) else { return "0 s" }
+        let first = "\(seconds / units[largest].seconds) \(units[largest].name)"
+        guard largest + 1 < units.count else { return first }
+        let rest = seconds % units[largest].seconds / units[largest + 1].seconds
+        return rest == 0 ? first : "\(first) \(rest) \(units[largest + 1].name)"
+    }
+
+    /// A number of seconds, as JSON has it.
+    static func of(seconds: Double?) -> String {
+        guard let seconds, seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "?" }
+        return of(.milliseconds(Int64((seconds * 1000).rounded())))
+    }
+
+    /// How long a moment is ago; `nil` when the text is no time.
+    static func since(_ text: String?, now: WallTime) -> String? {
+        text.flatMap(WallTime.init).map { of(max(.zero, now - $0)) }
+    }
+
+    /// A moment to the second, such as `2026-11-20 13:48:50Z`.
+    static func moment(_ text: String?) -> String { cut(text, digits: 19) }
+
+    /// A moment to the millisecond, such as `2026-11-20 13:48:50.000Z`.
+    static func preciseMoment(_ text: String?) -> String { cut(text, digits: 23) }
+
+    private static func cut(_ text: String?, digits: Int) -> String {
+        guard let text, let time = WallTime(text) else { return PrintableText.escape(text ?? "?") }
+        let utc = time.description
+        return utc.prefix(10) + " " + utc.prefix(digits).dropFirst(11) + "Z"
+    }
+}

@@ -1,0 +1,49 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import OrderedJSON
+
+/// Events for people: one line each, whatever is in them.
+struct EventText {
+    let sheet: Sheet
+    /// How wide the column of names is, so that messages stand below each other.
+    private static let nameWidth = 18
+
+    /// Time, sign, name and message.
+    func line(_ event: JSONValue) -> String {
+        let name = event.text("event")
+        let (sign, tone) = Self.mark(event)
+        let padding = String(repeating: " ", count: max(0, Self.nameWidth - DisplayWidth.of(name)))
+        let time = event["time"] == nil ? "" : AgeText.preciseMoment(event["time"]?.string) + " "
+        return sheet.paint(time, .faint) + sheet.paint("\(sign) \(name)\(padding)", tone) + " "
+            + sheet.paint(Self.message(event)) + "\n"
+    }
+
+    /// The sign of an event: what it is about comes before how much it matters.
+    static func mark(_ event: JSONValue) -> (sign: String, tone: Palette.Tone?) {
+        switch event.text("severity") {
+        case "error": return ("✗", .bad)
+        case "warning": return ("!", .warning)
+        case "debug": return ("·", .faint)
+        default: break
+        }
+        let name = event.text("event")
+        if name == "stream.reset" { return ("!", .warning) }
+        if let status = event["path"]?["status"]?.string {
+            return (StatusText.sign(status), status == "satisfied" ? .good : .warning)
+        }
+        if name.hasSuffix(".added") { return ("+", nil) }
+        if name.hasSuffix(".removed") { return ("-", nil) }
+        return ("•", nil)
+    }
+
+    private static func message(_ event: JSONValue) -> String {
+        if let message = event["message"]?.string { return message }
+        switch event.text("reason") {
+        case "too_old": return "the log no longer holds what came before; this is the state now"
+        case "other_stream": return "the log was begun anew; this is the state now"
+        case "slow_client": return "events were lost, because they were read too slowly"
+        case let reason: return reason
+        }
+    }
+}

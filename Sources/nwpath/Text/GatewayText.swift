@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import OrderedJSON
+
+/// Gateways and name servers for people.
+struct GatewayText {
+    let sheet: Sheet
+
+    /// All gateways, a line each.
+    func gateways(_ gateways: [JSONValue], isIndented: Bool = false) -> String {
+        guard !gateways.isEmpty else { return "no gateway\n" }
+        var table = TextTable([
+            .init("ADDRESS"), .init("INTERFACE"), .init("FAMILY"), .init("METRIC", isTrailing: true), .init("ANSWERS"),
+        ])
+        for gateway in gateways {
+            table.add([
+                .init(gateway.text("address"), .strong), .init(gateway.text("interface")),
+                .init(gateway.text("family")),
+                .init(gateway["metric"]?.int.map(String.init) ?? ""), Self.answers(gateway),
+            ])
+        }
+        return sheet.table(table, isIndented: isIndented)
+    }
+
+    /// Name servers in order, search domains, and where they were read.
+    func dns(_ dns: JSONValue) -> String {
+        let servers = dns.texts("servers")
+        let isUsable = dns.isTrue("usable")
+        let verdict = servers.isEmpty ? "no name server" : isUsable ? "can be asked" : "none can be reached"
+        var text = sheet.paint("\(isUsable ? "✓" : "✗") DNS: \(verdict)", isUsable ? .good : .bad) + "\n"
+        var table = TextTable([.init(""), .init("", canShrink: true)])
+        for (number, server) in servers.enumerated() {
+            table.add([.init(number == 0 ? "servers" : "", .faint), .init(server)])
+        }
+        let search = dns.texts("search")
+        if !search.isEmpty { table.add([.init("search", .faint), .init(search.joined(separator: " "))]) }
+        if !dns.text("source").isEmpty { table.add([.init("source", .faint), .init(dns.text("source"))]) }
+        text += sheet.indent(sheet.table(table, isIndented: true))
+        return text
+    }
+
+    private static func answers(_ gateway: JSONValue) -> TextTable.Cell {
+        switch gateway["reachable"]?.bool {
+        case true?: .init("yes", .good)
+        case false?: .init("no", .bad)
+        case nil: .init("not watched", .faint)
+        }
+    }
+}

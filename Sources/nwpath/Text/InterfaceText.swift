@@ -1,0 +1,89 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import OrderedJSON
+
+/// Interfaces for people.
+struct InterfaceText {
+    let sheet: Sheet
+
+    /// All interfaces, a line each.
+    func list(_ interfaces: [JSONValue], isIndented: Bool = false) -> String {
+        guard !interfaces.isEmpty else { return "no interfaces\n" }
+        let hasNotes = interfaces.contains { !Self.notes($0).isEmpty }
+        let columns = [
+            TextTable.Column("NAME"), .init("TYPE"), .init("KIND"), .init("STATE"), .init("ADDRESSES", canShrink: true),
+            .init("NOTES", canShrink: true),
+        ]
+        var table = TextTable(hasNotes ? columns : columns.dropLast())
+        for interface in interfaces {
+            let addresses = interface.list("addresses").map(Self.address).joined(separator: " ")
+            table.add([
+                .init(interface.text("name"), .strong), .init(interface.text("type")), .init(interface.text("kind")),
+                Self.state(interface), .init(addresses), .init(Self.notes(interface).joined(separator: ", ")),
+            ])
+        }
+        return sheet.table(table, isIndented: isIndented)
+    }
+
+    /// One interface, a line for each thing that is known.
+    func detail(_ interface: JSONValue) -> String {
+        let state = Self.state(interface)
+        let sign = interface.isTrue("usable") ? "✓" : "✗"
+        var text = sheet.screen.palette.paint("\(sign) \(TextTable.Cell(interface.text("name")).text)", state.tone)
+        text += sheet.paint(": \(state.text)") + "\n"
+        var table = TextTable([.init(""), .init("")])
+        func add(_ name: String, _ value: String) {
+            if !value.isEmpty { table.add([.init(name, .faint), .init(value)]) }
+        }
+        add("type", [interface.text("type"), interface.text("kind")].filter { !$0.isEmpty }.joined(separator: ", "))
+        add("index", interface["index"]?.int.map(String.init) ?? "")
+        add("link", Self.link(interface))
+        add("mtu", interface["mtu"]?.int.map { "\($0) bytes" } ?? "")
+        add("hardware", interface.text("hardware_address"))
+        add("port of", interface.text("master"))
+        add("carrier", interface["carrier_changes"]?.int.map { "changed \($0) times" } ?? "")
+        add("notes", Self.notes(interface).joined(separator: ", "))
+        for (number, address) in interface.list("addresses").enumerated() {
+            let words = [address.text("scope")] + address.texts("flags") + [Self.lifetime(address)]
+            let detail = words.filter { !$0.isEmpty }.joined(separator: ", ")
+            table.add([
+                .init(number == 0 ? "addresses" : "", .faint), .init("\(Self.address(address)) (\(detail))"),
+            ])
+        }
+        return text + sheet.indent(sheet.table(table, isIndented: true))
+    }
+
+    /// Whether it can carry traffic, or what keeps it from that.
+    static func state(_ interface: JSONValue) -> TextTable.Cell {
+        if interface.isTrue("usable") { return .init("usable", .good) }
+        let problem = interface.text("problem")
+        if problem == "loopback" { return .init("loopback", .faint) }
+        let words = problem.isEmpty ? "not usable" : problem.split(separator: "_").joined(separator: " ")
+        return .init(words, interface.isTrue("required") ? .bad : .warning)
+    }
+
+    private static func address(_ address: JSONValue) -> String {
+        let length = address["prefix_length"]?.int.map { "/\($0)" } ?? ""
+        return address.text("address") + length
+    }
+
+    private static func lifetime(_ address: JSONValue) -> String {
+        address["valid_seconds"]?.int.map { "valid for \(AgeText.of(.seconds($0)))" } ?? ""
+    }
+
+    private static func link(_ interface: JSONValue) -> String {
+        let admin = interface.isTrue("up") ? "up" : "down"
+        let carrier = interface.isTrue("carrier") ? "carrier" : "no carrier"
+        return "\(admin), \(carrier), \(interface.text("operstate"))"
+    }
+
+    private static func notes(_ interface: JSONValue) -> [String] {
+        var notes: [String] = []
+        if interface.isTrue("required") { notes.append("required") }
+        if interface.isTrue("is_expensive") { notes.append("expensive") }
+        if interface.isTrue("is_constrained") { notes.append("constrained") }
+        if interface.isTrue("ignored") { notes.append("ignored") }
+        return notes
+    }
+}
