@@ -124,6 +124,13 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "OrderedJSON", "LinuxIO", "DNSWire", "StatusClient",
+                "Configuration", "TestSupport",
+            ]
+        ),
+        .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
