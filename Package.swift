@@ -126,8 +126,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "OrderedJSON", "LinuxIO", "DNSWire", "StatusClient",
-                "Configuration", "TestSupport",
+                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
+                "StatusClient", "Configuration", "TestSupport",
             ]
         ),
         .testTarget(

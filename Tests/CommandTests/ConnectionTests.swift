@@ -42,14 +42,19 @@ import Testing
         #expect(other?.message.hasPrefix("NWPATH_URL is '") == true)
     }
 
-    @Test(arguments: [
-        (.notReachable(place: "p", reason: "r"), .unreachable), (.permissionDenied(place: "p"), .refused),
-        (.timedOut(place: "p"), .timedOut), (.refused(status: 401, detail: "d"), .refused),
-        (.problem(status: 400, type: "t", detail: "d"), .usage), (.problem(status: 404, type: "t", detail: "d"), .negative),
-        (.problem(status: 410, type: "t", detail: "d"), .negative), (.problem(status: 421, type: "t", detail: "d"), .refused),
-        (.problem(status: 503, type: "t", detail: "d"), .negative), (.failed(place: "p", reason: "r"), .unreachable),
-        (.libraryMissing(reason: "r"), .unreachable),
-    ] as [(StatusClientError, CommandLineKit.ExitStatus)])
+    @Test(
+        arguments: [
+            (.notReachable(place: "p", reason: "r"), .unreachable), (.permissionDenied(place: "p"), .refused),
+            (.timedOut(place: "p"), .timedOut), (.refused(status: 401, detail: "d"), .refused),
+            (.problem(status: 400, type: "t", detail: "d"), .usage),
+            (.problem(status: 404, type: "t", detail: "d"), .negative),
+            (.problem(status: 410, type: "t", detail: "d"), .negative),
+            (.problem(status: 421, type: "t", detail: "d"), .refused),
+            (.problem(status: 503, type: "t", detail: "d"), .negative),
+            (.failed(place: "p", reason: "r"), .unreachable),
+            (.libraryMissing(reason: "r"), .unreachable),
+        ] as [(StatusClientError, CommandLineKit.ExitStatus)]
+    )
     func `each error has its exit status`(error: StatusClientError, status: CommandLineKit.ExitStatus) {
         #expect(CommandFailure(error).status == status)
         #expect(!CommandFailure(error).message.isEmpty)
@@ -65,7 +70,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("eth0", "eth0"), ("a b/c?d&e=f%", "a%20b%2Fc%3Fd%26e%3Df%25"), ("ü\n", "%C3%BC%0A"), ("-._~", "-._~"), ("", ""),
+        ("eth0", "eth0"), ("a b/c?d&e=f%", "a%20b%2Fc%3Fd%26e%3Df%25"), ("ü\n", "%C3%BC%0A"), ("-._~", "-._~"),
+        ("", ""),
     ])
     func `names are percent-encoded`(text: String, encoded: String) {
         #expect(RequestText.encode(text) == encoded)
@@ -73,17 +79,24 @@ import Testing
 
     @Test func `parameters without a value are left out`() {
         #expect(RequestText.target("/p", [(name: "a", value: nil)]) == "/p")
-        #expect(RequestText.target("/p", [(name: "a", value: "1&"), (name: "b", value: nil), (name: "c", value: "2")]) == "/p?a=1%26&c=2")
+        #expect(
+            RequestText.target("/p", [(name: "a", value: "1&"), (name: "b", value: nil), (name: "c", value: "2")])
+                == "/p?a=1%26&c=2"
+        )
     }
 }
 
 @Suite struct TreeTests {
-    @Test(arguments: [
-        (["a": 1, "b": ["c": true]], ["a": 1, "b": ["c": true]], [:]), (["a": 2], ["a": 1], ["a": 2]),
-        (["b": ["c": true, "d": "x"]], ["b": ["c": true, "d": "y"]], ["b": ["d": "x"]]), (["n": ["e": 1]], [:], ["n": ["e": 1]]),
-        (["l": ["x", "y"]], ["l": ["x"]], ["l": ["x", "y"]]), (["a": "text"], ["a": ["b": 1]], ["a": "text"]),
-    ] as [(ConfigurationTree, ConfigurationTree, ConfigurationTree)])
-    func `only what differs is kept`(tree: ConfigurationTree, standard: ConfigurationTree, expected: ConfigurationTree) {
+    @Test(
+        arguments: [
+            (["a": 1, "b": ["c": true]], ["a": 1, "b": ["c": true]], [:]), (["a": 2], ["a": 1], ["a": 2]),
+            (["b": ["c": true, "d": "x"]], ["b": ["c": true, "d": "y"]], ["b": ["d": "x"]]),
+            (["n": ["e": 1]], [:], ["n": ["e": 1]]),
+            (["l": ["x", "y"]], ["l": ["x"]], ["l": ["x", "y"]]), (["a": "text"], ["a": ["b": 1]], ["a": "text"]),
+        ] as [(ConfigurationTree, ConfigurationTree, ConfigurationTree)]
+    )
+    func `only what differs is kept`(tree: ConfigurationTree, standard: ConfigurationTree, expected: ConfigurationTree)
+    {
         #expect(tree.differences(from: standard) == expected)
     }
 

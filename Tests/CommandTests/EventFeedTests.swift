@@ -48,7 +48,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "x", "[]", "{}", "{\"event\":\"a\"}", "{\"event\":\"a\",\"seq\":-1,\"stream\":\"x\"}", "{\"seq\":1,\"stream\":\"x\"}",
+        "", "x", "[]", "{}", "{\"event\":\"a\"}", "{\"event\":\"a\",\"seq\":-1,\"stream\":\"x\"}",
+        "{\"seq\":1,\"stream\":\"x\"}",
     ])
     func `what is no event is left out`(line: String) {
         var feed = EventFeed(position: "7f3a.3")
@@ -56,9 +57,11 @@ import Testing
         #expect(feed.position == "7f3a.3")
     }
 
-    @Test(arguments: [
-        ([], nil), (["path.*", "dns.changed"], "path.*,dns.changed"), (["path.*", "d?s.*"], nil), (["[ad]*"], nil),
-    ] as [([String], String?)])
+    @Test(
+        arguments: [
+            ([], nil), (["path.*", "dns.changed"], "path.*,dns.changed"), (["path.*", "d?s.*"], nil), (["[ad]*"], nil),
+        ] as [([String], String?)]
+    )
     func `the daemon filters what it understands`(patterns: [String], filter: String?) {
         #expect(EventFeed(patterns: patterns.compactMap { Glob($0) }).serverFilter == filter)
     }
@@ -76,7 +79,8 @@ import Testing
 
 @Suite struct ServiceSelectionTests {
     @Test(arguments: [
-        (ServiceSelection(), true), (ServiceSelection(type: "_ipp._tcp"), true), (ServiceSelection(type: "_ssh._tcp"), false),
+        (ServiceSelection(), true), (ServiceSelection(type: "_ipp._tcp"), true),
+        (ServiceSelection(type: "_ssh._tcp"), false),
         (ServiceSelection(name: Glob("Off*")), true), (ServiceSelection(name: Glob("off*")), false),
         (ServiceSelection(interface: "eth0"), true), (ServiceSelection(type: "_ipp._tcp", interface: "eth1"), false),
     ])

@@ -62,9 +62,11 @@ func shellWords(_ line: String) -> [String] {
         #expect(examples.contains { $0[1] == "status" })
     }
 
-    @Test(arguments: [
-        ("a 'b c' d", ["a", "b c", "d"]), ("a --x 'p*' > f", ["a", "--x", "p*"]), ("a ''", ["a", ""]),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("a 'b c' d", ["a", "b c", "d"]), ("a --x 'p*' > f", ["a", "--x", "p*"]), ("a ''", ["a", ""]),
+        ] as [(String, [String])]
+    )
     func `words are split as a shell does`(line: String, words: [String]) {
         #expect(shellWords(line) == words)
     }

@@ -45,10 +45,13 @@ private let asking: [[String]] = [
         #expect(result.messages == "nwpath: the daemon refused (403): not you\n")
     }
 
-    @Test(arguments: [
-        ("421 Misdirected Request", 5), ("400 Bad Request", 2), ("404 Not Found", 1), ("503 Service Unavailable", 1),
-        ("500 Internal Server Error", 1),
-    ] as [(String, Int32)])
+    @Test(
+        arguments: [
+            ("421 Misdirected Request", 5), ("400 Bad Request", 2), ("404 Not Found", 1),
+            ("503 Service Unavailable", 1),
+            ("500 Internal Server Error", 1),
+        ] as [(String, Int32)]
+    )
     func `other errors have the exit status of their kind`(status: String, expected: Int32) async throws {
         let tool = Tool(scratch: try Scratch())
         let server = try CannedServer(tool.scratch, answer: CannedServer.problem(status, "so it is"))
@@ -57,7 +60,9 @@ private let asking: [[String]] = [
         #expect(result.messages == "nwpath: so it is\n")
     }
 
-    @Test(arguments: ["garbage\r\n\r\n", CannedServer.response("200 OK", "{\"path\":"), CannedServer.response("200 OK", "")])
+    @Test(arguments: [
+        "garbage\r\n\r\n", CannedServer.response("200 OK", "{\"path\":"), CannedServer.response("200 OK", ""),
+    ])
     func `an answer that makes no sense exits with 4`(answer: String) async throws {
         let tool = Tool(scratch: try Scratch())
         let server = try CannedServer(tool.scratch, answer: answer)
@@ -67,7 +72,9 @@ private let asking: [[String]] = [
         #expect(result.messages.contains("is not usable: "))
     }
 
-    @Test(arguments: ["{}", "[]", "null", "{\"path\":3,\"interfaces\":[1,{\"name\":[]}],\"dns\":\"x\",\"monitors\":[null,[]]}"])
+    @Test(arguments: [
+        "{}", "[]", "null", "{\"path\":3,\"interfaces\":[1,{\"name\":[]}],\"dns\":\"x\",\"monitors\":[null,[]]}",
+    ])
     func `an object of another shape does no harm`(body: String) async throws {
         let tool = Tool(scratch: try Scratch())
         let server = try CannedServer(tool.scratch, answer: CannedServer.response("200 OK", body))
@@ -98,19 +105,24 @@ private let asking: [[String]] = [
         #expect(try await service.tool.run("status").status == 0)
     }
 
-    @Test(arguments: [
-        (["status", "--url", "ftp://x"], "--url is 'ftp://x', expected http://"),
-        (["status", "--url", "http://x", "--socket", "y"], "not both"), (["status", "x"], "unexpected argument 'x'"),
-        (["staus"], "did you mean 'status'?"), (["watch", "--event", "pth.*"], "--event is 'pth.*'"),
-        (["watch", "--since", "yesterday"], "--since is 'yesterday'"), (["watch", "-n", "0"], "whole number from 1"),
-        (["wait", "ipv5"], "did you mean"), (["wait", "--any"], "--any needs conditions"),
-        (["services", "ipp"], "a type such as _ipp._tcp"), (["services", "--watch", "--once"], "not both"),
-        (["services", "--types", "--name", "x"], "--types takes no filter"),
-        (["history", "--csv", "--json"], "not both"), (["history", "--since", "1h", "--until", "2h"], "before --until"),
-        (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),
-        (["config", "chek"], "did you mean 'check'?"), (["version", "--socket", "x"], "unknown option '--socket'"),
-        ([], "a command is missing"),
-    ] as [([String], String)])
+    @Test(
+        arguments: [
+            (["status", "--url", "ftp://x"], "--url is 'ftp://x', expected http://"),
+            (["status", "--url", "http://x", "--socket", "y"], "not both"),
+            (["status", "x"], "unexpected argument 'x'"),
+            (["staus"], "did you mean 'status'?"), (["watch", "--event", "pth.*"], "--event is 'pth.*'"),
+            (["watch", "--since", "yesterday"], "--since is 'yesterday'"),
+            (["watch", "-n", "0"], "whole number from 1"),
+            (["wait", "ipv5"], "did you mean"), (["wait", "--any"], "--any needs conditions"),
+            (["services", "ipp"], "a type such as _ipp._tcp"), (["services", "--watch", "--once"], "not both"),
+            (["services", "--types", "--name", "x"], "--types takes no filter"),
+            (["history", "--csv", "--json"], "not both"),
+            (["history", "--since", "1h", "--until", "2h"], "before --until"),
+            (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),
+            (["config", "chek"], "did you mean 'check'?"), (["version", "--socket", "x"], "unknown option '--socket'"),
+            ([], "a command is missing"),
+        ] as [([String], String)]
+    )
     func `wrong usage is one line and exits with 2`(words: [String], expected: String) async throws {
         let result = try await Tool(scratch: try Scratch()).run(words)
         #expect(result.status == 2)

@@ -43,7 +43,15 @@ import Testing
         let starts = { (history: JSONValue) in history.list("outages").map { $0.text("start") } }
         #expect(starts(read) == starts(asked))
         #expect(starts(read).count == 2)
-        let early = try await service.tool.run("history", "--file", service.log, "--until", asked.text("since"), "--since", "9d")
+        let early = try await service.tool.run(
+            "history",
+            "--file",
+            service.log,
+            "--until",
+            asked.text("since"),
+            "--since",
+            "9d"
+        )
         #expect(early.output.contains("nothing is known of that time"))
     }
 
@@ -123,7 +131,12 @@ import Testing
         let file = try tool.scratch.write(set, to: "set.yaml")
         #expect(try await tool.run("config", "show", "--file", file).output == set)
         let json = try await tool.run("config", "show", "--file", file, "--json").json
-        #expect(json == (try JSONValue(parsing: "{\"interfaces\":{\"eth0\":{\"required\":true}},\"mdns\":{\"census_interval\":\"30s\"}}")))
+        #expect(
+            json
+                == (try JSONValue(
+                    parsing: "{\"interfaces\":{\"eth0\":{\"required\":true}},\"mdns\":{\"census_interval\":\"30s\"}}"
+                ))
+        )
         let effective = try await tool.run("config", "show", "--file", file, "--effective")
         #expect(effective.output.contains("debounce:"))
         // What is in force is itself a configuration that says the same.

@@ -77,13 +77,17 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     }
 
     @Test func `words from elsewhere cannot steer the terminal`() throws {
-        let hostile = try json("""
+        let hostile = try json(
+            """
             {"sentence":"x\\u001b[2J\\ny","path":{"status":"satisfied","why":"\\u202e","hint":"\\u0007"},
             "dns":{"servers":["\\u009b1m"],"source":"\\r"},"problems":[{"part":"\\u0000","message":"\\u2028"}],
             "interfaces":[{"name":"\\u001b]0;a","problem":"\\n\\n"}]}
-            """)
+            """
+        )
         let text = StatusText(sheet: plain).overview(hostile)
-        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)) })
+        #expect(
+            text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)) }
+        )
         #expect(!text.unicodeScalars.contains { [0x202E, 0x2028].contains($0.value) })
         #expect(text.contains("x\\u{1B}[2J\\ny"))
     }
@@ -155,12 +159,18 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not watched")])
     func `a gateway answers, does not, or is not watched`(reachable: String, words: String) throws {
         let gateway = try json("{\"address\":\"fe80::1%eth0\",\"interface\":\"eth0\",\"reachable\":\(reachable)}")
-        #expect(GatewayText(sheet: plain).gateways([gateway]).contains("fe80::1%eth0  eth0                       \(words)\n"))
+        #expect(
+            GatewayText(sheet: plain).gateways([gateway]).contains(
+                "fe80::1%eth0  eth0                       \(words)\n"
+            )
+        )
     }
 
     @Test(arguments: [
-        ("{\"servers\":[\"192.0.2.53\",\"::1\"],\"search\":[\"a.test\",\"b.test\"],\"source\":\"f\",\"usable\":true}",
-            "✓ DNS: can be asked\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"),
+        (
+            "{\"servers\":[\"192.0.2.53\",\"::1\"],\"search\":[\"a.test\",\"b.test\"],\"source\":\"f\",\"usable\":true}",
+            "✓ DNS: can be asked\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
+        ),
         ("{\"servers\":[\"192.0.2.53\"],\"usable\":false}", "✗ DNS: none can be reached\n  servers  192.0.2.53\n"),
         ("{\"servers\":[],\"usable\":false}", "✗ DNS: no name server\n"),
     ])
@@ -171,18 +181,27 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
 @Suite struct EventTextTests {
     @Test(arguments: [
-        ("{\"time\":\"2026-11-20T13:48:57.1015542Z\",\"event\":\"path.changed\",\"severity\":\"error\",\"message\":\"m\"}",
-            "2026-11-20 13:48:57.101Z ✗ path.changed       m\n"),
+        (
+            "{\"time\":\"2026-11-20T13:48:57.1015542Z\",\"event\":\"path.changed\",\"severity\":\"error\",\"message\":\"m\"}",
+            "2026-11-20 13:48:57.101Z ✗ path.changed       m\n"
+        ),
         ("{\"event\":\"dns.changed\",\"severity\":\"warning\",\"message\":\"m\"}", "! dns.changed        m\n"),
         ("{\"event\":\"address.added\",\"severity\":\"info\",\"message\":\"m\"}", "+ address.added      m\n"),
         ("{\"event\":\"service.removed\",\"severity\":\"info\",\"message\":\"a\\nb\"}", "- service.removed    a\\nb\n"),
         ("{\"event\":\"route.changed\",\"severity\":\"debug\",\"message\":\"m\"}", "· route.changed      m\n"),
         ("{\"event\":\"daemon.started\",\"severity\":\"info\",\"message\":\"m\"}", "• daemon.started     m\n"),
-        ("{\"event\":\"path.changed\",\"severity\":\"info\",\"message\":\"m\",\"path\":{\"status\":\"satisfied\"}}",
-            "✓ path.changed       m\n"),
-        ("{\"event\":\"service.resolve_failed\",\"severity\":\"info\",\"message\":\"m\"}", "• service.resolve_failed m\n"),
-        ("{\"event\":\"stream.reset\",\"reason\":\"slow_client\"}",
-            "! stream.reset       events were lost, because they were read too slowly\n"),
+        (
+            "{\"event\":\"path.changed\",\"severity\":\"info\",\"message\":\"m\",\"path\":{\"status\":\"satisfied\"}}",
+            "✓ path.changed       m\n"
+        ),
+        (
+            "{\"event\":\"service.resolve_failed\",\"severity\":\"info\",\"message\":\"m\"}",
+            "• service.resolve_failed m\n"
+        ),
+        (
+            "{\"event\":\"stream.reset\",\"reason\":\"slow_client\"}",
+            "! stream.reset       events were lost, because they were read too slowly\n"
+        ),
         ("{}", "•" + String(repeating: " ", count: 20) + "\n"),
     ])
     func `an event is one line`(event: String, expected: String) throws {
@@ -256,16 +275,22 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 }
 
 @Suite struct AgeTextTests {
-    @Test(arguments: [
-        (Duration.zero, "0 s"), (.milliseconds(250), "250 ms"), (.milliseconds(1999), "1 s"), (.seconds(73), "1 min 13 s"),
-        (.seconds(60), "1 min"), (.seconds(3600 + 59), "1 h"), (.seconds(86_400 * 3 + 4 * 3600 + 59), "3 d 4 h"),
-        (.seconds(-5), "0 s"), (.seconds(100 * 86_400), "100 d"),
-    ] as [(Duration, String)])
+    @Test(
+        arguments: [
+            (Duration.zero, "0 s"), (.milliseconds(250), "250 ms"), (.milliseconds(1999), "1 s"),
+            (.seconds(73), "1 min 13 s"),
+            (.seconds(60), "1 min"), (.seconds(3600 + 59), "1 h"), (.seconds(86_400 * 3 + 4 * 3600 + 59), "3 d 4 h"),
+            (.seconds(-5), "0 s"), (.seconds(100 * 86_400), "100 d"),
+        ] as [(Duration, String)]
+    )
     func `a duration has its two largest units`(duration: Duration, text: String) {
         #expect(AgeText.of(duration) == text)
     }
 
-    @Test(arguments: [(12.5, "12 s"), (0.0004, "0 s"), (nil, "?"), (-1, "?"), (.infinity, "?"), (1e300, "?")] as [(Double?, String)])
+    @Test(
+        arguments: [(12.5, "12 s"), (0.0004, "0 s"), (nil, "?"), (-1, "?"), (.infinity, "?"), (1e300, "?")]
+            as [(Double?, String)]
+    )
     func `so have seconds as JSON has them`(seconds: Double?, text: String) {
         #expect(AgeText.of(seconds: seconds) == text)
     }

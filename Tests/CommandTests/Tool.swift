@@ -98,7 +98,9 @@ struct Tool {
     }
 
     /// Starts it beside the test.
-    func launch(_ arguments: String...) throws -> Running { try start("exec \"$@\" >\"$0.out\" 2>\"$0.err\"", arguments) }
+    func launch(_ arguments: String...) throws -> Running {
+        try start("exec \"$@\" >\"$0.out\" 2>\"$0.err\"", arguments)
+    }
 
     private func start(_ script: String, _ arguments: [String]) throws -> Running {
         let name = "run-\(UInt64.random(in: 0...UInt64.max))"

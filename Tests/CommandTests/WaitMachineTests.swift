@@ -20,34 +20,40 @@ private func status(
 }
 
 @Suite struct WaitConditionTests {
-    @Test(arguments: [
-        ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
-        ("not-expensive", .notExpensive), ("interface=eth0", .interface("eth0")), ("interface=a=b", .interface("a=b")),
-        ("service=_ipp._tcp", .service(type: "_ipp._tcp", name: nil)),
-        ("service=_ipp._tcp/A / B", .service(type: "_ipp._tcp", name: "A / B")),
-    ] as [(String, WaitCondition)])
+    @Test(
+        arguments: [
+            ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
+            ("not-expensive", .notExpensive), ("interface=eth0", .interface("eth0")),
+            ("interface=a=b", .interface("a=b")),
+            ("service=_ipp._tcp", .service(type: "_ipp._tcp", name: nil)),
+            ("service=_ipp._tcp/A / B", .service(type: "_ipp._tcp", name: "A / B")),
+        ] as [(String, WaitCondition)]
+    )
     func `a condition reads back as it was typed`(text: String, condition: WaitCondition) {
         #expect(WaitCondition(text) == condition)
         #expect(condition.description == text)
     }
 
     @Test(arguments: [
-        "", "Satisfied", "ipv5", "interface", "interface=", "service=", "service=ipp", "service=_ipp", "service=_ipp._tcp/",
+        "", "Satisfied", "ipv5", "interface", "interface=", "service=", "service=ipp", "service=_ipp",
+        "service=_ipp._tcp/",
         "gateway=x", "=",
     ])
     func `nothing else is a condition`(text: String) {
         #expect(WaitCondition(text) == nil)
     }
 
-    @Test(arguments: [
-        (.satisfied, "satisfied", "", nil), (.satisfied, "unsatisfied", "", "Path default is unsatisfied"),
-        (.unsatisfied, "satisfied", "", "Path default is satisfied"), (.unsatisfied, "requiresConnection", "", nil),
-        (.ipv4, "satisfied", ",\"supports_ipv4\":true", nil), (.ipv4, "satisfied", "", "the path has no IPv4"),
-        (.ipv6, "unsatisfied", ",\"supports_ipv6\":false", "Path default is unsatisfied"),
-        (.dns, "satisfied", ",\"supports_dns\":true", nil), (.dns, "satisfied", "", "the path has no DNS"),
-        (.notExpensive, "satisfied", "", nil), (.notExpensive, "unsatisfied", "", "Path default is unsatisfied"),
-        (.notExpensive, "satisfied", ",\"is_expensive\":true", "the path is expensive"),
-    ] as [(WaitCondition, String, String, String?)])
+    @Test(
+        arguments: [
+            (.satisfied, "satisfied", "", nil), (.satisfied, "unsatisfied", "", "Path default is unsatisfied"),
+            (.unsatisfied, "satisfied", "", "Path default is satisfied"), (.unsatisfied, "requiresConnection", "", nil),
+            (.ipv4, "satisfied", ",\"supports_ipv4\":true", nil), (.ipv4, "satisfied", "", "the path has no IPv4"),
+            (.ipv6, "unsatisfied", ",\"supports_ipv6\":false", "Path default is unsatisfied"),
+            (.dns, "satisfied", ",\"supports_dns\":true", nil), (.dns, "satisfied", "", "the path has no DNS"),
+            (.notExpensive, "satisfied", "", nil), (.notExpensive, "unsatisfied", "", "Path default is unsatisfied"),
+            (.notExpensive, "satisfied", ",\"is_expensive\":true", "the path is expensive"),
+        ] as [(WaitCondition, String, String, String?)]
+    )
     func `a path fulfils a condition or says why not`(
         condition: WaitCondition,
         path: String,
@@ -61,15 +67,19 @@ private func status(
         ("eth0", nil), ("eth1", "eth1: no carrier"), ("eth2", "there is no interface eth2, or it is ignored"),
     ])
     func `an interface has to be usable`(name: String, expected: String?) throws {
-        let interfaces = ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true},{\"name\":\"eth1\",\"problem\":\"no_carrier\"}]"
+        let interfaces =
+            ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true},{\"name\":\"eth1\",\"problem\":\"no_carrier\"}]"
         let seen = try status("satisfied", rest: interfaces)
         #expect(WaitCondition.interface(name).missing(in: seen, services: []) == expected)
     }
 
-    @Test(arguments: [
-        ("_ipp._tcp", nil, nil), ("_ipp._tcp", "Office", nil), ("_ipp._tcp", "Home", "no _ipp._tcp named Home was found"),
-        ("_ssh._tcp", nil, "no _ssh._tcp was found"),
-    ] as [(String, String?, String?)])
+    @Test(
+        arguments: [
+            ("_ipp._tcp", nil, nil), ("_ipp._tcp", "Office", nil),
+            ("_ipp._tcp", "Home", "no _ipp._tcp named Home was found"),
+            ("_ssh._tcp", nil, "no _ssh._tcp was found"),
+        ] as [(String, String?, String?)]
+    )
     func `a service has to be found`(type: String, name: String?, expected: String?) throws {
         let services = [try JSONValue(parsing: "{\"type\":\"_ipp._tcp\",\"name\":\"Office\"}")]
         let seen = try status("satisfied", rest: ",\"services\":{\"count\":1}")
