@@ -9,11 +9,13 @@ import PackageDescription
 let package = Package(
     name: "nwpath",
     products: [
-        .executable(name: "nwpath", targets: ["nwpath"])
+        .executable(name: "nwpath", targets: ["nwpath"]),
+        // For the fuzz targets, which are a package of their own.
+        .library(name: "NWPathParsers", targets: ["DNSWire", "OrderedJSON", "Configuration", "Netlink"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
-        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-route-3.0"),
+        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-3.0"),
         .systemLibrary(name: "CNetlinkGeneric", pkgConfig: "libnl-genl-3.0"),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
@@ -106,6 +108,13 @@ let package = Package(
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
         .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(
+            name: "DocumentsTests",
+            dependencies: [
+                "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
+                "PathModel", "TestSupport",
+            ]
+        ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
         .executableTarget(
             name: "EventLogWriter",

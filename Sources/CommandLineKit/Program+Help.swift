@@ -99,17 +99,20 @@ enum HelpText {
     /// Breaks text into indented lines of at most 80 columns; empty lines part paragraphs.
     static func wrap(_ text: String, indent: Int) -> String {
         let margin = String(repeating: " ", count: indent)
-        let paragraphs = text.split(separator: "\n\n").map { paragraph -> String in
-            var lines: [String] = []
-            for word in paragraph.split(whereSeparator: { $0 == " " || $0 == "\n" }) {
-                if let line = lines.last, indent + line.count + 1 + word.count <= width {
-                    lines[lines.count - 1] = line + " " + word
+        var paragraphs: [[String]] = [[]]
+        for row in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if row.isEmpty { paragraphs.append([]) }
+            for word in row.split(separator: " ") {
+                let last = paragraphs.count - 1
+                if let line = paragraphs[last].last, indent + line.count + 1 + word.count <= width {
+                    paragraphs[last][paragraphs[last].count - 1] = line + " " + word
                 } else {
-                    lines.append(String(word))
+                    paragraphs[last].append(String(word))
                 }
             }
-            return lines.map { margin + $0 }.joined(separator: "\n")
         }
-        return paragraphs.joined(separator: "\n\n")
+        return paragraphs.filter { !$0.isEmpty }
+            .map { lines in lines.map { margin + $0 }.joined(separator: "\n") }
+            .joined(separator: "\n\n")
     }
 }

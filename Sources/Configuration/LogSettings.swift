@@ -31,7 +31,13 @@ public struct LogSettings: Hashable, Sendable {
 
 extension LogSettings: ConfigurationSection {
     static let settings: [Setting<LogSettings>] = [
-        Setting("file", \.file, .fileOrOutput, "The file; - is standard output, which is never rotated."),
+        Setting(
+            "file",
+            \.file,
+            .fileOrOutput,
+            needsRestart: true,
+            "The file; - is standard output, which is never rotated."
+        ),
         Setting("level", \.level, .choice, "info: what changes a published value; debug: also single routes."),
         Setting(
             "max_size",

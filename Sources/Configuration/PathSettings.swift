@@ -63,7 +63,13 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
     public init() {}
 
     static let settings: [Setting<GatewayLivenessSettings>] = [
-        Setting("enabled", \.isEnabled, .boolean, "Watch the neighbour entries of the gateways in use."),
+        Setting(
+            "enabled",
+            \.isEnabled,
+            .boolean,
+            needsRestart: true,
+            "Watch the neighbour entries of the gateways in use."
+        ),
         Setting("strict", \.isStrict, .boolean, "Count a path whose gateways are all silent as unsatisfied."),
         Setting(
             "interval",

@@ -24,6 +24,7 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
             "census_interval",
             \.censusInterval,
             .duration(.seconds(10)...(.seconds(86_400))),
+            needsRestart: true,
             "How often everything is asked again."
         ),
         Setting(
@@ -42,6 +43,7 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
             "max_types",
             \.maximumTypes,
             .integer(1...4096),
+            needsRestart: true,
             "So many service types are followed; more are counted and left out."
         ),
     ]

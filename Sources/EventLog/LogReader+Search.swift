@@ -18,25 +18,36 @@ extension LogReader {
             while wanted.count > 1, wanted[wanted.startIndex + 1].firstTime < time { wanted.removeFirst() }
         }
         for file in wanted { file.reader.seek(to: 0) }
-        if case .after(let position) = start, let first = wanted.first, let plain = first.reader.plain {
-            first.reader.seek(to: try Self.offset(of: position, in: plain))
+        guard let first = wanted.first, let plain = first.reader.plain else { return wanted }
+        switch start {
+        case .beginning: break
+        case .after(let position):
+            let offset = try Self.offset(in: plain) { header in
+                header.position.stream == position.stream ? header.sequence <= position.sequence : nil
+            }
+            first.reader.seek(to: offset)
+        case .time(let time):
+            first.reader.seek(to: try Self.offset(in: plain) { header in header.time.map { $0 < time } })
         }
         return wanted
     }
 
-    /// Finds, by halving, the start of a line before which all records have a number up to that of `position`.
+    /// Finds, by halving, the start of a line before which no wanted record lies.
     ///
-    /// A place where no record of the stream is found ends the search early: reading then begins before it.
-    private static func offset(of position: EventPosition, in file: PlainFile) throws(EventLogError) -> Int64 {
+    /// A place where `isPassed` does not know ends the search early: reading then begins before it.
+    private static func offset(
+        in file: PlainFile,
+        _ isPassed: (RecordHeader) -> Bool?
+    ) throws(EventLogError) -> Int64 {
         var low: Int64 = 0
         var high = try file.status().size
         while high - low > Int64(PlainFile.chunk) {
             let middle = low + (high - low) / 2
             let bytes = try file.read(at: middle, upTo: PlainFile.chunk)
             guard let feed = bytes.firstIndex(of: 0x0A), let header = RecordHeader(line: bytes[(feed + 1)...]),
-                header.position.stream == position.stream
+                let isPassed = isPassed(header)
             else { break }
-            if header.sequence <= position.sequence {
+            if isPassed {
                 low = middle + Int64(feed + 1)
             } else {
                 high = middle

@@ -85,7 +85,7 @@ public final class EventLoop: Sendable {
         owner.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Serves events, timers and jobs on the calling thread until ``stop()``.
+    /// Serves events, timers and jobs on the calling thread until ``stop()``, after which handlers are forgotten.
     public func run() {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
@@ -96,6 +96,9 @@ public final class EventLoop: Sendable {
                 dispatch(ready[index].token, events: ready[index].events)
             }
         }
+        // Handlers hold engines, and engines the loop: a loop that is over lets all of them go.
+        let remains = unsafe reactor.takeHandlers()
+        _ = consume remains
     }
 
     /// Makes ``run()`` return after the events in hand; may be called from any thread.
@@ -118,10 +121,13 @@ public final class EventLoop: Sendable {
         _ = nwp_eventfd_signal(wake.rawValue)
     }
 
-    /// Runs what other threads handed over, until there is nothing more.
+    /// How often the inbox is emptied before descriptors and timers have their turn.
+    private static let rounds = 64
+
+    /// Runs what other threads handed over, until there is nothing more or others have waited long enough.
     /// - Returns: `false` when the loop is to stop.
     private func drainInbox() -> Bool {
-        while true {
+        for _ in 0..<Self.rounds {
             let (jobs, calls, isStopping) = inbox.withLock { inbox in
                 defer {
                     inbox.jobs.removeAll()
@@ -141,6 +147,9 @@ public final class EventLoop: Sendable {
                 )
             }
         }
+        // A job that always enqueues the next must not starve descriptors: they are asked, and the loop comes back.
+        _ = nwp_eventfd_signal(wake.rawValue)
+        return true
     }
 
     private func dispatch(_ token: UInt64, events: UInt32) {
@@ -148,10 +157,9 @@ public final class EventLoop: Sendable {
         case Reactor.wakeToken:
             _ = try? wake.read(upTo: 8)
         case Reactor.timerToken:
-            unsafe reactor.acknowledgeTimer()
-            // One reading of the clock: a handler that schedules the next without delay must not starve descriptors.
-            let now = clock.boot
-            while let handler = unsafe reactor.nextDueTimer(at: now) { handler() }
+            // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
+            for timer in unsafe reactor.takeDueTimers(at: clock.boot) { unsafe reactor.takeHandler(of: timer)?() }
+            unsafe reactor.arm()
         default:
             unsafe reactor.handlers[token]?(Readiness(rawValue: events))
         }

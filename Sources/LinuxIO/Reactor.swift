@@ -50,32 +50,43 @@ struct Reactor: ~Copyable {
         if deadlines.count > 32 && deadlines.count > 2 * timers.count {
             deadlines.removeAll { timers[$0.id] == nil }
         }
-        dropCancelled()
         arm()
     }
 
-    /// Takes the handler of the next timer whose time has come; `nil` when none has, with the next one armed.
-    mutating func nextDueTimer(at now: Duration) -> (() -> Void)? {
-        dropCancelled()
-        guard let next = deadlines.last, next.deadline <= now else {
-            arm()
-            return nil
-        }
-        deadlines.removeLast()
-        return timers.removeValue(forKey: next.id)
-    }
-
-    /// Clears the descriptor's readiness, so that it is armed anew.
-    mutating func acknowledgeTimer() {
+    /// Takes the timers whose time has come off the plan, the earliest first; ``arm()`` is called after their handlers.
+    mutating func takeDueTimers(at now: Duration) -> [EventLoop.Timer] {
         _ = try? timer.read(upTo: 8)
         armed = nil
+        var due: [EventLoop.Timer] = []
+        while let last = deadlines.last, last.deadline <= now {
+            deadlines.removeLast()
+            due.append(EventLoop.Timer(id: last.id))
+        }
+        return due
+    }
+
+    /// Takes the handler of a timer; `nil` when it was cancelled meanwhile.
+    mutating func takeHandler(of timer: EventLoop.Timer) -> (() -> Void)? {
+        timers.removeValue(forKey: timer.id)
+    }
+
+    /// Gives up every handler and timer, so that the caller can release them while the reactor is at rest.
+    mutating func takeHandlers() -> [Any] {
+        defer {
+            handlers = [:]
+            timers = [:]
+            deadlines = []
+        }
+        return [handlers, timers]
     }
 
     private mutating func dropCancelled() {
         while let last = deadlines.last, timers[last.id] == nil { deadlines.removeLast() }
     }
 
-    private mutating func arm() {
+    /// Sets the descriptor to the next deadline.
+    mutating func arm() {
+        dropCancelled()
         let next = deadlines.last?.deadline
         guard next != armed else { return }
         armed = next

@@ -53,8 +53,8 @@ extension WallTime: CustomStringConvertible {
     }
 
     /// Reads RFC 3339: date, `T` or a space, time, an optional fraction, then `Z` or an offset such as `+02:00`.
-    /// - Returns: `nil` when the text is not such a time, or not within the 292 years around 1970 that 64 bits of
-    ///   nanoseconds hold.
+    /// - Returns: `nil` when the text is not such a time, names a day that its month does not have, or is not within the
+    ///   292 years around 1970 that 64 bits of nanoseconds hold.
     public init?(_ text: String) {
         var reader = DigitReader(text)
         guard let year = reader.number(digits: 4), reader.skip("-"),
@@ -69,6 +69,7 @@ extension WallTime: CustomStringConvertible {
             let offset = reader.offset(), reader.isAtEnd
         else { return nil }
         let days = Self.days(year: year, month: month, day: day)
+        guard Self.civil(fromDays: days).day == day else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
         nanoseconds = seconds * 1_000_000_000 + fraction
     }

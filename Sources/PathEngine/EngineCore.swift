@@ -153,14 +153,14 @@ extension EngineCore {
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
         state.watch(gateways: monitors.reduce(into: []) { $0.formUnion($1.evaluation.gateways) })
-        let changes = (looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge))
-            + parts(of: paths.first { $0.monitor == MonitorPolicy.standardName }?.change)
+        let changes = looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge)
         looksAtAll = false
         guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
         return EngineUpdate(
             cause: reason,
             changes: isFirst ? [] : changes,
             paths: paths,
+            consequences: consequences(of: paths.first { $0.monitor == MonitorPolicy.standardName }?.change),
             calmed: calmed,
             evaluation: clock.boot - started,
             at: started,
@@ -169,7 +169,7 @@ extension EngineCore {
     }
 
     /// Gateways and name servers are told as those of the default monitor.
-    private func parts(of change: PathChange?) -> [ModelChange] {
+    private func consequences(of change: PathChange?) -> [ModelChange] {
         guard let change, let previous = change.previous else { return [] }
         return SnapshotDiff.gateways(from: previous.gateways, to: change.current.gateways)
             + SnapshotDiff.dns(from: previous.dns, to: change.current.dns)

@@ -16,10 +16,12 @@ public struct EngineUpdate: Hashable, Sendable {
 
     /// What led to it.
     public var cause: EngineCause
-    /// Interfaces, addresses, gateways and name servers: what became different.
+    /// Interfaces and addresses: what became different.
     public var changes: [ModelChange]
     /// The paths that changed.
     public var paths: [MonitorChange]
+    /// Gateways and name servers of the default path: what became different with it.
+    public var consequences: [ModelChange]
     /// Monitors whose flapping ended, with the number of changes since it began.
     public var calmed: [String: Int]
     /// How long the evaluation took.

@@ -15,6 +15,11 @@ public final class PathEngine {
     /// Called when the machine woke up after sleeping this long (rule S49).
     public var onResume: (Duration) -> Void = { _ in }
 
+    /// Called with every batch of notifications before it is judged; for the log at debug level.
+    public var onNotices: ((EventBatch) -> Void)?
+    /// Called after everything was read again without a sign (rule S9).
+    public var onAudit: () -> Void = {}
+
     /// The pure part.
     public private(set) var core: EngineCore
     private let loop: EventLoop
@@ -97,7 +102,7 @@ public final class PathEngine {
 
     /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
-        audit = AuditSchedule(interval: settings.auditInterval)
+        audit.take(interval: settings.auditInterval)
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
     }
@@ -114,6 +119,7 @@ public final class PathEngine {
 
     private func hear(_ batch: EventBatch) {
         notice(at: batch.boot)
+        onNotices?(batch)
         for index in core.take(batch) {
             guard let link = try? kernel.link(index: index) else { continue }
             core.reread(index, as: link, cause: cause(.link, source: "rtnetlink", message: "RTM_GETLINK"), at: batch.boot)
@@ -185,7 +191,8 @@ public final class PathEngine {
         if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
             _ = try? readAll()
             core.trigger(cause(.audit, source: "timer"), at: now)
-            return evaluate()
+            evaluate()
+            return onAudit()
         }
         advance()
     }

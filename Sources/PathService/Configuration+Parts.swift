@@ -1,12 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
-internal import Configuration
-internal import EventHub
+public import Configuration
+public import EventHub
 internal import EventLog
 internal import MulticastDNS
 internal import Netlink
-internal import PathEngine
+public import PathEngine
 internal import PathModel
 internal import Providers
 internal import Spelling
@@ -14,7 +14,8 @@ internal import StatusServer
 
 /// What each part of the service is told by the configuration.
 extension Configuration {
-    var engineSettings: EngineSettings {
+    /// What shapes the engine.
+    public var engineSettings: EngineSettings {
         EngineSettings(
             policy: pathPolicy,
             quiet: debounce.quiet,
@@ -33,7 +34,8 @@ extension Configuration {
         )
     }
 
-    var minimumSeverity: Severity { log.level == .debug ? .debug : .info }
+    /// The least severity that is published.
+    public var minimumSeverity: Severity { log.level == .debug ? .debug : .info }
 
     var providerOptions: ProviderSet.Options {
         var options = ProviderSet.Options()
@@ -60,6 +62,7 @@ extension Configuration {
         server.server.connectionsPerListener = limits.maximumConnections
         server.server.headDeadline = limits.headerTimeout
         server.server.idleDeadline = limits.idleTimeout
+        server.server.request.head = limits.maximumHeaderSize.bytes
         server.api.streams = limits.maximumStreams
         return server
     }

@@ -32,6 +32,8 @@ extension Daemon {
     private func collectPaths(_ writer: inout MetricWriter) {
         let now = clock.boot
         let statuses = PathStatus.allCases
+        writer.declare(Family.pathInterface)
+        writer.declare(Family.gatewayReachable)
         for monitor in engine.core.monitors {
             let (name, path, tracker) = (monitor.policy.name, monitor.path, monitor.tracker)
             writer.write(Family.satisfied, path.status == .satisfied, name)

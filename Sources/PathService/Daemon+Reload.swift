@@ -13,7 +13,10 @@ internal import StatusServer
 
 extension Daemon {
     /// Reads the configuration again and puts it in force; a bad one is told, and the old one stays.
+    ///
+    /// The log file is opened anew as well, so that a rotation by rename and SIGHUP works (rule of the event log).
     public func reload() {
+        reopenLog()
         _ = try? reread()
     }
 
@@ -32,6 +35,8 @@ extension Daemon {
 
     private func reread() throws(ConfigurationError) -> ConfigurationDifference {
         let new: Configuration
+        manager.reloading(at: clock.awake)
+        defer { manager.reloaded() }
         do {
             new = try Configuration.load(
                 options.files,
@@ -41,14 +46,17 @@ extension Daemon {
             )
         } catch {
             counters.rejectedReload()
-            options.report("configuration rejected, the old one stays in force:\n\(error)")
+            lastRejection = error.problems.first?.description
+            options.report("configuration rejected, the old one stays in force")
+            for problem in error.problems { options.report("\(problem)") }
             hub.publish(ConfigurationRejected(path: options.files.file, errors: error.problems.map(\.description)))
             throw error
         }
         let difference = new.difference(from: configuration)
-        apply(new)
+        lastRejection = nil
+        if !difference.isEmpty { apply(new.keepingWhatNeedsRestart(of: configuration)) }
         counters.acceptedReload(at: clock.wall)
-        options.report("configuration reloaded")
+        options.report(Self.sentence(of: difference))
         hub.publish(
             ConfigurationReloaded(
                 path: options.files.file,
@@ -56,14 +64,21 @@ extension Daemon {
                 restartNeeded: difference.restartNeeded
             )
         )
-        manager.reloaded()
         return difference
+    }
+
+    private static func sentence(of difference: ConfigurationDifference) -> String {
+        let restart = difference.restartNeeded
+        guard !restart.isEmpty else { return "configuration reloaded" }
+        return "configuration reloaded; a restart is needed for \(restart.joined(separator: ", "))"
     }
 
     private func apply(_ new: Configuration) {
         configuration = new
         hub.minimumSeverity = new.minimumSeverity
         log.setRotation(new.rotation)
+        listenToRoutes()
+        server.take(new.serverConfiguration)
         store.invalidate()
         engine.take(new.engineSettings)
         census?.setInterfaces(new.multicastInterfaces(of: engine.core))
@@ -76,6 +91,10 @@ extension Daemon {
             let count = log.status.eventsLost
             let message = "the event log cannot be written (\(outage.error)); \(count) events are not in it"
             problems.append(ProblemDocument(part: "log", message: message))
+        }
+        if let lastRejection {
+            let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
+            problems.append(ProblemDocument(part: "configuration", message: message))
         }
         for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             guard health.isStale else { continue }

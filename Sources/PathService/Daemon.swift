@@ -35,9 +35,15 @@ public final class Daemon {
     let counters = ServiceCounters()
     let server: StatusServer
     let manager = ServiceManager()
+    let index: HistoryIndex
+    /// What was wrong with the configuration that was read last; `nil` when it is in force.
+    var lastRejection: String?
+    let updates: UpdatePublisher
     private let recorder: NetlinkRecorder?
+    private let calendar: CalendarWatch
     private let started: Duration
     private var logRetry: EventLoop.Timer?
+    private var refreshTimer: EventLoop.Timer?
     private var isStopping = false
     /// Called when everything is closed; the process may end then.
     public var onStopped: () -> Void = {}
@@ -51,13 +57,20 @@ public final class Daemon {
         self.configuration = configuration
         started = clock.boot
         let identity = DaemonIdentity(version: options.version)
+        try RuntimeDirectories().prepare(configuration)
         log = try Self.openLog(configuration, identity: identity)
         let host = HostName.current
         var hubOptions = EventHub.Options(host: host)
         hubOptions.minimumSeverity = configuration.minimumSeverity
         hub = EventHub(hubOptions, after: log.recovered, clock: clock)
         hub.attach(log)
+        updates = UpdatePublisher(hub: hub, clock: clock)
         recorder = try Self.openRecording(options.recording)
+        do {
+            calendar = try CalendarWatch(loop: loop, clock: clock)
+        } catch {
+            throw .loop(error)
+        }
         engine = try Self.makeEngine(loop: loop, configuration: configuration, recorder: recorder)
         providers = ProviderSet(loop: loop, options: configuration.providerOptions, listening: Self.listening)
         census =
@@ -71,12 +84,14 @@ public final class Daemon {
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
             host: host
         )
+        index = HistoryIndex(loop: loop)
         let engine = engine
         source = StatusSource(
             hub: hub,
             store: store,
             clock: clock,
             logFile: configuration.log.file == EventLog.standardOutput ? nil : configuration.log.file,
+            index: index,
             satisfied: { name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
         )
         do {
@@ -92,9 +107,35 @@ public final class Daemon {
     }
 
     /// Looks at the kernel, listens, and tells the service manager that it is ready.
-    /// - Throws: ``ServiceError`` when an address cannot be listened on; what was opened is closed with the process.
+    /// - Throws: ``ServiceError`` when an address cannot be listened on or the kernel does not answer; everything is
+    ///   closed then.
     public func start() throws(ServiceError) {
         connect()
+        do throws(ServiceError) {
+            // Clients that come early wait in the queue of the socket until the first status is known.
+            try listen()
+            try look()
+        } catch {
+            close(within: .zero) {}
+            throw error
+        }
+        source.readiness = .ready
+        census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+        census?.start()
+        if configuration.log.file != EventLog.standardOutput {
+            index.read(log: configuration.log.file, upTo: log.recovered)
+        }
+        options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
+        options.report("event log: \(configuration.log.file)")
+        manager.start(on: loop) { [unowned self] in sentence }
+    }
+
+    private func look() throws(ServiceError) {
+        do {
+            try calendar.start()
+        } catch {
+            throw .loop(error)
+        }
         let identity = DaemonIdentity(version: options.version)
         hub.publish(DaemonStarted(identity: identity, configuration: configurationFile, digest: nil))
         providers.start()
@@ -102,13 +143,9 @@ public final class Daemon {
         do {
             try engine.start()
         } catch {
+            hub.publish(DaemonStopping(signal: nil, uptime: clock.boot - started))
             throw .netlink(error)
         }
-        source.readiness = .ready
-        try listen()
-        census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
-        census?.start()
-        manager.start(on: loop) { [unowned self] in sentence }
     }
 
     /// The configuration file, when there is one.
@@ -121,7 +158,6 @@ public final class Daemon {
     }
 
     private func connect() {
-        let updates = UpdatePublisher(hub: hub, clock: clock)
         let services = ServicePublisher(hub: hub, clock: clock)
         _ = hub.addSink { [unowned self] event in deliver(event) }
         engine.onUpdate = { [unowned self] update in
@@ -129,12 +165,15 @@ public final class Daemon {
             updates.publish(update)
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
+            if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
         }
+        engine.onAudit = { [unowned self] in providers.refresh() }
         engine.onResync = { [unowned self] duration, found in
-            let total = UInt64(engine.statistics.overruns)
-            hub.publish(NetlinkOverrun(total: total, resync: duration, changesFound: found.count))
+            updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
         engine.onResume = { [unowned self] slept in hub.publish(ClockJumped(.suspended(for: slept))) }
+        calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
+        listenToRoutes()
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }
         providers.onResume = { [unowned self] in engine.resume() }
         census?.onEvent = { [unowned self] event in
@@ -148,10 +187,27 @@ public final class Daemon {
         registerMetrics()
     }
 
+    /// Hears single routes only when the log tells them.
+    func listenToRoutes() {
+        guard configuration.minimumSeverity == .debug else { return engine.onNotices = nil }
+        engine.onNotices = { [unowned self] in updates.publish($0) }
+    }
+
+    /// Asks the providers about new interfaces, at most once a second: a storm of links must not become one of
+    /// questions.
+    private func scheduleRefresh() {
+        guard refreshTimer == nil, !isStopping else { return }
+        refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in
+            refreshTimer = nil
+            providers.refresh()
+        }
+    }
+
     /// Hands an event that the log has taken to streams and waiting requests.
     private func deliver(_ event: Event) {
         server.broadcast(StreamEvent(event))
         server.documentsChanged()
+        index.take(event)
         scheduleLogRetry()
     }
 
@@ -166,8 +222,6 @@ public final class Daemon {
                 throw .server(error)
             }
         }
-        options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
-        options.report("event log: \(configuration.log.file)")
     }
 
     // MARK: - The log's disk
@@ -195,14 +249,32 @@ public final class Daemon {
     /// Tells readers why, closes everything, and calls ``onStopped``; takes at most two seconds.
     public func stop(signal: String?) {
         guard !isStopping else { return }
-        isStopping = true
         manager.stopping()
+        source.readiness = .notReady(reason: "the service is stopping")
         hub.publish(DaemonStopping(signal: signal, uptime: clock.boot - started))
+        close(within: .seconds(1)) { [unowned self] in onStopped() }
+    }
+
+    private func close(within limit: Duration, completion: @escaping () -> Void) {
+        isStopping = true
+        for timer in [logRetry, refreshTimer].compactMap(\.self) { loop.cancel(timer) }
+        calendar.stop()
+        index.stop()
         engine.stop()
         census?.stop()
         providers.stop()
         log.synchronize()
         recorder?.finish()
-        server.stop(within: .seconds(1)) { [unowned self] in onStopped() }
+        server.stop(within: limit, completion: completion)
+    }
+}
+
+extension ModelChange {
+    /// Whether an interface came, went or changed.
+    fileprivate var isOfInterface: Bool {
+        switch self {
+        case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true
+        default: false
+        }
     }
 }

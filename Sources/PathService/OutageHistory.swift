@@ -65,6 +65,9 @@ public struct OutageHistory: Sendable {
 
     private let monitor: String
     private let since: WallTime
+    private let until: WallTime?
+    /// Whether what comes now is after the end.
+    private var isOver = false
     private var last: WallTime
     private var isSatisfied: Bool?
     private var known: Duration = .zero
@@ -72,30 +75,54 @@ public struct OutageHistory: Sendable {
     private var outages: [Outage] = []
     private var openOutage: (start: WallTime, reason: String, message: String)?
 
-    /// Looks at a monitor from a moment on.
-    public init(monitor: String, since: WallTime) {
+    /// Looks at a monitor from one moment to another, or without end.
+    public init(monitor: String, since: WallTime, until: WallTime? = nil) {
         self.monitor = monitor
         self.since = since
+        self.until = until
         last = since
     }
 
     /// Takes the next record of the log.
     public mutating func take(_ record: JSONValue) {
-        guard let event = record["event"]?.string, let time = record["time"]?.string.flatMap(WallTime.init) else { return }
-        switch event {
-        case "path.snapshot", "path.changed":
-            guard record["monitor"]?.string == monitor, let path = record["path"] else { return }
-            advance(to: time)
-            turn(path, at: time, message: record["message"]?.string ?? "")
-        case "daemon.stopping", "daemon.started":
-            // What happened between two daemons nobody knows; after a crash the last record is the end.
-            if event == "daemon.stopping" { advance(to: time) }
-            close(at: last)
-            isSatisfied = nil
-            last = max(time, since)
-        default:
-            advance(to: time)
+        if let mark = OutageMark(record) { take(mark) }
+    }
+
+    /// Takes what matters of the next record.
+    public mutating func take(_ mark: OutageMark) {
+        guard !isOver else { return }
+        if let until, mark.time > until {
+            isOver = true
+            // Before a later start nobody knows anything either.
+            guard case .started(_, let lastHeard?) = mark, lastHeard < until else { return }
+            advance(to: lastHeard)
+            return forget(until: until)
         }
+        switch mark {
+        case .status(let time, let monitor, let isSatisfied, let reason, let message):
+            guard monitor == self.monitor else { return }
+            advance(to: time)
+            if isSatisfied {
+                close(at: max(time, since))
+            } else if openOutage == nil {
+                openOutage = (max(time, since), reason, message)
+            }
+            self.isSatisfied = isSatisfied
+        case .stopped(let time):
+            advance(to: time)
+            forget(until: time)
+        case .started(let time, let lastHeard):
+            if let lastHeard { advance(to: lastHeard) }
+            forget(until: time)
+        case .alive(let time): advance(to: time)
+        }
+    }
+
+    /// What happens between two daemons nobody knows; after a crash the last record is the end.
+    private mutating func forget(until time: WallTime) {
+        close(at: last)
+        isSatisfied = nil
+        last = max(time, since)
     }
 
     /// The document, as of `now`.
@@ -114,16 +141,6 @@ public struct OutageHistory: Sendable {
                 ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
             outages: outages
         )
-    }
-
-    private mutating func turn(_ path: JSONValue, at time: WallTime, message: String) {
-        let nowSatisfied = path["status"]?.string == "satisfied"
-        if nowSatisfied {
-            close(at: max(time, since))
-        } else if openOutage == nil {
-            openOutage = (max(time, since), path["unsatisfied_reason"]?.string ?? "unknown", message)
-        }
-        isSatisfied = nowSatisfied
     }
 
     private mutating func advance(to time: WallTime) {

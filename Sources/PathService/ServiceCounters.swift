@@ -38,7 +38,9 @@ final class ServiceCounters {
     func observe(_ update: EngineUpdate, at clock: some TimeSource) {
         guard !update.isFirst else { return }
         evaluation.observe(update.evaluation.seconds)
-        if update.cause.source == "rtnetlink" { latency.observe((clock.wall - update.cause.received).seconds) }
+        guard update.cause.source == "rtnetlink" else { return }
+        // A calendar that was stepped back in between is no latency.
+        latency.observe(max(0, (clock.wall - update.cause.received).seconds))
     }
 
     /// Counts an event of the census.

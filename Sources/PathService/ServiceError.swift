@@ -17,6 +17,8 @@ public enum ServiceError: Error, Equatable {
     case recording(file: String, reason: Errno)
     /// A directory cannot be made or used.
     case directory(path: String, reason: Errno)
+    /// A directory where everybody may make one belongs to somebody else, who could replace what lies in it.
+    case foreignDirectory(path: String, owner: UInt32)
     /// The event loop cannot be made.
     case loop(Errno)
 }
@@ -32,6 +34,8 @@ extension ServiceError: CustomStringConvertible {
         case .server(let error): error.description
         case .recording(let file, let reason): "\(file): cannot write the recording: \(reason)"
         case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
+        case .foreignDirectory(let path, let owner):
+            "\(path): the directory belongs to user \(owner); remove it, or set XDG_RUNTIME_DIR"
         case .loop(let reason): "cannot make an event loop: \(reason)"
         }
     }

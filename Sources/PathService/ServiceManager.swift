@@ -8,6 +8,7 @@ final class ServiceManager {
     private var loop: EventLoop?
     private var interval: Duration?
     private var timer: EventLoop.Timer?
+    private var lastStatus = ""
 
     /// Says that the service is ready, and feeds the watchdog from now on.
     func start(on loop: EventLoop, status: @escaping () -> String) {
@@ -20,14 +21,28 @@ final class ServiceManager {
     }
 
     /// Shows a line in `systemctl status`.
-    func tell(_ status: String) { notify("STATUS=\(status)") }
+    func tell(_ status: String) {
+        guard status != lastStatus else { return }
+        lastStatus = status
+        notify("STATUS=\(status)")
+    }
 
-    /// Says that a reload begins or is done.
+    /// Says that a reload begins, which ``reloaded()`` must follow.
+    ///
+    /// systemd wants the time with it (sd_notify(3), `MONOTONIC_USEC`).
+    func reloading(at awake: Duration) {
+        let (seconds, attoseconds) = awake.components
+        notify("RELOADING=1\nMONOTONIC_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)")
+    }
+
+    /// Says that a reload is done.
     func reloaded() { notify("READY=1") }
 
     /// Says that the service is about to end.
     func stopping() {
         if let timer { loop?.cancel(timer) }
+        timer = nil
+        interval = nil
         notify("STOPPING=1")
     }
 

@@ -12,6 +12,7 @@ final class StatusSource: StatusProviding {
     private let store: DocumentStore
     private let clock: any TimeSource
     private let logFile: String?
+    private let index: HistoryIndex
     private let satisfied: (String) -> Bool?
     /// Reads the configuration again, for `POST /-/reload`.
     var onReload: () throws -> [UInt8] = { [] }
@@ -25,12 +26,14 @@ final class StatusSource: StatusProviding {
         store: DocumentStore,
         clock: any TimeSource,
         logFile: String?,
+        index: HistoryIndex,
         satisfied: @escaping (String) -> Bool?
     ) {
         self.hub = hub
         self.store = store
         self.clock = clock
         self.logFile = logFile
+        self.index = index
         self.satisfied = satisfied
     }
 
@@ -68,18 +71,10 @@ final class StatusSource: StatusProviding {
     }
 
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
-        var history = OutageHistory(monitor: monitor ?? "default", since: since)
-        if let logFile {
-            try LogReader(path: logFile).forEach(matching: OutageHistory.filter) { header, line in
-                if let time = header.time, time > until { return false }
-                if let record = try? JSONValue(parsing: line) { history.take(record) }
-                return true
-            }
-        } else {
-            for event in hub.events(since: 0).events where event.time <= until {
-                if let record = try? JSONValue(parsing: event.json) { history.take(record) }
-            }
+        guard index.isComplete else {
+            throw Problem(.notReady, status: 503, detail: "The log of earlier runs is still being read; try again soon.")
         }
+        let history = index.history(monitor: monitor ?? "default", since: since, until: until)
         return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
     }
 

@@ -1,18 +1,30 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Documents
-internal import EventHub
-internal import LinuxIO
-internal import PathEngine
-internal import PathModel
+public import EventHub
+public import LinuxIO
+internal import Netlink
+public import PathEngine
+public import PathModel
 
 /// Turns updates of the engine into events, in the order in which a reader wants to learn of them.
-struct UpdatePublisher {
+///
+/// The daemon and a replay publish by the same one, so that a recording gives the events of the day.
+public struct UpdatePublisher {
     let hub: EventHub
     let clock: any TimeSource
 
-    /// Publishes everything an update tells: its parts first, then the paths, which name the first part as cause.
-    func publish(_ update: EngineUpdate) {
+    /// Publishes to `hub`.
+    public init(hub: EventHub, clock: any TimeSource) {
+        self.hub = hub
+        self.clock = clock
+    }
+
+    /// Publishes everything an update tells.
+    ///
+    /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
+    public func publish(_ update: EngineUpdate) {
         let cause = EventCause(update.cause)
         var first: UInt64?
         for change in update.changes {
@@ -20,22 +32,56 @@ struct UpdatePublisher {
             first = first ?? event?.sequence
         }
         for path in update.paths {
-            publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
+            let event = publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
+            first = first ?? event?.sequence
+        }
+        for change in update.consequences {
+            _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
         }
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
         }
     }
 
-    private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) {
+    /// Publishes that messages were lost and everything was read again.
+    ///
+    /// - Parameters:
+    ///   - total: How often messages were lost since the start.
+    ///   - duration: How long reading took.
+    ///   - found: What no event had told.
+    public func publishResync(total: Int, duration: Duration, found: StateDifference) {
+        hub.publish(NetlinkOverrun(total: UInt64(total), resync: duration, changesFound: found.count))
+    }
+
+    /// Publishes the routes that the kernel announced, which only a log at debug level tells.
+    func publish(_ batch: EventBatch) {
+        for notice in batch.notices {
+            guard case .route(let route) = notice.event else { continue }
+            hub.publish(
+                RouteChanged(
+                    family: route.family.rawValue,
+                    prefixLength: route.prefixLength,
+                    table: route.table,
+                    isRemoved: route.removed,
+                    cause: EventCause(
+                        kind: "route",
+                        source: "rtnetlink",
+                        message: notice.type.description,
+                        received: batch.wall
+                    )
+                )
+            )
+        }
+    }
+
+    private func publish(_ path: EngineUpdate.MonitorChange, of update: EngineUpdate, cause: EventCause) -> Event? {
         let change = path.change
         let document = PathDocument(change.current)
         guard let previous = change.previous else {
             let sentence = PathSentence.state(of: change.current, monitor: path.monitor)
-            hub.publish(PathSnapshot(monitor: path.monitor, path: document, sentence: sentence))
-            return
+            return hub.publish(PathSnapshot(monitor: path.monitor, path: document, sentence: sentence))
         }
-        hub.publish(
+        let event = hub.publish(
             PathChanged(
                 monitor: path.monitor,
                 changed: change.changed.map(\.rawValue),
@@ -46,9 +92,11 @@ struct UpdatePublisher {
                 sentence: PathSentence.change(change, monitor: path.monitor)
             )
         )
-        guard case .start(let changes) = path.flapping else { return }
-        let window = FlapFolder().window
-        hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
+        if case .start(let changes) = path.flapping {
+            let window = FlapFolder().window
+            hub.publish(PathFlapping(monitor: path.monitor, hasStarted: true, changes: changes, window: window))
+        }
+        return event
     }
 
     private func publish(_ change: ModelChange, cause: EventCause, at now: Duration) -> Event? {

@@ -24,6 +24,7 @@ public final class StatusServer {
     private let loop: EventLoop
     private let api: StatusAPI
     private let server: any HTTPServing
+    private let setHosts: (HostPolicy) -> Void
     private let pingInterval: Duration
     private var pingTimer: EventLoop.Timer?
 
@@ -51,7 +52,7 @@ public final class StatusServer {
         )
         self.api = api
         weak var this: StatusServer?
-        server = try MicrohttpdServer(
+        let server = try MicrohttpdServer(
             loop: loop,
             limits: configuration.server,
             hosts: HostPolicy(names: configuration.hostNames),
@@ -60,6 +61,8 @@ public final class StatusServer {
             api.handle(request, responder)
             this?.schedulePing()
         }
+        self.server = server
+        setHosts = { [unowned server] in server.hosts = $0 }
         this = self
     }
 
@@ -76,6 +79,12 @@ public final class StatusServer {
 
     /// How many event streams are open.
     public var streamCount: Int { api.streams.count }
+
+    /// Takes new host names and a new limit of streams; what is open stays open.
+    public func take(_ configuration: Configuration) {
+        setHosts(HostPolicy(names: configuration.hostNames))
+        api.limits.streams = configuration.api.streams
+    }
 
     /// Opens one more listening socket.
     public func listen(on address: ListenAddress) throws(StatusServerError) {

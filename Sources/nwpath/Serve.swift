@@ -22,7 +22,8 @@ struct Serve: Command {
     static let specification = Specification<Serve>(
         "serve",
         "Runs the service.",
-        discussion: "SIGHUP reads the configuration again, SIGUSR1 opens the log file anew, SIGTERM stops.",
+        discussion: "SIGHUP reads the configuration again and opens the log file anew, SIGUSR1 does only the latter, "
+            + "SIGTERM stops.",
         examples: [
             CommandExample("nwpath serve", "with good defaults, as root or not"),
             CommandExample("nwpath serve --listen 127.0.0.1:8353 --log-file -", "on one address, log to the terminal"),
@@ -69,7 +70,7 @@ struct Serve: Command {
                 overrides: overrides
             )
         } catch {
-            Terminal.complain("\(error)")
+            for problem in error.problems { Terminal.complain("\(problem)") }
             return .usage
         }
         if checksConfiguration {

@@ -50,7 +50,7 @@ import Testing
         hub.attach(journal)
         var first: [UInt64] = []
         var second: [UInt64] = []
-        _ = hub.addSink { event in
+        _ = hub.addSink { [unowned hub] event in
             first.append(event.sequence)
             guard event.sequence < 44 else { return }
             hub.publish(Sample())

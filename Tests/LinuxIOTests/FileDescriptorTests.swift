@@ -45,6 +45,61 @@ import Testing
         #expect(count == 1)
         #expect(try reader.read(upTo: 1) == [7])
     }
+
+    @Test func `every descriptor is closed in a program that is started`() throws {
+        let opened = try FileDescriptor(opening: "/dev/null", flags: O_RDWR)
+        #expect(fcntl(opened.rawValue, F_GETFD) == FD_CLOEXEC)
+    }
+
+    @Test func `a duplicate shares the place in the file`() throws {
+        let first = try FileDescriptor(opening: "/proc/self/status", flags: O_RDONLY)
+        let second = try first.duplicate()
+        let head = try first.read(upTo: 5)
+        let rest = try second.read(upTo: 5)
+        #expect(head == Array("Name:".utf8))
+        #expect(rest != head)
+    }
+
+    @Test func `what the kernel refuses is thrown`() throws {
+        let directory = try FileDescriptor(opening: "/", flags: O_RDONLY | O_DIRECTORY)
+        #expect(throws: Errno(EISDIR)) { try directory.read(upTo: 1) }
+        #expect(throws: Errno(EBADF)) { try directory.writeAll([1].span) }
+        let closed = FileDescriptor(owning: -1)
+        #expect(throws: Errno(EBADF)) { try closed.setNonBlocking() }
+        #expect(throws: Errno(EBADF)) { _ = try closed.duplicate().rawValue }
+        #expect(throws: Errno(EBADF)) { try FileDescriptor(owning: -1).close() }
+        #expect(throws: Errno(ENOTDIR)) { _ = try FileDescriptor(opening: "/dev/null/x", flags: O_RDONLY).rawValue }
+        #expect(throws: Errno(ENAMETOOLONG)) {
+            _ = try FileDescriptor(opening: "/" + String(repeating: "x", count: 300), flags: O_RDONLY).rawValue
+        }
+    }
+
+    @Test func `a disk that is full takes nothing`() throws {
+        let full = try FileDescriptor(opening: "/dev/full", flags: O_WRONLY)
+        #expect(throws: Errno.noSpace) { try full.writeAll([1, 2, 3].span) }
+        #expect(throws: Errno.noSpace) { _ = try full.write([1].span) }
+    }
+
+    @Test func `a pipe takes a part of what does not fit, then nothing`() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(unsafe pipe(&ends) == 0)
+        let reader = FileDescriptor(owning: ends[0])
+        let writer = FileDescriptor(owning: ends[1])
+        try writer.setNonBlocking()
+        let much = [UInt8](repeating: 7, count: 1 << 20)
+        let taken = try writer.write(much.span)
+        #expect((1..<much.count).contains(taken))
+        #expect(throws: Errno.again) { _ = try writer.write(much.span) }
+        #expect(throws: Errno.again) { try writer.writeAll(much.span) }
+        #expect(try reader.read(upTo: much.count).count > 0)
+    }
+
+    @Test func `nothing can be written and read`() throws {
+        let null = try FileDescriptor(opening: "/dev/null", flags: O_RDWR)
+        try null.writeAll([UInt8]().span)
+        #expect(try null.write([UInt8]().span) == 0)
+        #expect(try null.read(upTo: 16).isEmpty)
+    }
 }
 
 @Suite struct ErrnoTests {
@@ -57,5 +112,30 @@ import Testing
 
     @Test func `describes itself in words`() {
         #expect("\(Errno(ENOSPC))" == "No space left on device (ENOSPC)")
+    }
+
+    @Test(
+        arguments: [
+            (.again, EAGAIN, "EAGAIN"), (.interrupted, EINTR, "EINTR"), (.noBufferSpace, ENOBUFS, "ENOBUFS"),
+            (.noSpace, ENOSPC, "ENOSPC"), (.noEntry, ENOENT, "ENOENT"), (.exists, EEXIST, "EEXIST"),
+            (.accessDenied, EACCES, "EACCES"), (.notPermitted, EPERM, "EPERM"),
+            (.addressInUse, EADDRINUSE, "EADDRINUSE"), (.invalid, EINVAL, "EINVAL"), (.brokenPipe, EPIPE, "EPIPE"),
+            (.timedOut, ETIMEDOUT, "ETIMEDOUT"),
+        ] as [(Errno, Int32, String)]
+    )
+    func `the named ones are those of the C library`(error: Errno, number: Int32, name: String) {
+        #expect(error.rawValue == number)
+        #expect(error.name == name)
+        #expect(error.description.hasSuffix(" (\(name))"))
+    }
+
+    @Test func `the present one is that of the last call`() {
+        #expect(close(-1) == -1)
+        #expect(Errno.current == Errno(EBADF))
+    }
+
+    @Test func `a number nobody knows still reads`() {
+        #expect(!Errno(4095).description.isEmpty)
+        #expect(Errno(0).rawValue == 0)
     }
 }

@@ -43,4 +43,60 @@ import Testing
         #expect(Duration.milliseconds(1500).seconds == 1.5)
         #expect(Duration.microseconds(1500).nanoseconds == 1_500_000)
     }
+
+    @Test(arguments: [
+        "2026-02-29T00:00:00Z", "2026-02-30T00:00:00Z", "2026-04-31T00:00:00Z", "2100-02-29T00:00:00Z",
+        "2026-00-10T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-32T00:00:00Z",
+    ])
+    func `refuses days that the month does not have`(text: String) {
+        #expect(WallTime(text) == nil)
+    }
+
+    @Test(arguments: ["2024-02-29T00:00:00Z", "2000-02-29T23:59:59Z", "2026-12-31T23:59:59Z", "2026-01-31T00:00:00Z"])
+    func `takes the last days of months, leap days too`(text: String) {
+        #expect(WallTime(text)?.description.hasPrefix(text.prefix(10)) == true)
+    }
+
+    @Test func `a leap second is the second after it`() throws {
+        let leap = try #require(WallTime("2016-12-31T23:59:60Z"))
+        #expect(leap == WallTime("2017-01-01T00:00:00Z"))
+        #expect(WallTime("2016-12-31T23:59:61Z") == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("+00:00", 0), ("-00:00", 0), ("+23:59", -86_340), ("-23:59", 86_340), ("z", 0), ("Z", 0),
+        ] as [(String, Int64)]
+    )
+    func `offsets move the time the other way`(offset: String, seconds: Int64) throws {
+        let time = try #require(WallTime("2026-11-20T12:00:00" + offset))
+        let noon = try #require(WallTime("2026-11-20T12:00:00Z"))
+        #expect(time - noon == .seconds(seconds))
+    }
+
+    @Test(arguments: ["+24:00", "+00:60", "+0100", "01:00", "+01", "+1:00", "", "Y"])
+    func `other offsets are refused`(offset: String) {
+        #expect(WallTime("2026-11-20T12:00:00" + offset) == nil)
+    }
+
+    @Test func `every day of three centuries and more comes back, one after the other`() throws {
+        var time = try #require(WallTime("1900-01-01T00:00:00Z"))
+        var previous = ""
+        for _ in 0..<131_000 {
+            let text = time.description
+            // The text of a later day is a greater text: years have four digits.
+            try #require(text > previous)
+            try #require(WallTime(text) == time)
+            previous = text
+            time = time + .seconds(86_400)
+        }
+        #expect(previous.hasPrefix("2258-"))
+    }
+
+    @Test func `seconds since 1970 have a fraction, before it as well`() {
+        #expect(WallTime(nanoseconds: 1_500_000_000).secondsSince1970 == 1.5)
+        #expect(WallTime(nanoseconds: -500_000_000).secondsSince1970 == -0.5)
+        #expect(WallTime(nanoseconds: 5) > WallTime(nanoseconds: 4))
+        #expect(WallTime(nanoseconds: 0) - .seconds(1) == WallTime(nanoseconds: -1_000_000_000))
+    }
 }

@@ -88,6 +88,16 @@ import Testing
         #expect(world.path().ipv4?.interfaces.map(\.name) == ["wlan0"])
     }
 
+    @Test func `an interface for both families comes before a better type for one (S17)`() {
+        var world = pair()
+        world.removeRoutes("0.0.0.0/0")
+        world.multipath("0.0.0.0/0", [("eth0", "192.0.2.1"), ("wlan0", "198.51.100.1")])
+        world.add("2001:db8::7/64", on: "wlan0")
+        #expect(world.path().names == ["eth0", "wlan0"])
+        world.route("::/0", "wlan0", via: "fe80::1")
+        #expect(world.path().names == ["wlan0", "eth0"])
+    }
+
     @Test(arguments: ["bridge", "bond", "team", "openvswitch"])
     func `a port is not listed, its master is (S15)`(kind: String) {
         var world = World()

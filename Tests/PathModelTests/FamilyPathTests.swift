@@ -84,6 +84,25 @@ import Testing
         #expect(world.path().warnings == [.borrowedSource])
     }
 
+    @Test(arguments: ["fe80::10", "::1", "::", "ff02::1"])
+    func `a link-local, loopback, missing or multicast source is no IPv6 (S24)`(source: String) {
+        var world = ipv6Only("2001:db8::10/64")
+        #expect(world.path().status == .satisfied)
+        world.table.routes[0].source = IPAddress(source)
+        #expect(!world.path().supportsIPv6)
+        #expect(world.path().reason == .noSourceAddress)
+    }
+
+    @Test(arguments: ["127.0.0.1", "0.0.0.0", "224.0.0.1"])
+    func `a loopback, missing or multicast source is no IPv4 (S24)`(source: String) {
+        var world = World()
+        world.link("eth0", 2)
+        world.add("192.0.2.10/24", on: "eth0")
+        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.source = IPAddress(source) }
+        #expect(!world.path().supportsIPv4)
+        #expect(world.path().reason == .noSourceAddress)
+    }
+
     @Test func `an address that is being checked does not make a path satisfied (S26)`() {
         var world = ipv6Only("2001:db8::10/64", flags: .tentative)
         #expect(world.path().reason == .dadPending)

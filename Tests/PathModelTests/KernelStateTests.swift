@@ -58,6 +58,16 @@ import Testing
         #expect(state.link(named: "tmp") == nil)
     }
 
+    @Test func `a name that was taken over stays with the new link (S19)`() {
+        var state = state([link(2, "a")])
+        _ = state.apply(.link(link(3, "a")), at: now)
+        _ = state.apply(.link(link(2, "b")), at: now)
+        #expect(state.link(named: "a")?.index == 3)
+        _ = state.apply(.linkRemoved(index: 2, name: "b"), at: now)
+        #expect(state.link(named: "a")?.index == 3)
+        #expect(state.link(named: "b") == nil)
+    }
+
     @Test func `a removed link takes its addresses along (S19)`() {
         var state = state([link(2, "eth0")], [World.address("192.0.2.1/24", index: 2)])
         let trigger = state.apply(.linkRemoved(index: 2, name: "eth0"), at: now)

@@ -128,6 +128,16 @@ import Testing
         #expect(world.path().names == ["eth0", "eth1"])
     }
 
+    @Test func `one probe that is routed elsewhere and one that is local are outvoted (S20)`() {
+        var world = World.ordinary()
+        world.removeRoutes("::/0")
+        world.route("1.1.1.1/32", "eth0", via: "192.0.2.77")
+        world.route("8.0.0.0/8", "lo", type: .local)
+        let path = world.path()
+        #expect(path.status == .satisfied)
+        #expect(path.gatewayTexts == ["192.0.2.1"])
+    }
+
     @Test func `probes can be chosen by the operator (S20)`() {
         var world = World()
         world.link("eth0", 2)

@@ -288,6 +288,15 @@ import Testing
         #expect(told(world) == ["link_down", "eth1"])
     }
 
+    @Test func `a dormant stranger does not hide that the known interface was taken down (S22)`() {
+        var world = World()
+        world.link("eth0", 2) { $0.flags = [] }
+        world.link("wlan0", 3) { $0.operationalState = .dormant }
+        #expect(told(world) == ["dormant", "wlan0"])
+        _ = world.memory.note(Path(interfaces: [PathInterface(name: "eth0", index: 2, type: .wiredEthernet)]))
+        #expect(told(world) == ["link_down", "eth0"])
+    }
+
     @Test func `a required interface is named before others (S22)`() {
         var world = World()
         world.link("eth0", 2) { $0.carrier = false }

@@ -3,14 +3,21 @@
 public import Documents
 internal import OrderedJSON
 
+/// The interface a gateway is reached by, as other events name theirs.
+struct GatewayInterface: Encodable, Sendable {
+    let name: String
+}
+
 /// `gateway.changed`: a default router came, went, or was replaced.
 public struct GatewayChanged: EventBody {
+    let interface: GatewayInterface
     @Nullable var gateway: GatewayDocument?
     @Nullable var previous: GatewayDocument?
     let cause: EventCause
 
     /// Describes the router now and before; `nil` where there is none.
     public init(_ gateway: GatewayDocument?, previous: GatewayDocument?, cause: EventCause) {
+        interface = GatewayInterface(name: (gateway ?? previous)?.interface ?? "")
         self.gateway = gateway
         self.previous = previous
         self.cause = cause
@@ -31,12 +38,14 @@ public struct GatewayChanged: EventBody {
 
 /// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
 public struct GatewayReachability: EventBody {
+    let interface: GatewayInterface
     let gateway: GatewayDocument
     let cause: EventCause
     let isReachable: Bool
 
     /// Describes the router.
     public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
+        interface = GatewayInterface(name: gateway.interface)
         self.gateway = gateway
         self.isReachable = isReachable
         self.cause = cause
@@ -49,6 +58,7 @@ public struct GatewayReachability: EventBody {
     }
 
     private enum CodingKeys: String, CodingKey {
+        case interface
         case gateway
         case cause
     }

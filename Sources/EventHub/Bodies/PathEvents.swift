@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Documents
+internal import LinuxIO
 internal import OrderedJSON
 internal import PathModel
 
@@ -84,7 +85,7 @@ public struct PathChanged: EventBody {
         self.path = path
         self.previous = previous
         self.cause = cause
-        evaluationMicroseconds = evaluation.components.attoseconds / 1_000_000_000_000
+        evaluationMicroseconds = evaluation.nanoseconds / 1000
         self.sentence = sentence
     }
 

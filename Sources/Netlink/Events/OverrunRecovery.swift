@@ -2,13 +2,16 @@
 
 /// When to read everything again after messages were lost (rule S5): 100 ms later, and twice as long each time it
 /// happens again, up to 1 s.
-struct OverrunRecovery: Hashable {
+public struct OverrunRecovery: Hashable, Sendable {
     private(set) var delay = Duration.milliseconds(100)
     private var lastResync: Duration?
 
+    /// No messages were lost yet.
+    public init() {}
+
     /// Messages were lost.
     /// - Returns: How long to wait before the resync.
-    mutating func overran(at now: Duration) -> Duration {
+    public mutating func overran(at now: Duration) -> Duration {
         // An overrun soon after the last resync is the same storm.
         if let lastResync, now - lastResync < .seconds(2) {
             delay = min(delay * 2, .seconds(1))
@@ -19,5 +22,5 @@ struct OverrunRecovery: Hashable {
     }
 
     /// Everything is read again.
-    mutating func resynced(at now: Duration) { lastResync = now }
+    public mutating func resynced(at now: Duration) { lastResync = now }
 }

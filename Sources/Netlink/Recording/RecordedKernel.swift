@@ -53,6 +53,14 @@ public final class RecordedKernel: MessageSource {
         recording.entries[(position + 1)...].first { $0.frame.isStep }?.boot ?? (isAtEnd ? nil : lastTime)
     }
 
+    /// When messages were lost, if that is the next step.
+    public var nextLoss: Duration? {
+        guard let entry = recording.entries[(position + 1)...].first(where: { $0.frame.isStep }),
+            case .lost = entry.frame
+        else { return nil }
+        return entry.boot
+    }
+
     /// What was counted while decoding.
     public var statistics: EventStatistics { decoder.statistics }
 
@@ -61,7 +69,7 @@ public final class RecordedKernel: MessageSource {
 
     /// Steps to the next thing the kernel announced, and moves `now` there.
     ///
-    /// Datagrams that were read together come together.
+    /// Datagrams that were read together come together; a batch is empty when none of them says anything about paths.
     /// - Returns: `nil` after the end.
     public func next() -> Step? {
         guard !isAtEnd else { return nil }
@@ -74,7 +82,6 @@ public final class RecordedKernel: MessageSource {
                 decoder.take(datagram.span, from: nil)
                 takeRestOfBatch(at: entry.boot)
                 let notices = decoder.drain()
-                guard !notices.isEmpty else { continue }
                 return .events(EventBatch(notices: notices, boot: entry.boot, wall: recording.wall(at: entry.boot)))
             case .lost: return .resync(boot: entry.boot)
             case .start, .exchange, .end: continue

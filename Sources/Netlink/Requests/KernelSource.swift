@@ -51,6 +51,13 @@ public protocol KernelSource: AnyObject {
         index: Int?,
         limit: Int
     ) throws(NetlinkError) -> Dump<RouteEntry>
+    /// The routes of all tables that `isWanted`, of one type or of all, reading at most `limit` entries.
+    func routes(
+        _ family: AddressFamily,
+        type: RouteType?,
+        limit: Int,
+        where isWanted: (RouteEntry) -> Bool
+    ) throws(NetlinkError) -> Dump<RouteEntry>
     /// Where a packet would go.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).

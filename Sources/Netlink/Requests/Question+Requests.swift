@@ -91,6 +91,14 @@ extension Question {
         return question
     }
 
+    /// Routes of all tables; the kernel sends only those of `type`, if one is given.
+    static func routes(_ family: AddressFamily, type: RouteType?) -> Question {
+        var header = [UInt8](repeating: 0, count: 12)
+        header[0] = family.kernelNumber
+        header[7] = type?.rawValue ?? 0
+        return Question(type: UInt16(RTM_GETROUTE), flags: dump, body: header)
+    }
+
     static func lookup(_ query: RouteQuery) -> Question {
         let family = query.destination.family
         var flags: UInt32 = query.kind == .entry ? UInt32(RTM_F_FIB_MATCH) : 0

@@ -5,16 +5,25 @@ internal import Netlink
 
 /// An interface that might have carried the traffic, with what is in its way.
 struct ReasonCandidate {
-    let link: Link
+    let index: Int
+    let type: InterfaceType
     let shortcoming: Shortcoming?
     /// 0 for hardware and what the operator or the past vouches for, 1 for what containers use, 2 for tunnels.
     let tier: Int
-    /// Whether it carried traffic before, or must.
-    let isKnown: Bool
-    let rank: Int
+    private let order: (Int, Int, Int, Int, Int, Int)
 
-    /// How far the interface got; more is further.
-    private var progress: Int {
+    /// Ranks a link; `isKnown` tells whether it carried traffic before, or must.
+    init(link: Link, type: InterfaceType, shortcoming: Shortcoming?, tier: Int, isKnown: Bool) {
+        index = link.index
+        self.type = type
+        self.shortcoming = shortcoming
+        self.tier = tier
+        let progress = Self.progress(shortcoming)
+        order = (tier, progress >= 5 ? 0 : 1, isKnown ? 0 : 1, -progress, type.rank, link.index)
+    }
+
+    /// How far an interface got; more is further.
+    private static func progress(_ shortcoming: Shortcoming?) -> Int {
         switch shortcoming {
         case nil, .noRoute: 7
         case .dadPending: 6
@@ -26,12 +35,8 @@ struct ReasonCandidate {
         }
     }
 
-    private var order: [Int] {
-        [tier, progress >= 5 ? 0 : 1, isKnown ? 0 : 1, -progress, rank, link.index]
-    }
-
     /// Whether this one explains the state better: by its tier, by how far it got, then by preference.
-    func precedes(_ other: ReasonCandidate) -> Bool { order.lexicographicallyPrecedes(other.order) }
+    func precedes(_ other: ReasonCandidate) -> Bool { order < other.order }
 }
 
 extension EvaluationRound {
@@ -94,9 +99,9 @@ extension EvaluationRound {
     private mutating func reasonOfInterfaces(demand: String?) -> (UnsatisfiedReason, ReasonSubject?) {
         let candidates = reasonCandidates()
         let radios = judge.facts.radios
-        let hasOther = candidates.contains { $0.tier == 0 && judge.type(of: $0.link) != .wifi && !isModem($0.link) }
+        let hasOther = candidates.contains { $0.tier == 0 && $0.type != .wifi && $0.type != .cellular }
         if !hasOther, !candidates.contains(where: { $0.shortcoming == nil }) {
-            let hasModem = candidates.contains { isModem($0.link) } || radios.hasWwan
+            let hasModem = candidates.contains { $0.type == .cellular } || radios.hasWwan
             if radios.isWifiBlocked, radios.hasWifi, allows(.wifi),
                 !hasModem || radios.isWwanBlocked || !allows(.cellular)
             {
@@ -106,13 +111,13 @@ extension EvaluationRound {
                 return (.rfkillWwan, ReasonSubject())
             }
         }
-        guard let best = candidates.min(by: { $0.precedes($1) }) else {
+        guard let best = candidates.min(by: { $0.precedes($1) }), let link = judge.state.links[best.index] else {
             if let demand { return (.policy, ReasonSubject(demand: demand)) }
             return (.noInterface, nil)
         }
-        var subject = ReasonSubject(interface: best.link.name)
+        var subject = ReasonSubject(interface: link.name)
         switch best.shortcoming {
-        case .noAddress where isConfiguring(best.link.index): return (.configuring, subject)
+        case .noAddress where isConfiguring(best.index): return (.configuring, subject)
         case nil: break
         case let shortcoming?: return (shortcoming.reason, subject)
         }
@@ -120,8 +125,6 @@ extension EvaluationRound {
         subject.family = family
         return (failure.reason, subject)
     }
-
-    private func isModem(_ link: Link) -> Bool { judge.type(of: link) == .cellular }
 
     private func allows(_ type: InterfaceType) -> Bool {
         (view.monitor.requiredType ?? type) == type && !view.monitor.prohibitedTypes.contains(type)
@@ -138,10 +141,10 @@ extension EvaluationRound {
             candidates.append(
                 ReasonCandidate(
                     link: link,
+                    type: judge.type(of: link),
                     shortcoming: judge.shortcoming(of: link),
                     tier: isKnown ? 0 : isTunnel ? 2 : judge.isPlumbing(link) ? 1 : 0,
-                    isKnown: isKnown,
-                    rank: judge.type(of: link).rank
+                    isKnown: isKnown
                 )
             )
         }

@@ -74,6 +74,8 @@ struct RouteSurvey<Table: ForwardingTable> {
             case .failure(let failure):
                 refusals.append(failure)
             }
+            // Half of the probes refused: no majority can follow.
+            if refusals.count * 2 >= probes.count { break }
         }
         guard votes.count * 2 > probes.count else { return .refused(Self.commonest(refusals)) }
         let short = votes.first { $0.answer.prefixLength <= Self.longestPrefix(family) }

@@ -62,7 +62,8 @@ public struct InterfaceJudge: Sendable {
     /// Whether a bridge, bond, team or virtual switch carries the traffic of this port; a VRF does not count (rule S15).
     public func isEnslaved(_ link: Link) -> Bool {
         guard let master = link.master else { return false }
-        return link.portKind != "vrf" && state.links[master]?.kind != "vrf"
+        if let kind = link.portKind { return kind != "vrf" }
+        return state.links[master]?.kind != "vrf"
     }
 
     /// The VRF that the interface belongs to.

@@ -6,9 +6,9 @@
 /// kind.
 public struct AuditSchedule: Hashable, Sendable {
     /// How often a satisfied path is audited; zero never does.
-    public let interval: Duration
+    public private(set) var interval: Duration
     /// How often a path that is not satisfied is audited.
-    public let lossInterval: Duration
+    public private(set) var lossInterval: Duration
     /// How often an audit found a change that no event had told.
     public private(set) var silentChanges = 0
     private var last: Duration?
@@ -18,6 +18,12 @@ public struct AuditSchedule: Hashable, Sendable {
     public init(interval: Duration = .seconds(30), lossInterval: Duration = .seconds(5)) {
         self.interval = max(interval, .zero)
         self.lossInterval = min(max(lossInterval, .milliseconds(10)), self.interval)
+    }
+
+    /// Takes a new interval and keeps what was counted.
+    public mutating func take(interval: Duration) {
+        let fresh = AuditSchedule(interval: interval)
+        (self.interval, lossInterval) = (fresh.interval, fresh.lossInterval)
     }
 
     /// When the next audit is due, as time since boot; `nil` when audits are off.

@@ -118,7 +118,7 @@ public final class ResolverConfigurationWatcher {
         "/systemd/resolve/stub-resolv.conf", "/systemd/resolve/resolv.conf", "/lib/systemd/resolv.conf",
     ]
 
-    private static func read(_ path: String) throws(Errno) -> [UInt8] {
+    static func read(_ path: String) throws(Errno) -> [UInt8] {
         // A pipe in the file's place must not block the loop.
         let file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
         var bytes: [UInt8] = []

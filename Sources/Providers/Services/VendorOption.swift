@@ -7,13 +7,15 @@ enum VendorOption {
         "vendor_encapsulated_options", "vendor-encapsulated-options", "private_43", "option-43", "43",
     ]
 
-    private static let marker = "ANDROID_METERED"
+    private static let marker = Array("ANDROID_METERED".utf8)
 
     /// Whether the value, as text or as hexadecimal bytes with or without colons, carries the marker.
     static func isAndroidMetered(_ value: some StringProtocol) -> Bool {
-        if value.contains(marker) { return true }
-        guard let bytes = bytes(hexadecimal: value) else { return false }
-        return String(decoding: bytes, as: UTF8.self).contains(marker)
+        hasMarker(Array(value.utf8)) || bytes(hexadecimal: value).map(hasMarker) ?? false
+    }
+
+    private static func hasMarker(_ bytes: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: marker) }
     }
 
     /// Reads `41:4e` or `414e`; dhclient leaves out leading zeros, as in `a:4e`.

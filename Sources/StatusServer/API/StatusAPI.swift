@@ -7,7 +7,7 @@ internal import Metrics
 /// Answers the routes from what the provider says; knows nothing of sockets.
 final class StatusAPI {
     let provider: any StatusProviding
-    let limits: StatusLimits
+    var limits: StatusLimits
     let streams: EventStreams
     let polls: LongPolls
     private let registry: MetricRegistry

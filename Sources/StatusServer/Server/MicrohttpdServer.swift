@@ -15,7 +15,7 @@ internal import Metrics
 @safe final class MicrohttpdServer: HTTPServing {
     let loop: EventLoop
     let limits: ServerLimits
-    let hosts: HostPolicy
+    var hosts: HostPolicy
     let handler: HTTPHandler
     let metrics: HTTPMetrics
     private var raw: OpaquePointer?

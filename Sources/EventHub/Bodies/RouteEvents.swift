@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// `route.changed`: the kernel announced a route with a short prefix; at debug only, for it decides nothing.
+public struct RouteChanged: EventBody {
+    struct Route: Encodable, Sendable {
+        let family: String
+        let prefixLength: Int
+        let table: UInt32
+        let removed: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case family
+            case prefixLength = "prefix_length"
+            case table
+            case removed
+        }
+    }
+
+    let route: Route
+    let cause: EventCause
+
+    /// Describes the announcement.
+    ///
+    /// - Parameters:
+    ///   - family: `ipv4` or `ipv6`.
+    ///   - prefixLength: The length of the route's prefix.
+    ///   - table: The table it stands in.
+    ///   - isRemoved: Whether it is gone.
+    ///   - cause: The kernel's message.
+    public init(family: String, prefixLength: Int, table: UInt32, isRemoved: Bool, cause: EventCause) {
+        route = Route(family: family, prefixLength: prefixLength, table: table, removed: isRemoved)
+        self.cause = cause
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .routeChanged }
+    /// How much it matters.
+    public var severity: Severity { .debug }
+    /// One sentence for people.
+    public var message: String {
+        let label = route.family == "ipv4" ? "IPv4" : "IPv6"
+        let verb = route.removed ? "removed from" : "added to"
+        return "\(label) route of length \(route.prefixLength) \(verb) table \(route.table)"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case route
+        case cause
+    }
+}

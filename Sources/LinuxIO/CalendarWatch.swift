@@ -1,0 +1,82 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CLinuxShims
+internal import Glibc
+
+/// Tells steps of the calendar apart from its steady course.
+public struct CalendarStep: Hashable, Sendable {
+    /// Smaller steps are not told: clocks are disciplined all the time.
+    public static let threshold = Duration.milliseconds(100)
+
+    private var difference: Duration
+
+    /// Takes the present relation of calendar and time since boot.
+    public init(wall: WallTime, boot: Duration) {
+        difference = (wall - WallTime(nanoseconds: 0)) - boot
+    }
+
+    /// Compares with the relation seen last.
+    ///
+    /// - Returns: How far the calendar was stepped, forward or back; `nil` when it is less than ``threshold``.
+    public mutating func observe(wall: WallTime, boot: Duration) -> Duration? {
+        let present = (wall - WallTime(nanoseconds: 0)) - boot
+        let step = present - difference
+        guard step >= Self.threshold || step <= .zero - Self.threshold else { return nil }
+        difference = present
+        return step
+    }
+}
+
+/// Hears at once when somebody steps the calendar (rule S49).
+///
+/// Source: a timer on `CLOCK_REALTIME` that the kernel cancels when the clock is set (`TFD_TIMER_CANCEL_ON_SET`,
+/// timerfd_create(2)). It never fires by itself, so an idle process has no wake-ups from it.
+public final class CalendarWatch {
+    /// Called on the loop's thread with the size of the step.
+    public var onStep: (Duration) -> Void = { _ in }
+
+    private let loop: EventLoop
+    private let clock: any TimeSource
+    private let timer: FileDescriptor
+    private var watch: EventLoop.Watch?
+    private var step: CalendarStep
+
+    /// Makes a watch that hears nothing before ``start()``.
+    /// - Throws: The kernel's error number.
+    public init(loop: EventLoop, clock: any TimeSource = KernelClock()) throws(Errno) {
+        self.loop = loop
+        self.clock = clock
+        timer = FileDescriptor(owning: try Errno.check(nwp_timerfd(CLOCK_REALTIME)))
+        step = CalendarStep(wall: clock.wall, boot: clock.boot)
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Begins to listen.
+    /// - Throws: The kernel's error number.
+    public func start() throws(Errno) {
+        guard watch == nil else { return }
+        step = CalendarStep(wall: clock.wall, boot: clock.boot)
+        try arm()
+        watch = try loop.watch(timer.rawValue, for: .readable) { [weak self] _ in self?.wake() }
+    }
+
+    /// Stops listening.
+    public func stop() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+    }
+
+    /// The far end of what the kernel's timers can express.
+    private func arm() throws(Errno) {
+        _ = try Errno.check(nwp_timerfd_arm(timer.rawValue, .max, 1))
+    }
+
+    private func wake() {
+        _ = try? timer.read(upTo: 8)
+        try? arm()
+        if let step = step.observe(wall: clock.wall, boot: clock.boot) { onStep(step) }
+    }
+}

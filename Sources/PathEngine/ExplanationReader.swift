@@ -1,0 +1,61 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Netlink
+public import PathModel
+internal import Providers
+
+/// Reads from the kernel what an explanation is made from.
+public enum ExplanationReader {
+    /// Reads the name servers, and which of those on this machine have something that listens (rule S35).
+    public static func nameServers(at path: String) -> DNSConfiguration {
+        var configuration = ResolverFile.configuration(at: path)
+        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else {
+            return configuration
+        }
+        let local = configuration.servers.map(\.address.address).filter(\.isLoopback)
+        configuration.listeningLoopbacks = Set(local.filter { address in listeners.contains { $0.serves(address) } })
+        return configuration
+    }
+
+    /// Reads links, addresses, rules, nexthops, neighbours, and the routes that explain a refusal.
+    ///
+    /// Of a full table only the first entries are read; what is missed then is told less precisely, never wrongly.
+    /// - Parameters:
+    ///   - kernel: Whom to ask.
+    ///   - policy: What the operator decided.
+    ///   - dns: The name servers.
+    ///   - uid: The user whose packets are in question.
+    ///   - now: The time since boot.
+    /// - Throws: ``NetlinkError`` when links, addresses or rules cannot be read.
+    public static func facts(
+        of kernel: some KernelSource,
+        policy: PathPolicy,
+        dns: DNSConfiguration,
+        uid: UInt32,
+        at now: Duration
+    ) throws(NetlinkError) -> ExplanationFacts {
+        var state = KernelState()
+        let links = try kernel.links().values
+        _ = state.replace(links: links, addresses: try kernel.addresses().values, at: now)
+        var rejects: [RouteEntry] = []
+        var defaults: [RouteEntry] = []
+        for family in AddressFamily.allCases {
+            for type in [RouteType.blackhole, .unreachable, .prohibit] {
+                rejects += (try? kernel.routes(family, type: type, limit: 10_000) { _ in true })?.values ?? []
+            }
+            let all = try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == 0 }
+            defaults += all?.values ?? []
+        }
+        return ExplanationFacts(
+            judge: InterfaceJudge(state: state, facts: ProviderFacts(dns: dns), policy: policy),
+            rules: try kernel.rules().values,
+            rejects: rejects,
+            defaults: defaults,
+            nexthops: (try? kernel.nexthops())?.values ?? [],
+            neighbors: (try? kernel.neighbors(index: nil))?.values ?? [],
+            uid: uid,
+            now: now
+        )
+    }
+}

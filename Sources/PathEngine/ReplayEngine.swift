@@ -1,0 +1,163 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+public import Netlink
+public import PathModel
+
+/// Follows a recording as ``PathEngine`` follows the running kernel: the same core, the same deadlines, no waiting.
+///
+/// What providers knew is not part of a recording, and neither is sleep; everything the kernel said is.
+public final class ReplayEngine {
+    /// Called with every material change, the first look included.
+    public var onUpdate: (EngineUpdate) -> Void = { _ in }
+    /// Called after lost messages made a full reading necessary, with what it found.
+    public var onResync: (StateDifference) -> Void = { _ in }
+    /// Called before time moves, so that a replay can be paced.
+    public var onAdvance: (Duration) -> Void = { _ in }
+
+    /// The time of the replay.
+    public let clock: ReplayClock
+    /// The pure part.
+    public private(set) var core: EngineCore
+    /// How often the recorded machine lost messages so far.
+    public private(set) var overruns = 0
+
+    private let kernel: RecordedKernel
+    private let table: KernelTable
+    private var audit: AuditSchedule
+    private var recovery = OverrunRecovery()
+    private var rereadAt: Duration?
+    private var resyncAt: Duration?
+    private var wakes = 0
+
+    /// How often timers fire between two steps: a file with a gap of years must not hang.
+    private static let maximumWakes = 10_000
+
+    /// Stands before the first frame.
+    public init(_ recording: NetlinkRecording, settings: EngineSettings = EngineSettings()) {
+        clock = ReplayClock(recording)
+        kernel = RecordedKernel(recording)
+        core = EngineCore(settings)
+        table = KernelTable(kernel)
+        audit = AuditSchedule(interval: settings.auditInterval)
+    }
+
+    /// Replays everything, to the last frame.
+    /// - Throws: ``NetlinkError/notRecorded(request:)`` when the recording does not even hold the first reading.
+    public func run() throws(NetlinkError) {
+        _ = try readAll()
+        trigger(.initial)
+        evaluate()
+        while let next = kernel.nextTime {
+            if wakes < Self.maximumWakes, let deadline, deadline <= next {
+                wakes += 1
+                move(to: deadline)
+                wake()
+            } else {
+                wakes = 0
+                move(to: next)
+                guard let step = kernel.next() else { break }
+                take(step)
+            }
+        }
+    }
+
+    /// The earliest of what the engine waits for.
+    private var deadline: Duration? {
+        if let resyncAt { return resyncAt }
+        let now = clock.boot
+        var deadlines = [audit.due, rereadAt]
+        var core = core
+        switch core.next(at: now) {
+        case .evaluate: deadlines.append(now)
+        case .wait(let delay): deadlines.append(now + delay)
+        case .idle: break
+        }
+        return deadlines.compactMap(\.self).min()
+    }
+
+    private func move(to time: Duration) {
+        guard time > clock.boot else { return }
+        onAdvance(time)
+        clock.move(to: time)
+        kernel.now = clock.boot
+    }
+
+    // MARK: - Hearing
+
+    private func take(_ step: RecordedKernel.Step) {
+        switch step {
+        case .events(let batch): hear(batch)
+        case .resync(let boot): recover(at: boot)
+        case .end: break
+        }
+    }
+
+    private func hear(_ batch: EventBatch) {
+        // What was read together with the news of a loss was thrown away.
+        guard kernel.nextLoss != batch.boot, resyncAt == nil else { return }
+        for index in core.take(batch) {
+            guard let link = try? kernel.link(index: index) else { continue }
+            core.reread(index, as: link, cause: cause(.link, message: "RTM_GETLINK"), at: batch.boot)
+        }
+        advance()
+    }
+
+    private func recover(at now: Duration) {
+        overruns += 1
+        resyncAt = now + recovery.overran(at: now)
+    }
+
+    private func resync() {
+        resyncAt = nil
+        recovery.resynced(at: clock.boot)
+        let found = (try? readAll()) ?? StateDifference()
+        trigger(.resync, message: "ENOBUFS")
+        evaluate()
+        onResync(found)
+    }
+
+    private func readAll() throws(NetlinkError) -> StateDifference {
+        rereadAt = clock.boot + .seconds(1)
+        let links = try kernel.links()
+        let addresses = try kernel.addresses()
+        if links.isConsistent && addresses.isConsistent { rereadAt = nil }
+        return core.replace(links: links.values, addresses: addresses.values, at: clock.boot)
+    }
+
+    // MARK: - Deciding
+
+    private func advance() {
+        if case .evaluate = core.next(at: clock.boot) { evaluate() }
+    }
+
+    private func evaluate() {
+        let update = core.evaluate(table, clock: clock)
+        _ = audit.evaluated(
+            isSatisfied: core.monitors.allSatisfy { $0.path.status == .satisfied },
+            didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
+            cause: update?.cause.kind ?? .expiry,
+            at: clock.boot
+        )
+        if let update { onUpdate(update) }
+    }
+
+    private func wake() {
+        let now = clock.boot
+        if resyncAt != nil { return resync() }
+        if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
+            _ = try? readAll()
+            trigger(.audit, source: "timer")
+            return evaluate()
+        }
+        advance()
+    }
+
+    private func trigger(_ kind: CauseKind, source: String = "rtnetlink", message: String? = nil) {
+        core.trigger(cause(kind, source: source, message: message), at: clock.boot)
+    }
+
+    private func cause(_ kind: CauseKind, source: String = "rtnetlink", message: String? = nil) -> EngineCause {
+        EngineCause(kind, source: source, message: message, received: clock.wall)
+    }
+}

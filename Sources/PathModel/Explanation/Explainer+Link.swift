@@ -1,0 +1,193 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+extension Explainer {
+    /// Follows a route from its nexthop to the neighbour.
+    func follow(_ answer: RouteAnswer, to destination: IPAddress, _ chain: inout ExplanationChain) {
+        var survey = survey()
+        let decision = survey.ask(destination, .decision)
+        let decided = try? decision.get()
+        let legs = answer.legs.isEmpty ? decided?.legs ?? [] : answer.legs
+        let isLocal = answer.type == .local
+        guard let leg = choose(legs, decided: decided) else {
+            let object = answer.nexthopID.map { "nexthop object \($0)" } ?? "the route"
+            chain.fail(.nexthop, "\(object) has no way out", hint: "`ip nexthop show`, `ip route show table all`")
+            return
+        }
+        explainNexthop(leg, of: legs, isLocal: isLocal, &chain)
+        guard !chain.isBroken, let link = state.links[leg.index] else { return }
+        chain.interface = link.name
+        explainLink(link, &chain)
+        explainSource(decision, answer, by: link, to: destination, &chain)
+        explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
+    }
+
+    /// The leg the kernel chose, else the first that works, else the first.
+    private func choose(_ legs: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
+        let live = legs.filter { isLive($0) }
+        if let chosen = decided?.legs.first, let leg = live.first(where: { $0.index == chosen.index }) { return leg }
+        return live.first ?? legs.first
+    }
+
+    private func isLive(_ leg: RouteLeg) -> Bool {
+        leg.flags.isDisjoint(with: [.dead, .linkDown]) && state.links[leg.index]?.isUsable == true
+    }
+
+    // MARK: - Nexthop
+
+    private func explainNexthop(
+        _ leg: RouteLeg,
+        of legs: [RouteLeg],
+        isLocal: Bool,
+        _ chain: inout ExplanationChain
+    ) {
+        let name = RouteText.name(of: leg, links: state.links)
+        if isLocal { return chain.fine(.nexthop, "this machine") }
+        guard let link = state.links[leg.index] else {
+            chain.fail(.nexthop, "\(name) does not exist", hint: "`ip link`, `ip nexthop show`")
+            return
+        }
+        if leg.flags.contains(.dead), link.isUsable {
+            let text = RouteText.leg(leg, links: state.links)
+            let fault = "the kernel holds the way out \(text) for dead although \(name) works"
+            chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
+            return
+        }
+        let dead = legs.filter { !isLive($0) }
+        if legs.count > 1 && dead.count == legs.count {
+            let list = dead.map { "\(RouteText.leg($0, links: state.links))\(shortcoming(of: $0))" }
+            chain.fail(
+                .nexthop,
+                list.joined(separator: "; "),
+                fault: "all \(legs.count) ways out of the route are dead: \(list.joined(separator: "; "))",
+                hint: "mend one of the links: `ip link show`"
+            )
+            return
+        }
+        var text = leg.gateway.map { "\($0) on \(name)" } ?? "directly on \(name)"
+        if legs.count > 1 { text += ", one of \(legs.count)" }
+        if !dead.isEmpty && legs.count > 1 {
+            text += "; dead: \(dead.map { RouteText.leg($0, links: state.links) }.joined(separator: "; "))"
+        }
+        chain.fine(.nexthop, text)
+    }
+
+    private func shortcoming(of leg: RouteLeg) -> String {
+        guard let link = state.links[leg.index], let shortcoming = link.shortcoming else { return "" }
+        return " (\(shortcoming.rawValue))"
+    }
+
+    // MARK: - Link
+
+    func describe(_ link: Link) -> String {
+        let kind = link.kind.map { " \($0)" } ?? ""
+        return "\(link.name): up,\(kind) \(facts.judge.type(of: link).rawValue), mtu \(link.mtu)"
+    }
+
+    func describeCarrier(_ link: Link) -> String {
+        "\(link.name): carrier, operational state \(link.operationalState)"
+    }
+
+    private func explainLink(_ link: Link, _ chain: inout ExplanationChain) {
+        switch link.shortcoming {
+        case nil:
+            chain.fine(.link, describe(link))
+            chain.fine(.carrier, describeCarrier(link))
+        case .linkDown:
+            chain.fail(.link, "\(link.name): switched off", ReasonText(.linkDown, ReasonSubject(interface: link.name)))
+        case let shortcoming?:
+            chain.fine(.link, describe(link))
+            let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
+            let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
+            let subject = isPreferred ? path.subject : ReasonSubject(interface: link.name)
+            let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
+            let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
+            chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))
+        }
+    }
+
+    // MARK: - Source
+
+    private func explainSource(
+        _ decision: Result<RouteAnswer, RouteFailure>,
+        _ answer: RouteAnswer,
+        by link: Link,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        guard case .success(let decided) = decision else {
+            chain.fail(
+                .source,
+                "the kernel refuses packets to \(destination) although it has a route",
+                hint: "`ip route get \(destination)`"
+            )
+            return
+        }
+        let source = decided.preferredSource ?? answer.preferredSource
+        let isNear = destination.isLinkLocal || destination.isLoopback || destination.isMulticast
+        if let source, answer.type == .local || isNear && !source.isUnspecified {
+            return chain.fine(.source, "\(source)")
+        }
+        let verdict = SourceJudge(state: state).judge(source, leg: link.index, family: destination.family)
+        guard let source, verdict.isUsable else {
+            let subject = ReasonSubject(interface: link.name, family: destination.family)
+            let text = source.map { "\($0) is of no use beyond this machine" }
+            let reason = verdict.isPending ? UnsatisfiedReason.dadPending : .noSourceAddress
+            return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
+        }
+        let owner = verdict.held.flatMap { state.links[$0.value.index]?.name }
+        var notes = owner.map { [$0] } ?? []
+        notes += verdict.warnings.map(\.rawValue).sorted()
+        chain.fine(.source, notes.isEmpty ? "\(source)" : "\(source) (\(notes.joined(separator: ", ")))")
+    }
+
+    // MARK: - Neighbour
+
+    private func explainNeighbor(
+        _ leg: RouteLeg,
+        _ link: Link,
+        isLocal: Bool,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        if isLocal { return chain.fine(.neighbour, "not needed: the destination is this machine") }
+        let address = leg.gateway ?? destination
+        if !link.flags.isDisjoint(with: [.noARP, .pointToPoint, .loopback]) || address.isMulticast {
+            return chain.fine(.neighbour, "not needed on \(link.name)")
+        }
+        guard let entry = facts.neighbors[NeighborKey(index: link.index, address: address)] else {
+            return chain.unknown(.neighbour, "\(address) on \(link.name): nobody asked for it yet")
+        }
+        let hardware = entry.hardwareAddress.isEmpty ? "" : " at \(Self.text(entry.hardwareAddress))"
+        let text = "\(address) on \(link.name)\(hardware): \(entry.state.word)"
+        switch entry.state {
+        case .failed:
+            chain.fail(
+                .neighbour,
+                text,
+                fault: leg.gateway == nil
+                    ? "\(address) does not answer on \(link.name)"
+                    : "the \(destination.family.label) gateway \(address) does not answer on \(link.name)",
+                hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: link.name)).hint
+            )
+        case .none, .incomplete: chain.unknown(.neighbour, text)
+        default: chain.fine(.neighbour, text)
+        }
+    }
+
+    private static func text(_ hardwareAddress: [UInt8]) -> String {
+        hardwareAddress.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
+    }
+}
+
+extension NeighborState {
+    /// As ip-neighbour(8) names it.
+    fileprivate var word: String {
+        switch self {
+        case .noARP: "no ARP"
+        default: "\(self)"
+        }
+    }
+}

@@ -1,0 +1,192 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+extension Explainer {
+    /// Finds out who refused: a rule, a route, a nexthop object, or the lack of one of them.
+    func explain(
+        _ failure: RouteFailure,
+        to destination: IPAddress,
+        _ walk: RuleWalk,
+        _ chain: inout ExplanationChain
+    ) {
+        let family = destination.family
+        if failure == .familyUnsupported {
+            chain.fail(.rule, "the kernel runs without \(family.label)", hint: nil)
+            return
+        }
+        if findRefusal(failure, to: destination, walk, &chain) { return }
+        guard let general = walk.general else {
+            let option = family == .ipv6 ? "ip -6" : "ip"
+            chain.fail(
+                .rule,
+                "no \(family.label) rule leads to a table of routes",
+                hint: "`\(option) rule add priority 32766 lookup main`"
+            )
+            return
+        }
+        if failure != .noRoute {
+            chain.unknown(.rule, "not known which of \(walk.rules.count)")
+            chain.unknown(.table, "not known")
+            chain.fail(.route, "a route to \(destination): \(failure)", ReasonText(failure.reason, subject(family)))
+            return
+        }
+        explainLack(of: destination, walk, general, &chain)
+    }
+
+    private func subject(_ family: AddressFamily, interface: String? = nil, table: UInt32? = nil) -> ReasonSubject {
+        ReasonSubject(interface: interface, family: family, table: table)
+    }
+
+    /// Looks for the first rule, or the first table it leads to, that says no in this way.
+    private func findRefusal(
+        _ failure: RouteFailure,
+        to destination: IPAddress,
+        _ walk: RuleWalk,
+        _ chain: inout ExplanationChain
+    ) -> Bool {
+        let family = destination.family
+        for rule in walk.rules {
+            if rule.refusals.contains(failure) {
+                let option = family == .ipv6 ? "ip -6" : "ip"
+                chain.fail(
+                    .rule,
+                    rule.line,
+                    fault: "the \(family.label) rule \(rule.line) refuses packets",
+                    hint: "`\(option) rule show`, then `\(option) rule del priority \(rule.priority)`"
+                )
+                return true
+            }
+            guard rule.isLookup else { continue }
+            if let entry = reject(of: destination, in: rule.table, as: failure) {
+                chain.fine(.rule, rule.line)
+                chain.fine(.table, RouteText.name(ofTable: rule.table))
+                failRoute(entry, failure, to: destination, &chain)
+                return true
+            }
+            if failure == .blackhole, let entry = defaults(in: rule.table, family).first, let id = entry.answer.nexthopID,
+                facts.nexthops.contains(where: { $0.id == id && $0.isBlackhole })
+            {
+                chain.fine(.rule, rule.line)
+                chain.fine(.table, RouteText.name(ofTable: rule.table))
+                chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links))
+                chain.fail(.nexthop, "nexthop object \(id) drops packets", hint: "`ip nexthop show id \(id)`")
+                return true
+            }
+        }
+        return false
+    }
+
+    private func failRoute(
+        _ entry: RouteEntry,
+        _ failure: RouteFailure,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        let line = RouteText.line(entry.answer, to: destination, links: [:])
+        let reason = ReasonText(failure.reason, subject(destination.family, table: entry.answer.table))
+        let fault = entry.destination.length == 0 ? reason.clause : "the \(destination.family.label) route \(line) refuses"
+        chain.fail(.route, line, fault: fault, hint: reason.hint)
+    }
+
+    /// The longest rejecting route of a table that packets to `destination` match.
+    private func reject(of destination: IPAddress, in table: UInt32, as failure: RouteFailure) -> RouteEntry? {
+        facts.rejects.filter { entry in
+            entry.answer.table == table && entry.answer.type.refusal == failure
+                && entry.destination.address.family == destination.family && entry.destination.contains(destination)
+        }.max { $0.destination.length < $1.destination.length }
+    }
+
+    private func defaults(in table: UInt32, _ family: AddressFamily) -> [RouteEntry] {
+        facts.defaults.filter { $0.answer.table == table && $0.destination.address.family == family }
+    }
+
+    // MARK: - Nothing matches
+
+    private func explainLack(
+        of destination: IPAddress,
+        _ walk: RuleWalk,
+        _ general: PolicyRule,
+        _ chain: inout ExplanationChain
+    ) {
+        let family = destination.family
+        for rule in walk.lookups {
+            // The kernel passes over routes whose links are down, where it is told to.
+            guard let entry = defaults(in: rule.table, family).first(where: isPassedOver) else { continue }
+            chain.fine(.rule, rule.line)
+            chain.fine(.table, RouteText.name(ofTable: rule.table))
+            chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links) + ", passed over")
+            follow(entry.answer, to: destination, &chain)
+            return
+        }
+        let tables = Set(walk.lookups.map(\.table))
+        let elsewhere = facts.defaults.first { entry in
+            entry.destination.address.family == family && !tables.contains(entry.answer.table)
+                && entry.answer.type == .unicast && !isPassedOver(entry)
+        }
+        chain.fine(.rule, general.line)
+        if let elsewhere {
+            let option = family == .ipv6 ? "ip -6" : "ip"
+            let name = RouteText.name(ofTable: elsewhere.answer.table)
+            chain.fail(
+                .table,
+                "\(RouteText.name(ofTable: general.table)) has no route; a default route stands in \(name)",
+                fault: "no rule leads such packets to table \(name), where the \(family.label) default route stands",
+                hint: "`\(option) rule add lookup \(name)`, or add a default route to the main table"
+            )
+            return
+        }
+        chain.fine(.table, RouteText.name(ofTable: general.table))
+        explainByInterface(family, &chain)
+    }
+
+    /// Whether no leg of a route works, so that the kernel may act as if it was not there.
+    private func isPassedOver(_ entry: RouteEntry) -> Bool {
+        entry.answer.type == .unicast && !entry.answer.legs.isEmpty
+            && entry.answer.legs.allSatisfy { state.links[$0.index]?.isUsable != true }
+    }
+
+    /// Without a route the interface that got furthest tells why, since the kernel drops routes of links that are off.
+    private func explainByInterface(_ family: AddressFamily, _ chain: inout ExplanationChain) {
+        let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
+        let element: ExplanationElement? =
+            switch path.reason {
+            case .noInterface, .linkDown, .rfkillWifi, .rfkillWwan: .link
+            case .noCarrier, .dormant: .carrier
+            case .noAddress, .dadPending, .configuring: .source
+            default: nil
+            }
+        guard let element, let reason = path.reason else {
+            chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject(family)))
+            return
+        }
+        chain.unknown(.route, "none, as long as the interface does not work")
+        chain.unknown(.nexthop, "none")
+        if let link = path.subject?.interface.flatMap({ state.link(named: $0) }) {
+            chain.interface = link.name
+            if element > .link { chain.fine(.link, describe(link)) }
+            if element > .carrier { chain.fine(.carrier, describeCarrier(link)) }
+        }
+        chain.fail(element, nil, ReasonText(reason, path.subject))
+    }
+}
+
+extension ExplanationElement: Comparable {
+    /// What the kernel comes to first is less.
+    public static func < (left: ExplanationElement, right: ExplanationElement) -> Bool {
+        (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+}
+
+extension RouteType {
+    /// What packets that match such a route are refused with; `nil` when they are not, or other rules are asked.
+    fileprivate var refusal: RouteFailure? {
+        switch self {
+        case .unreachable: .unreachable
+        case .prohibit: .prohibited
+        case .blackhole: .blackhole
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,143 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+internal import Netlink
+
+/// Follows a packet from the rules to the name servers and finds the first element that does not work.
+///
+/// Pure: asks nothing but the forwarding table it is given, and sends no packet.
+public struct Explainer<Table: ForwardingTable> {
+    let facts: ExplanationFacts
+    let table: Table
+    /// The interface packets are bound to.
+    private var bound: Int?
+
+    /// Explains by these facts.
+    public init(_ facts: ExplanationFacts, table: Table) {
+        self.facts = facts
+        self.table = table
+    }
+
+    var state: KernelState { facts.judge.state }
+
+    /// Explains how packets of a family leave for the Internet, by the probes of the policy (rule S20).
+    ///
+    /// With a name, what became of the question for it stands in place of the name servers.
+    /// - Returns: `nil` when the policy has no probe of the family.
+    public func explainInternet(_ family: AddressFamily, names: NameQuestion = .general) -> Explanation? {
+        let probes = facts.judge.policy.probes
+        guard let first = probes[family]?.first else { return nil }
+        var survey = survey()
+        switch survey.survey(family) {
+        case .found(let probe, let answer, _): return explain(.success(answer), to: probe, names: names)
+        case .refused(let failure): return explain(.failure(failure), to: first, names: names)
+        }
+    }
+
+    /// Explains how packets get to one address; those to a link-local one may be bound to an interface.
+    public func explain(
+        _ destination: IPAddress,
+        by interface: String? = nil,
+        names: NameQuestion = .unneeded
+    ) -> Explanation {
+        guard let interface else { return explain(survey().asking(destination), to: destination, names: names) }
+        guard let link = state.link(named: interface) else {
+            var chain = ExplanationChain()
+            for element in [ExplanationElement.rule, .table, .route, .nexthop] { chain.unknown(element, "not reached") }
+            chain.fail(.link, nil, ReasonText(.noInterface, ReasonSubject(interface: interface)))
+            return Explanation(
+                family: destination.family,
+                destination: destination,
+                steps: chain.complete,
+                isAbsent: false,
+                interface: nil
+            )
+        }
+        var bound = self
+        bound.bound = link.index
+        return bound.explain(bound.survey().asking(destination), to: destination, names: names)
+    }
+
+    func survey() -> RouteSurvey<Table> {
+        RouteSurvey(table: table, probes: facts.judge.policy.probes, mark: facts.mark, uid: facts.uid, bound: bound)
+    }
+
+    private func explain(
+        _ finding: Result<RouteAnswer, RouteFailure>,
+        to destination: IPAddress,
+        names: NameQuestion
+    ) -> Explanation {
+        var chain = ExplanationChain()
+        let walk = RuleWalk(facts.rules, to: destination, mark: facts.mark, uid: facts.uid)
+        switch finding {
+        case .success(var answer):
+            // Without rules of one's own the kernel holds the local table in the main one, and names that.
+            if answer.table == 254, [.local, .broadcast].contains(answer.type) { answer.table = 255 }
+            if let rule = walk.rule(to: answer) {
+                chain.fine(.rule, rule.line)
+            } else {
+                chain.unknown(.rule, "none of the rules leads to this table for certain")
+            }
+            chain.fine(.table, RouteText.name(ofTable: answer.table))
+            chain.fine(.route, RouteText.line(answer, to: destination, links: state.links))
+            follow(answer, to: destination, &chain)
+        case .failure(let failure): explain(failure, to: destination, walk, &chain)
+        }
+        explainNames(names, &chain)
+        return Explanation(
+            family: destination.family,
+            destination: destination,
+            steps: chain.complete,
+            isAbsent: chain.isBroken && isAbsent(destination.family, finding),
+            interface: chain.interface
+        )
+    }
+
+    /// Whether the machine has neither a route nor an address of the family.
+    private func isAbsent(_ family: AddressFamily, _ finding: Result<RouteAnswer, RouteFailure>) -> Bool {
+        switch finding {
+        case .failure(.noRoute), .failure(.familyUnsupported):
+            !state.addresses.values.joined().contains { $0.value.address.family == family && $0.isRoutable }
+        default: false
+        }
+    }
+
+    // MARK: - Names
+
+    private func explainNames(_ names: NameQuestion, _ chain: inout ExplanationChain) {
+        let dns = facts.judge.facts.dns
+        let servers = (dns.upstream ?? dns.servers).map(\.description).joined(separator: ", ")
+        let origin = dns.source.isEmpty ? servers : "\(servers) (\(dns.source))"
+        switch names {
+        case .unneeded: chain.fine(.dns, "not needed for an address")
+        case .answered(let name): chain.fine(.dns, "\(name) was found; servers \(origin)")
+        case .failed(let name, let reason):
+            chain.fail(
+                .dns,
+                "\(name): \(reason); servers \(origin)",
+                fault: "\(name): \(reason)",
+                hint: "check the spelling and the name servers: `getent ahosts \(name)`"
+            )
+        case .general:
+            var survey = survey()
+            if DNSJudge(state: state, facts: dns).judge(with: &survey).isUsable {
+                chain.fine(.dns, origin)
+            } else {
+                chain.fail(
+                    .dns,
+                    origin,
+                    fault: servers.isEmpty ? "there is no name server" : "no name server can be reached: \(servers)",
+                    hint: dns.source.isEmpty ? "configure name servers" : "check the name servers in \(dns.source)"
+                )
+            }
+        }
+    }
+}
+
+extension RouteSurvey {
+    /// Asks for the entry that packets to `destination` match.
+    fileprivate func asking(_ destination: IPAddress) -> Result<RouteAnswer, RouteFailure> {
+        var survey = self
+        return survey.ask(destination, .entry)
+    }
+}

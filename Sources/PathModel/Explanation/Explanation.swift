@@ -1,0 +1,129 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What stands between a program and its destination, in the order in which the kernel comes to it.
+public enum ExplanationElement: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The policy rule that applies.
+    case rule
+    /// The routing table it leads to.
+    case table
+    /// The route in that table.
+    case route
+    /// The way out that the route names.
+    case nexthop
+    /// The interface, as the administrator wants it.
+    case link
+    /// The interface, as the cable has it.
+    case carrier
+    /// The address that packets come from.
+    case source
+    /// The router, or the destination itself, on the link.
+    case neighbour
+    /// The name servers.
+    case dns
+}
+
+/// One element of an explanation.
+public struct ExplanationStep: Hashable, Sendable {
+    /// What is known of an element.
+    public enum Verdict: String, Hashable, Sendable, Codable, CaseIterable {
+        /// It works.
+        case fine = "ok"
+        /// It is what keeps packets from leaving.
+        case broken
+        /// It was not reached, or nothing is known.
+        case unknown
+    }
+
+    /// What it is about.
+    public var element: ExplanationElement
+    /// Whether it works.
+    public var verdict: Verdict
+    /// The facts, in one line.
+    public var text: String
+    /// What is wrong, as a clause such as `eth0 has no carrier`; `nil` unless it is broken.
+    public var fault: String?
+    /// What mends it; `nil` when there is nothing but to wait.
+    public var hint: String?
+
+    /// Describes an element.
+    public init(
+        _ element: ExplanationElement,
+        _ verdict: Verdict,
+        _ text: String,
+        fault: String? = nil,
+        hint: String? = nil
+    ) {
+        self.element = element
+        self.verdict = verdict
+        self.text = text
+        self.fault = fault
+        self.hint = hint
+    }
+}
+
+/// Why packets of one family do or do not leave for one destination.
+public struct Explanation: Hashable, Sendable {
+    /// The family of the packets.
+    public var family: AddressFamily
+    /// Where they would go; one of the probes when the Internet is meant.
+    public var destination: IPAddress
+    /// Every element, in the order of ``ExplanationElement``.
+    public var steps: [ExplanationStep]
+    /// Whether the machine does not take part in this family: no route and no address.
+    public var isAbsent: Bool
+    /// The interface packets leave by, when it is known.
+    public var interface: String?
+
+    /// The first element that does not work; `nil` when all do.
+    public var broken: ExplanationStep? { steps.first { $0.verdict == .broken } }
+}
+
+/// What name servers have to do with a destination.
+public enum NameQuestion: Hashable, Sendable {
+    /// Any name might be asked for: at least one server must be in reach.
+    case general
+    /// The destination was given as an address.
+    case unneeded
+    /// This name led to this address.
+    case answered(String)
+    /// Asking for this name failed so.
+    case failed(String, reason: String)
+}
+
+/// Collects the elements, in their order, up to the first that is broken.
+struct ExplanationChain {
+    private(set) var steps: [ExplanationStep] = []
+    var interface: String?
+
+    /// Whether something is broken, so that nothing else is reached.
+    var isBroken: Bool { steps.contains { $0.verdict == .broken } }
+
+    mutating func fine(_ element: ExplanationElement, _ text: String) {
+        add(ExplanationStep(element, .fine, text))
+    }
+
+    mutating func unknown(_ element: ExplanationElement, _ text: String) {
+        add(ExplanationStep(element, .unknown, text))
+    }
+
+    mutating func fail(_ element: ExplanationElement, _ text: String, fault: String? = nil, hint: String?) {
+        add(ExplanationStep(element, .broken, text, fault: fault ?? text, hint: hint))
+    }
+
+    mutating func fail(_ element: ExplanationElement, _ text: String? = nil, _ reason: ReasonText) {
+        fail(element, text ?? reason.clause, fault: reason.clause, hint: reason.hint)
+    }
+
+    private mutating func add(_ step: ExplanationStep) {
+        if !isBroken { steps.append(step) }
+    }
+
+    /// All elements; those after a broken one were not reached.
+    var complete: [ExplanationStep] {
+        ExplanationElement.allCases.map { element in
+            steps.first { $0.element == element } ?? ExplanationStep(element, .unknown, "not reached")
+        }
+    }
+}

@@ -1,0 +1,45 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+public import OrderedJSON
+
+/// The little of a record that outages are worked out from.
+public enum OutageMark: Equatable, Sendable {
+    /// A monitor's path is in this state from now on; the reason and the message explain one that is not satisfied.
+    case status(WallTime, monitor: String, isSatisfied: Bool, reason: String, message: String)
+    /// The daemon ended in order.
+    case stopped(WallTime)
+    /// A daemon started; the one before it was heard for the last time at `lastHeard`.
+    case started(WallTime, lastHeard: WallTime?)
+    /// The daemon lived at this time.
+    case alive(WallTime)
+
+    /// When it happened.
+    public var time: WallTime {
+        switch self {
+        case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time
+        }
+    }
+
+    /// Reads a record; `nil` when it has no time.
+    public init?(_ record: JSONValue) {
+        guard let event = record["event"]?.string, let time = record["time"]?.string.flatMap(WallTime.init) else {
+            return nil
+        }
+        switch event {
+        case "path.snapshot", "path.changed":
+            guard let monitor = record["monitor"]?.string, let path = record["path"] else { return nil }
+            let isSatisfied = path["status"]?.string == "satisfied"
+            self = .status(
+                time,
+                monitor: monitor,
+                isSatisfied: isSatisfied,
+                reason: isSatisfied ? "" : path["unsatisfied_reason"]?.string ?? "unknown",
+                message: isSatisfied ? "" : record["message"]?.string ?? ""
+            )
+        case "daemon.stopping": self = .stopped(time)
+        case "daemon.started": self = .started(time, lastHeard: nil)
+        default: self = .alive(time)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import Glibc
+internal import LinuxIO
+
+/// Makes the directories the service needs, and refuses those that somebody else prepared.
+///
+/// In `/tmp` and its like anybody can make the directory first and would own what lies in it, so one that belongs to
+/// somebody else is refused there.
+struct RuntimeDirectories {
+    /// The user the service runs as.
+    var user: uid_t = geteuid()
+
+    /// Prepares the state directory and those of all unix sockets.
+    func prepare(_ configuration: Configuration) throws(ServiceError) {
+        try prepare(configuration.stateDirectory, mode: 0o750)
+        guard unsafe access(configuration.stateDirectory, W_OK | X_OK) == 0 else {
+            throw .directory(path: configuration.stateDirectory, reason: .current)
+        }
+        for case .unix(let path) in configuration.listen where path.hasPrefix("/") {
+            // Root's socket is for everybody's eyes; its own mode and the peer's credentials protect it.
+            try prepare(Self.parent(of: path), mode: user == 0 ? 0o755 : 0o700)
+        }
+    }
+
+    private func prepare(_ path: String, mode: mode_t) throws(ServiceError) {
+        do throws(Errno) {
+            if try make(path, mode: mode) { return }
+        } catch {
+            throw .directory(path: path, reason: error)
+        }
+        try inspect(path)
+    }
+
+    /// - Returns: Whether it was made now.
+    private func make(_ path: String, mode: mode_t) throws(Errno) -> Bool {
+        var code = unsafe mkdir(path, mode)
+        if code != 0, Errno.current == .noEntry, path != "/" {
+            _ = try make(Self.parent(of: path), mode: mode)
+            code = unsafe mkdir(path, mode)
+        }
+        guard code == 0 else {
+            let reason = Errno.current
+            guard reason == .exists else { throw reason }
+            return false
+        }
+        // mkdir(2) applies the umask, which could make root's directory unreachable for readers.
+        guard unsafe chmod(path, mode) == 0 else { throw .current }
+        return true
+    }
+
+    private func inspect(_ path: String) throws(ServiceError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: path, reason: Errno(ENOTDIR)) }
+        var parent = stat()
+        guard unsafe stat(Self.parent(of: path), &parent) == 0, parent.st_mode & S_ISVTX != 0,
+            parent.st_mode & S_IWOTH != 0, path != Self.parent(of: path)
+        else { return }
+        // Without following a link: its owner decides where it leads.
+        guard unsafe lstat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
+        guard status.st_uid == user else { throw .foreignDirectory(path: path, owner: status.st_uid) }
+        guard user != 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o077 != 0 else { return }
+        guard unsafe chmod(path, 0o700) == 0 else { throw .directory(path: path, reason: .current) }
+    }
+
+    private static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

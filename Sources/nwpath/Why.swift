@@ -1,0 +1,124 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CommandLineKit
+internal import Glibc
+internal import LinuxIO
+internal import Netlink
+internal import OrderedJSON
+internal import PathEngine
+internal import PathModel
+
+/// `nwpath why`: what keeps packets from leaving; asks the kernel, needs no service.
+struct Why: Command {
+    var host: String?
+    var config: String?
+
+    static let specification = Specification<Why>(
+        "why",
+        "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
+        discussion: "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
+            + "Asks the kernel of this machine and sends no packet, except that a name is looked up.",
+        examples: [
+            CommandExample("nwpath why", "why is there no Internet"),
+            CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
+            CommandExample("nwpath why example.com", "to a name, by every family it has"),
+        ],
+        arguments: [
+            .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
+            .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+        ],
+        common: [.connection, .output, .messages],
+        exits: [
+            ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken"), ExitNote(.usage),
+            ExitNote(.timedOut, "the name servers did not answer in time"),
+        ]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        guard let settings = CommandConfiguration.load(config) else { return .usage }
+        guard let targets = Self.targets(host, limit: common.timeout ?? .seconds(5)) else {
+            Terminal.complain("\(host ?? "") is neither an address nor a name")
+            return .usage
+        }
+        let explanations: [Explanation]
+        do {
+            explanations = try explain(targets, settings)
+        } catch {
+            Terminal.complain("the kernel cannot be asked: \(error)")
+            return .negative
+        }
+        let document = WhyDocument(target: host ?? "the Internet", explanations)
+        print(document, common)
+        if case .names(_, .timedOut) = targets { return .timedOut }
+        return document.verdict == "ok" ? .success : .negative
+    }
+
+    // MARK: - Targets
+
+    private enum Targets {
+        case internet
+        case address(IPAddress, interface: String?)
+        case names(String, WhyResolver.Answer)
+    }
+
+    private static func targets(_ host: String?, limit: Duration) -> Targets? {
+        guard let host else { return .internet }
+        let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        if let address = IPAddress(parts[0]) {
+            return .address(address, interface: parts.count > 1 ? String(parts[1]) : nil)
+        }
+        let allowed = host.utf8.allSatisfy { $0 > 32 && $0 != 127 && $0 != UInt8(ascii: "/") }
+        guard allowed, host.utf8.count <= 253, !host.hasPrefix("-") else { return nil }
+        return .names(host, WhyResolver.resolve(host, limit: limit))
+    }
+
+    // MARK: - Asking
+
+    private func explain(
+        _ targets: Targets,
+        _ settings: CommandConfiguration
+    ) throws(NetlinkError) -> [Explanation] {
+        let kernel = try LiveKernel()
+        let facts = try ExplanationReader.facts(
+            of: kernel,
+            policy: settings.engine.policy,
+            dns: ExplanationReader.nameServers(at: settings.resolverFile),
+            uid: geteuid(),
+            at: KernelClock().boot
+        )
+        let explainer = Explainer(facts, table: KernelTable(kernel))
+        switch targets {
+        case .internet: return AddressFamily.allCases.compactMap { explainer.explainInternet($0) }
+        case .address(let address, let interface): return [explainer.explain(address, by: interface)]
+        case .names(let name, .addresses(let addresses)):
+            return AddressFamily.allCases.compactMap { family in
+                addresses.first { $0.family == family }.map { explainer.explain($0, names: .answered(name)) }
+            }
+        case .names(let name, let answer):
+            var reason = "the name servers did not answer in time"
+            if case .failed(let text) = answer { reason = text }
+            // Where the Internet is out of reach, that is why.
+            return AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: .failed(name, reason: reason)) }
+        }
+    }
+
+    // MARK: - Printing
+
+    private func print(_ document: WhyDocument, _ common: CommonOptions) {
+        if common.isJSON {
+            let style: OrderedJSONEncoder.Style = Terminal.isInteractive ? .pretty : .compact
+            if let line = try? OrderedJSONEncoder(style: style).encode(document, terminator: 0x0A) {
+                Terminal.print(line)
+            }
+            return
+        }
+        let palette = Palette(
+            environment: Environment.variables,
+            isTerminal: Terminal.isInteractive,
+            hasNoColour: common.hasNoColour
+        )
+        let text = WhyText(palette: palette).render(document)
+        Terminal.print(common.isQuiet ? String(text.prefix { $0 != "\n" }) : text)
+    }
+}

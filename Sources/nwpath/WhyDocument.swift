@@ -1,0 +1,87 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import OrderedJSON
+internal import PathModel
+
+/// The answer of `nwpath why`, as JSON shows it and as text is rendered from.
+struct WhyDocument: Encodable {
+    /// How one family gets to the destination.
+    struct Chain: Encodable {
+        let family: String
+        let destination: String
+        /// `ok`, `broken`, or `absent` where the machine does not take part in the family.
+        let verdict: String
+        @Nullable var interface: String?
+        let steps: [Step]
+    }
+
+    /// One element of a chain.
+    struct Step: Encodable {
+        let element: ExplanationElement
+        let verdict: ExplanationStep.Verdict
+        let text: String
+    }
+
+    /// The first broken element.
+    struct Fault: Encodable {
+        let element: ExplanationElement
+        let family: String
+        let message: String
+        @Nullable var hint: String?
+    }
+
+    let schema = "nwpath.why/1"
+    let target: String
+    /// `ok` or `broken`.
+    let verdict: String
+    /// The first line of the text.
+    let summary: String
+    @Nullable var broken: Fault?
+    let chains: [Chain]
+
+    /// Sums up explanations for one target.
+    ///
+    /// A family that the machine does not take part in breaks nothing while another one works.
+    init(target: String, _ explanations: [Explanation]) {
+        self.target = target
+        let works = explanations.contains { $0.broken == nil }
+        let failing = explanations.filter { $0.broken != nil && !($0.isAbsent && works) }
+        let first = failing.first { !$0.isAbsent } ?? failing.first
+        let fault = first.flatMap { explanation in
+            explanation.broken.map { step in
+                Fault(
+                    element: step.element,
+                    family: explanation.family.rawValue,
+                    message: step.fault ?? step.text,
+                    hint: step.hint
+                )
+            }
+        }
+        broken = fault
+        verdict = first == nil ? "ok" : "broken"
+        summary = Self.summary(target: target, fault: fault, explanations)
+        chains = explanations.map { explanation in
+            Chain(
+                family: explanation.family.rawValue,
+                destination: "\(explanation.destination)",
+                verdict: explanation.broken == nil ? "ok" : explanation.isAbsent && works ? "absent" : "broken",
+                interface: explanation.interface,
+                steps: explanation.steps.map { Step(element: $0.element, verdict: $0.verdict, text: $0.text) }
+            )
+        }
+    }
+
+    private static func summary(target: String, fault: Fault?, _ explanations: [Explanation]) -> String {
+        if let fault {
+            let hint = fault.hint.map { "; to mend it: \($0)" } ?? ""
+            return "Broken at \(fault.element.rawValue): \(fault.message)\(hint)"
+        }
+        let ways = explanations.filter { $0.broken == nil }.map { explanation in
+            let by = explanation.interface.map { " by \($0)" } ?? ""
+            return "\(explanation.family.label)\(by)"
+        }
+        guard !ways.isEmpty else { return "Nothing to explain: there is no address to ask about" }
+        return "Nothing is broken on the way to \(target): \(ways.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,516 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import DNSWire
+import Documents
+import EventHub
+import LinuxIO
+@testable import MulticastDNS
+import OrderedJSON
+import PathModel
+import TestSupport
+import Testing
+
+/// One event of every kind that tells of paths, interfaces, gateways and services, with what it looks like.
+struct Example: Sendable, CustomTestStringConvertible {
+    var body: any EventBody
+    /// Severity, name and sentence.
+    var summary: String
+    /// The data after the envelope.
+    var data: String
+
+    var testDescription: String { summary }
+
+    static let cause = EventCause(
+        kind: "link",
+        source: "rtnetlink",
+        message: "RTM_NEWLINK",
+        received: WallTime(nanoseconds: 1_795_176_000_000_000_000)
+    )
+    private static let causeText =
+        #""cause":{"kind":"link","source":"rtnetlink","message":"RTM_NEWLINK","#
+        + #""received":"2026-11-20T12:00:00.000000000Z"}"#
+    private static let pointer = #""cause":{"kind":"link","seq":43}"#
+
+    private static func text(_ document: some Encodable) -> String {
+        (try? OrderedJSONEncoder().string(document)) ?? "?"
+    }
+
+    private static func interface(_ change: (inout InterfaceDocument) -> Void = { _ in }) -> InterfaceDocument {
+        var document = InterfaceDocument(Sample.interface(), at: .seconds(1000))
+        document.usable = true
+        document.problem = nil
+        change(&document)
+        return document
+    }
+
+    private static let clock = ManualClock()
+    private static let printer = ServiceDocument(Sample.service(), clock: clock)
+    private static let satisfied = PathDocument(Sample.satisfied)
+    private static let unsatisfied = PathDocument(Sample.unsatisfied)
+    private static let router = GatewayDocument(Sample.router)
+    private static let sixth = GatewayDocument(Sample.sixthRouter)
+    private static let dns = DNSDocument(Sample.dns)
+    private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
+
+    static let all = paths + interfaces + gateways + services
+
+    // MARK: - Paths
+
+    static let paths = [
+        Example(
+            body: PathSnapshot(monitor: "default", path: satisfied, sentence: "Path default is satisfied via eth0"),
+            summary: "info path.snapshot Path default is satisfied via eth0",
+            data: #""monitor":"default","path":"# + text(satisfied) + "}"
+        ),
+        Example(
+            body: PathSnapshot(monitor: "wired", path: unsatisfied, sentence: "Path wired is unsatisfied"),
+            summary: "warning path.snapshot Path wired is unsatisfied",
+            data: #""monitor":"wired","path":"# + text(unsatisfied) + "}"
+        ),
+        Example(
+            body: PathChanged(
+                monitor: "default",
+                changed: ["status", "interfaces"],
+                path: unsatisfied,
+                previous: PathChanged.Previous(path: satisfied, duration: .milliseconds(82_554)),
+                cause: cause,
+                evaluation: .microseconds(250),
+                sentence: "Path default is unsatisfied: eth0 has no carrier"
+            ),
+            summary: "error path.changed Path default is unsatisfied: eth0 has no carrier",
+            data: #""monitor":"default","changed":["status","interfaces"],"path":"# + text(unsatisfied)
+                + #","previous":{"status":"satisfied","unsatisfied_reason":null,"path_id":"# + text(satisfied.pathID)
+                + #","duration_seconds":82.554},"# + causeText + #","evaluation_us":250}"#
+        ),
+        Example(
+            body: PathChanged(
+                monitor: "default",
+                changed: ["status"],
+                path: satisfied,
+                previous: PathChanged.Previous(path: unsatisfied, duration: .microseconds(1_234_567)),
+                cause: cause.pointing(to: 43),
+                evaluation: .milliseconds(2500),
+                sentence: "Path default is satisfied via eth0"
+            ),
+            summary: "info path.changed Path default is satisfied via eth0",
+            data: #""monitor":"default","changed":["status"],"path":"# + text(satisfied)
+                + #","previous":{"status":"unsatisfied","unsatisfied_reason":"no_carrier","path_id":"#
+                + text(unsatisfied.pathID) + #","duration_seconds":1.235},"# + pointer
+                + #","evaluation_us":2500000}"#
+        ),
+        Example(
+            body: PathFlapping(monitor: "default", hasStarted: true, changes: 8, window: .seconds(60)),
+            summary: "warning path.flapping Path default changed 8 times in 60 s",
+            data: #""monitor":"default","flapping":{"state":"started","changes":8,"window_seconds":60}}"#
+        ),
+        Example(
+            body: PathFlapping(monitor: "default", hasStarted: false, changes: 31, window: .seconds(60)),
+            summary: "info path.flapping Path default is calm again after 31 more changes",
+            data: #""monitor":"default","flapping":{"state":"ended","changes":31,"window_seconds":60}}"#
+        ),
+    ]
+
+    // MARK: - Interfaces
+
+    private static func changed(
+        _ fields: [InterfaceField],
+        _ summary: String,
+        previous: String,
+        to new: (inout InterfaceDocument) -> Void = { _ in },
+        from old: (inout InterfaceDocument) -> Void = { _ in }
+    ) -> Example {
+        let now = interface(new)
+        return Example(
+            body: InterfaceChanged(now, changed: fields, previous: interface(old), cause: cause.pointing(to: 43)),
+            summary: summary,
+            data: #""interface":"# + text(now) + #","changed":"# + text(fields.map(\.rawValue)) + #","previous":"#
+                + previous + "," + pointer + "}"
+        )
+    }
+
+    static let interfaces = [
+        Example(
+            body: InterfaceAdded(interface(), cause: cause),
+            summary: "info interface.added eth0 appeared",
+            data: #""interface":"# + text(interface()) + "," + causeText + "}"
+        ),
+        Example(
+            body: InterfaceRemoved(interface(), cause: cause),
+            summary: "info interface.removed eth0 is gone",
+            data: #""interface":"# + text(interface()) + "," + causeText + "}"
+        ),
+        Example(
+            body: InterfaceRemoved(interface { $0.required = true }, cause: cause),
+            summary: "warning interface.removed eth0 is gone",
+            data: #""interface":"# + text(interface { $0.required = true }) + "," + causeText + "}"
+        ),
+        changed(
+            [.carrier, .operstate],
+            "warning interface.changed eth0 lost carrier",
+            previous: #"{"carrier":true,"operstate":"up"}"#
+        ) {
+            $0.carrier = false
+            $0.usable = false
+            $0.problem = .noCarrier
+            $0.operstate = "lowerlayerdown"
+        },
+        changed(
+            [.carrier],
+            "info interface.changed eth0 has carrier again",
+            previous: #"{"carrier":false}"#,
+            from: {
+                $0.carrier = false
+            }
+        ),
+        changed([.up], "warning interface.changed eth0 was switched off", previous: #"{"up":true}"#) {
+            $0.up = false
+            $0.usable = false
+            $0.problem = .linkDown
+        },
+        changed(
+            [.up],
+            "info interface.changed eth0 was switched on",
+            previous: #"{"up":false}"#,
+            from: {
+                $0.up = false
+            }
+        ),
+        changed(
+            [.name],
+            "info interface.changed eth9 is now called eth0",
+            previous: #"{"name":"eth9"}"#,
+            from: {
+                $0.name = "eth9"
+            }
+        ),
+        changed([.operstate], "info interface.changed eth0 is dormant", previous: #"{"operstate":"up"}"#) {
+            $0.operstate = "dormant"
+        },
+        changed([.master], "info interface.changed eth0 became a port of br0", previous: #"{"master":null}"#) {
+            $0.master = "br0"
+            $0.usable = false
+            $0.problem = .enslaved
+        },
+        changed(
+            [.master],
+            "info interface.changed eth0 is no port any more",
+            previous: #"{"master":"br0"}"#,
+            from: {
+                $0.master = "br0"
+            }
+        ),
+        changed(
+            [.mtu, .hardwareAddress, .type, .required, .ignored, .expensive, .constrained],
+            "info interface.changed eth0 changed mtu, hardware_address, type, required, ignored, expensive, constrained",
+            previous: #"{"mtu":9000,"hardware_address":null,"type":"wifi","required":true,"ignored":true,"#
+                + #""expensive":true,"constrained":true}"#,
+            from: {
+                $0.mtu = 9000
+                $0.hardwareAddress = nil
+                $0.type = .wifi
+                $0.required = true
+                $0.ignored = true
+                $0.isExpensive = true
+                $0.isConstrained = true
+            }
+        ),
+        changed([.ignored], "info interface.changed eth0 changed ignored", previous: #"{"ignored":false}"#) {
+            $0.ignored = true
+            $0.usable = false
+            $0.problem = .ignored
+        },
+        Example(
+            body: AddressChanged(
+                AddressDocument(AddressView(HeldAddress(Sample.address6, told: .seconds(1000))), at: .seconds(1000)),
+                on: InterfaceReference(Sample.interface()),
+                isAdded: true,
+                cause: cause
+            ),
+            summary: "info address.added eth0 gained 2001:db8::10/64",
+            data: #""interface":{"name":"eth0","index":2},"address":{"address":"2001:db8::10","prefix_length":64,"#
+                + #""family":"ipv6","scope":"global","flags":["temporary","deprecated","dynamic"],"valid_seconds":600},"#
+                + causeText + "}"
+        ),
+        Example(
+            body: AddressChanged(
+                AddressDocument(AddressView(HeldAddress(Sample.address4, told: .zero)), at: .zero),
+                on: InterfaceReference(Sample.interface()),
+                isAdded: false,
+                cause: cause.pointing(to: 43)
+            ),
+            summary: "info address.removed eth0 lost 192.0.2.10/24",
+            data: #""interface":{"name":"eth0","index":2},"address":{"address":"192.0.2.10","prefix_length":24,"#
+                + #""family":"ipv4","scope":"global","flags":[]},"# + pointer + "}"
+        ),
+    ]
+
+    // MARK: - Gateways and DNS
+
+    static let gateways = [
+        Example(
+            body: GatewayChanged(router, previous: nil, cause: cause),
+            summary: "info gateway.changed Default IPv4 gateway on eth0 is 192.0.2.1",
+            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + #","previous":null,"# + causeText + "}"
+        ),
+        Example(
+            body: GatewayChanged(sixth, previous: router, cause: cause),
+            summary: "info gateway.changed Default IPv6 gateway on eth0 is fe80::1%eth0",
+            data: #""interface":{"name":"eth0"},"gateway":"# + text(sixth) + #","previous":"# + text(router) + ","
+                + causeText + "}"
+        ),
+        Example(
+            body: GatewayChanged(nil, previous: sixth, cause: cause),
+            summary: "info gateway.changed Default IPv6 gateway fe80::1%eth0 on eth0 is gone",
+            data: #""interface":{"name":"eth0"},"gateway":null,"previous":"# + text(sixth) + "," + causeText + "}"
+        ),
+        Example(
+            body: GatewayReachability(router, isReachable: false, cause: cause),
+            summary: "warning gateway.unreachable Gateway 192.0.2.1 on eth0 does not answer",
+            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + "," + causeText + "}"
+        ),
+        Example(
+            body: GatewayReachability(router, isReachable: true, cause: cause),
+            summary: "info gateway.reachable Gateway 192.0.2.1 on eth0 answers",
+            data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + "," + causeText + "}"
+        ),
+        Example(
+            body: DNSChanged(dns, previous: noDNS, cause: cause),
+            summary: "info dns.changed 2 DNS servers",
+            data: #""dns":"# + text(dns) + #","previous":"# + text(noDNS) + "," + causeText + "}"
+        ),
+        Example(
+            body: DNSChanged(noDNS, previous: dns, cause: cause),
+            summary: "warning dns.changed 2 DNS servers, none can be reached",
+            data: #""dns":"# + text(noDNS) + #","previous":"# + text(dns) + "," + causeText + "}"
+        ),
+        Example(
+            body: DNSChanged(DNSDocument(DNSState()), previous: noDNS, cause: cause),
+            summary: "info dns.changed 0 DNS servers, none can be reached",
+            data: #""dns":"# + text(DNSDocument(DNSState())) + #","previous":"# + text(noDNS) + "," + causeText + "}"
+        ),
+    ]
+
+    // MARK: - Services
+
+    private static let moved = ServiceDocument(
+        Sample.service {
+            $0.host = "other.local"
+            $0.port = 9100
+            $0.addresses = []
+            $0.text = []
+        },
+        clock: clock
+    )
+
+    private static func census(_ services: Int, _ types: Int) -> CensusCompleted {
+        CensusCompleted(
+            CensusSummary(
+                duration: .milliseconds(4020),
+                types: types,
+                services: services,
+                added: 1,
+                changed: 2,
+                removed: 3,
+                unresolved: 4,
+                interfaces: ["eth0"]
+            )
+        )
+    }
+
+    private static func censusText(_ services: Int, _ types: Int) -> String {
+        #""census":{"duration_seconds":4.02,"types":"# + "\(types)" + #","services":"# + "\(services)"
+            + #","added":1,"changed":2,"removed":3,"unresolved":4,"interfaces":["eth0"]}}"#
+    }
+
+    static let services = [
+        Example(
+            body: ServiceAdded(printer),
+            summary: "info service.added Office Printer (_ipp._tcp) appeared on eth0",
+            data: #""service":"# + text(printer) + "}"
+        ),
+        Example(
+            body: ServiceChanged(printer, changed: [.host, .port, .addresses, .text], previous: moved),
+            summary: "info service.changed Office Printer (_ipp._tcp) changed host, port, addresses, txt",
+            data: #""service":"# + text(printer) + #","changed":["host","port","addresses","txt"],"#
+                + #""previous":{"host":"other.local","port":9100,"addresses":[],"txt":{}}}"#
+        ),
+        Example(
+            body: ServiceRemoved(printer, reason: .goodbye, seenFor: .seconds(2280)),
+            summary: "info service.removed Office Printer (_ipp._tcp) went away: goodbye",
+            data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
+        ),
+        Example(
+            body: ServiceResolveFailed(
+                UnresolvedService(
+                    instance: DomainName(),
+                    name: "Ghost",
+                    type: "_ssh._tcp",
+                    interface: "eth0",
+                    interfaceIndex: 2,
+                    missing: ["SRV", "TXT"]
+                )
+            ),
+            summary: "warning service.resolve_failed Ghost (_ssh._tcp) on eth0 cannot be resolved: no SRV, TXT",
+            data: #""service":{"name":"Ghost","type":"_ssh._tcp","interface":"eth0","missing":["SRV","TXT"]}}"#
+        ),
+        Example(
+            body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: true),
+            summary: "info service_type.added Service type _ipp._tcp appeared",
+            data: #""service_type":"_ipp._tcp"}"#
+        ),
+        Example(
+            body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: false),
+            summary: "info service_type.removed Service type _ipp._tcp went away",
+            data: #""service_type":"_ipp._tcp"}"#
+        ),
+        Example(
+            body: census(9, 3),
+            summary: "info census.completed Census: 9 services of 3 types",
+            data: censusText(9, 3)
+        ),
+        Example(
+            body: census(1, 1),
+            summary: "info census.completed Census: 1 service of 1 type",
+            data: censusText(1, 1)
+        ),
+    ]
+}
+
+@Suite struct EventBodyTests {
+    private func hub() throws -> EventHub {
+        EventHub(EventHub.Options(host: "edge-17"), after: try EventPosition("7f3a.42"), clock: ManualClock())
+    }
+
+    @Test(arguments: Example.all)
+    func `severity, sentence and data are as published`(example: Example) throws {
+        let body = example.body
+        #expect("\(body.severity) \(body.name) \(body.message)" == example.summary)
+        let text = String(decoding: try hub().draft(body).json, as: UTF8.self)
+        let message = try OrderedJSONEncoder().string(body.message)
+        let parts = text.split(separator: #""message":"# + message + ",", maxSplits: 1)
+        #expect(parts.last.map(String.init) == example.data)
+    }
+
+    @Test func `every kind of event that can happen today has an example`() {
+        let told = Set(Example.all.map(\.body.name))
+        let elsewhere: Set<EventName> = [
+            .logOpened, .logGap, .daemonStarted, .daemonStopping, .configReloaded, .configRejected, .streamReset,
+            .netlinkOverrun, .clockJumped,
+        ]
+        let later: Set<EventName> = [
+            .routeChanged, .probeFailed, .probeRecovered, .captivePortalDetected, .captivePortalCleared,
+            .mdnsNameConflict, .sinkConnected, .sinkDisconnected,
+        ]
+        #expect(told.isDisjoint(with: elsewhere) && told.isDisjoint(with: later))
+        #expect(told.union(elsewhere).union(later) == Set(EventName.allCases))
+    }
+
+    @Test(
+        arguments: [
+            (Sample.satisfied, Sample.unsatisfied, Severity.error), (Sample.unsatisfied, Sample.unsatisfied, .warning),
+            (Sample.unsatisfied, Sample.satisfied, .info), (Sample.satisfied, Sample.satisfied, .info),
+            (Sample.satisfied, Sample.expensive, .warning), (Sample.unsatisfied, Sample.expensive, .warning),
+        ]
+    )
+    func `losing a path is an error, having a poor one a warning`(old: Path, new: Path, severity: Severity) {
+        let body = PathChanged(
+            monitor: "default",
+            changed: [],
+            path: PathDocument(new),
+            previous: PathChanged.Previous(path: PathDocument(old), duration: .zero),
+            cause: Example.cause,
+            evaluation: .zero,
+            sentence: ""
+        )
+        #expect(body.severity == severity)
+    }
+
+    @Test(arguments: PathWarning.allCases)
+    func `a path with a warning is a warning`(warning: PathWarning) {
+        var path = Sample.satisfied
+        path.warnings = [warning]
+        let body = PathChanged(
+            monitor: "default",
+            changed: ["warnings"],
+            path: PathDocument(path),
+            previous: PathChanged.Previous(path: PathDocument(Sample.satisfied), duration: .seconds(1)),
+            cause: Example.cause,
+            evaluation: .zero,
+            sentence: ""
+        )
+        #expect(body.severity == .warning)
+    }
+
+    @Test(arguments: RemovalReason.allCases)
+    func `a service says why it went`(reason: RemovalReason) throws {
+        let printer = ServiceDocument(Sample.service(), clock: ManualClock())
+        let body = ServiceRemoved(printer, reason: reason, seenFor: .milliseconds(1))
+        #expect(body.message.hasSuffix(": \(reason.rawValue)"))
+        let value = try JSONValue(parsing: Array(try hub().draft(body).json))
+        #expect(value["removed"]?["seen_for_seconds"]?.double == 0.001)
+    }
+
+    @Test func `a cause that was told before is pointed to, without its words`() throws {
+        let cause = EventCause(kind: "resume", source: "timerfd", sleptSeconds: 3.5)
+        #expect(
+            try OrderedJSONEncoder().string(cause) == #"{"kind":"resume","source":"timerfd","slept_seconds":3.5}"#
+        )
+        #expect(try OrderedJSONEncoder().string(cause.pointing(to: 7)) == #"{"kind":"resume","seq":7}"#)
+        #expect(cause.pointing(to: 7) == EventCause(kind: "resume").pointing(to: 7))
+    }
+
+    @Test func `no body uses a key of the envelope`() throws {
+        let envelope: Set<String> = ["time", "seq", "stream", "schema", "event", "severity", "host", "message"]
+        for example in Example.all {
+            let keys = try JSONValue(parsing: "{" + example.data).object?.keys ?? []
+            #expect(!keys.isEmpty && envelope.isDisjoint(with: keys), "\(example.summary)")
+        }
+    }
+}
+
+/// The published schema, checked by a validator that is not ours.
+@Suite struct EventSchemaTests {
+    private static let root = String(#filePath.dropLast("/Tests/DocumentsTests/EventBodyTests.swift".count))
+    private static let check = root + "/Tests/EventLogTests/Fixtures/check_events.py"
+
+    /// Makes the validator's environment where `make` has not done so.
+    private static let python = Result {
+        let venv = root + "/.build/venv"
+        let script =
+            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
+            + "\(venv)/bin/python -c 'import jsonschema' 2>/dev/null || \(venv)/bin/pip install -q jsonschema"
+        try Command.run(["flock", "/tmp/nwpath-test-venv.lock", "sh", "-c", script])
+        return venv + "/bin/python"
+    }
+
+    private func validate(_ lines: [String]) throws -> String {
+        let path = "/tmp/nwpath-events-\(UInt64.random(in: 0 ... .max)).jsonl"
+        defer { _ = try? Command.run(["rm", path]) }
+        try Command.run(["tee", path], input: lines.joined())
+        return try Command.run([try Self.python.get(), Self.check, Self.root + "/docs/schema/event.json", path])
+    }
+
+    private func lines() throws -> [String] {
+        let hub = EventHub(EventHub.Options(host: "h"), after: try EventPosition("7f3a.1"), clock: ManualClock())
+        return Example.all.map { String(decoding: hub.draft($0.body).line, as: UTF8.self) }
+    }
+
+    @Test func `every example is valid`() throws {
+        let lines = try lines()
+        #expect(try validate(lines).hasSuffix("\(lines.count) lines, 0 problems\n"))
+    }
+
+    @Test(arguments: [
+        (#""status":"satisfied""#, #""status":"fine""#), (#""type":"wiredEthernet""#, #""type":"wired""#),
+        (#""problem":"no_carrier""#, #""problem":"broken""#), (#""family":"ipv4""#, #""family":"ipx""#),
+        (#""state":"started""#, #""state":"begun""#), (#""kind":"link""#, #""kind":"luck""#),
+        (#""path_id":""#, #""path_id":"x"#), (#""operstate":"up""#, #""operstate":"UP""#),
+        (#""reason":"goodbye""#, #""reason":"bored""#), (#""service_type":"_ipp._tcp""#, #""service_type":"ipp""#),
+        (#""hardware_address":"02:"#, #""hardware_address":"2:"#),
+    ])
+    func `a word that is none of ours is refused`(good: String, bad: String) throws {
+        let line = try #require(try lines().first { $0.contains(good) })
+        let parts = line.split(separator: good, omittingEmptySubsequences: false)
+        #expect(throws: CommandFailure.self) { try validate([parts.joined(separator: bad)]) }
+    }
+}

@@ -1,0 +1,161 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Documents
+import LinuxIO
+import Netlink
+import OrderedJSON
+import PathModel
+import Testing
+
+@Suite struct InterfaceDocumentTests {
+    private let now = Duration.seconds(1100)
+
+    @Test func `an interface shows link, verdict and addresses`() throws {
+        let view = Sample.interface(addresses: [Sample.address6, Sample.address4])
+        let expected = """
+            {
+              "name": "eth0",
+              "index": 2,
+              "type": "wiredEthernet",
+              "kind": null,
+              "up": true,
+              "carrier": true,
+              "operstate": "up",
+              "mtu": 1500,
+              "usable": true,
+              "problem": null,
+              "master": null,
+              "hardware_address": "02:00:5e:10:00:0f",
+              "carrier_changes": 3,
+              "required": false,
+              "ignored": false,
+              "is_expensive": false,
+              "is_constrained": false,
+              "addresses": [
+                {
+                  "address": "192.0.2.10",
+                  "prefix_length": 24,
+                  "family": "ipv4",
+                  "scope": "global",
+                  "flags": []
+                },
+                {
+                  "address": "2001:db8::10",
+                  "prefix_length": 64,
+                  "family": "ipv6",
+                  "scope": "global",
+                  "flags": [
+                    "temporary",
+                    "deprecated",
+                    "dynamic"
+                  ],
+                  "valid_seconds": 500
+                }
+              ]
+            }
+            """
+        #expect(try pretty(InterfaceDocument(view, at: now)) == expected)
+    }
+
+    @Test(arguments: Shortcoming.allCases)
+    func `what keeps an interface from traffic has a word`(shortcoming: Shortcoming) throws {
+        var view = Sample.interface()
+        view.isUsable = false
+        view.shortcoming = shortcoming
+        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        #expect(value["usable"] == .bool(false))
+        #expect(value["problem"]?.string == shortcoming.rawValue)
+    }
+
+    @Test(arguments: OperationalState.allCases)
+    func `the operational state has iproute2's word in small letters`(state: OperationalState) throws {
+        var view = Sample.interface()
+        view.operationalState = state
+        let word = try #require(JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))["operstate"]?.string)
+        #expect(word == word.lowercased() && !word.isEmpty)
+        #expect(word == state.word)
+    }
+
+    @Test(arguments: InterfaceType.allCases)
+    func `the type is Apple's word`(type: InterfaceType) throws {
+        var view = Sample.interface()
+        view.type = type
+        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        #expect(value["type"]?.string == type.rawValue)
+    }
+
+    @Test func `what a link lacks is null, never left out`() throws {
+        let view = Sample.interface { $0.hardwareAddress = [] }
+        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        for key in ["kind", "problem", "master", "hardware_address"] {
+            #expect(key == "problem" || value[key] == .null)
+            #expect(value.object?.keys.contains(key) == true)
+        }
+        #expect(value.object?.keys.count == 18)
+    }
+
+    @Test func `what the operator decided is shown`() throws {
+        var view = Sample.interface()
+        view.isRequired = true
+        view.isIgnored = true
+        view.isExpensive = true
+        view.isConstrained = true
+        view.master = "br0"
+        view.kind = "veth"
+        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        for key in ["required", "ignored", "is_expensive", "is_constrained"] { #expect(value[key] == .bool(true)) }
+        #expect(value["master"]?.string == "br0" && value["kind"]?.string == "veth")
+    }
+
+    @Test func `an interface named in passing has name and index`() throws {
+        let reference = InterfaceReference(Sample.interface())
+        #expect(try OrderedJSONEncoder().string(reference) == #"{"name":"eth0","index":2}"#)
+    }
+}
+
+@Suite struct AddressDocumentTests {
+    private func document(
+        _ address: InterfaceAddress,
+        told: Duration = .seconds(1000),
+        at now: Duration
+    ) -> AddressDocument {
+        AddressDocument(AddressView(HeldAddress(address, told: told)), at: now)
+    }
+
+    @Test(arguments: [(1000, 600), (1001, 599), (1599, 1), (1600, 0), (2000, 0)])
+    func `the remaining lifetime runs down to zero`(now: Int, seconds: Int) {
+        #expect(document(Sample.address6, at: .seconds(now)).validSeconds == seconds)
+    }
+
+    @Test func `an address for ever has no lifetime`() throws {
+        let text = try OrderedJSONEncoder().string(document(Sample.address4, at: .seconds(5000)))
+        #expect(!text.contains("valid_seconds"))
+    }
+
+    @Test(
+        arguments: [
+            (.permanent, []), ([], ["dynamic"]), ([.permanent, .tentative], ["tentative"]),
+            ([.permanent, .duplicateDetected], ["dadfailed"]), ([.permanent, .optimistic], ["optimistic"]),
+            (
+                [.temporary, .deprecated, .tentative, .duplicateDetected, .optimistic],
+                ["temporary", "deprecated", "tentative", "dadfailed", "optimistic", "dynamic"]
+            ),
+        ] as [(AddressFlags, [String])]
+    )
+    func `flags are words in a fixed order`(flags: AddressFlags, expected: [String]) {
+        var address = Sample.address4
+        address.flags = flags
+        #expect(document(address, at: .zero).flags == expected)
+    }
+
+    @Test(
+        arguments: [(0, "global"), (200, "site"), (253, "link"), (254, "host"), (255, "nowhere"), (7, "nowhere")]
+            as [(UInt8, String)]
+    )
+    func `scopes are ip-address's words`(scope: UInt8, word: String) {
+        var address = Sample.address4
+        address.scope = scope
+        #expect(document(address, at: .zero).scope == word)
+    }
+}

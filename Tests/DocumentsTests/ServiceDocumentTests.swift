@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import DNSWire
+import Documents
+import LinuxIO
+@testable import MulticastDNS
+import OrderedJSON
+import TestSupport
+import Testing
+
+@Suite struct ServiceDocumentTests {
+    private let clock = ManualClock()
+
+    @Test func `a service shows host, port, addresses, pairs and times`() throws {
+        let expected = """
+            {
+              "name": "Office Printer",
+              "type": "_ipp._tcp",
+              "domain": "local",
+              "interface": "eth0",
+              "host": "printer.local",
+              "port": 631,
+              "addresses": [
+                "192.0.2.60",
+                "fe80::60%eth0"
+              ],
+              "txt": {
+                "txtvers": "1",
+                "note": null,
+                "raw": "hex:ff0a",
+                "empty": ""
+              },
+              "txt_raw": [
+                "txtvers=1",
+                "note",
+                "raw=\\\\255\\\\010",
+                "empty="
+              ],
+              "ttl_seconds": 4500,
+              "first_seen": "2026-11-20T11:59:00.000000000Z",
+              "last_seen": "2026-11-20T11:59:59.500000000Z"
+            }
+            """
+        #expect(try pretty(ServiceDocument(Sample.service(), clock: clock)) == expected)
+    }
+
+    @Test func `times follow the calendar when it is stepped`() {
+        let before = ServiceDocument(Sample.service(), clock: clock)
+        clock.step(wallBy: .seconds(3600))
+        let after = ServiceDocument(Sample.service(), clock: clock)
+        #expect(before.firstSeen == "2026-11-20T11:59:00.000000000Z")
+        #expect(after.firstSeen == "2026-11-20T12:59:00.000000000Z")
+    }
+
+    @Test func `a service without text or addresses has empty members`() throws {
+        let service = Sample.service {
+            $0.text = []
+            $0.rawText = []
+            $0.addresses = []
+        }
+        let value = try JSONValue(parsing: try pretty(ServiceDocument(service, clock: clock)))
+        #expect(value["txt"] == .object(JSONObject()))
+        #expect(value["txt_raw"] == .array([]) && value["addresses"] == .array([]))
+        #expect(value.object?.keys.count == 12)
+    }
+
+    @Test func `hostile text can break neither line nor terminal`() throws {
+        let service = Sample.service {
+            $0.text = [TextRecord.Entry(key: "k", value: Array("\u{1B}[31m\n\u{202E}".utf8))]
+            $0.rawText = [Array("k=\u{1B}[31m\n\u{202E}".utf8)]
+        }
+        let document = ServiceDocument(service, clock: clock)
+        #expect(document.txtRaw == ["k=\\027[31m\\010\\226\\128\\174"])
+        let text = try OrderedJSONEncoder().string(document)
+        #expect(!text.contains("\n") && !text.contains("\u{1B}"))
+    }
+
+    @Test(arguments: [(.milliseconds(999), 0), (.seconds(120), 120), (.zero, 0)] as [(Duration, Int)])
+    func `lifetimes are whole seconds`(timeToLive: Duration, seconds: Int) {
+        let service = Sample.service { $0.timeToLive = timeToLive }
+        #expect(ServiceDocument(service, clock: clock).ttlSeconds == seconds)
+    }
+}

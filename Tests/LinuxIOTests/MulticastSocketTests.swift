@@ -1,0 +1,160 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+@Suite(.inNamespace) struct MulticastSocketTests {
+    private let namespace = Namespace.current
+
+    /// Makes a link to a new namespace, with addresses of both families here and there.
+    private func link(_ name: String, network: Int) throws -> (peer: Namespace, index: Int) {
+        let peer = try Namespace()
+        try namespace.connect(name, to: peer, as: "p0")
+        try namespace.ip("addr add 192.0.\(network).2/24 dev \(name)")
+        try namespace.ip("addr add fe80::\(network)/64 dev \(name) nodad")
+        try peer.ip("addr add 192.0.\(network).1/24 dev p0")
+        try peer.ip("addr add fe80::1:\(network)/64 dev p0 nodad")
+        let words = try namespace.ip("-o link show \(name)").split(separator: ":")
+        return (peer, try #require(Int(words[0])))
+    }
+
+    /// What a socket has, as text; `nil` when there is nothing.
+    private func receive(
+        _ socket: borrowing MulticastSocket,
+        capacity: Int = 9000
+    ) throws -> (datagram: MulticastSocket.Datagram, text: String)? {
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        guard let datagram = try socket.receive(into: &buffer) else { return nil }
+        return (datagram, String(decoding: buffer.prefix(min(datagram.count, capacity)), as: UTF8.self))
+    }
+
+    /// Sends from the other side of a link, to the group.
+    private func send(_ text: String, from peer: Namespace, _ family: AddressFamily, hopLimit: Int = 255) throws {
+        let group = family == .ipv4 ? "224.0.0.251" : "ff02::fb%p0"
+        let script = """
+            import socket, sys
+            v6 = ':' in sys.argv[1]
+            s = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
+            if v6: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, int(sys.argv[3]))
+            else:
+                s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, int(sys.argv[3]))
+                s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[4]))
+            s.bind(('', 40000))
+            s.sendto(sys.argv[2].encode(), socket.getaddrinfo(sys.argv[1], 5353, type=socket.SOCK_DGRAM)[0][4])
+            """
+        let address = try peer.ip("-4 -o addr show p0").split(separator: " ")[3].split(separator: "/")[0]
+        try peer.run(["python3", "-c", script, group, text, String(hopLimit), String(address)])
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `what others send to the group arrives with its origin`(family: AddressFamily) async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(family, interface: index)
+        #expect(socket.family == family && socket.interface == index)
+        #expect(try receive(socket) == nil)
+        try send("hello", from: peer, family, hopLimit: 7)
+        var found = try receive(socket)
+        for _ in 0..<500 where found == nil {
+            await namespace.loop.sleep(for: .milliseconds(2))
+            found = try receive(socket)
+        }
+        let (datagram, text) = try #require(found)
+        #expect(text == "hello" && datagram.count == 5)
+        #expect(datagram.port == 40_000 && datagram.interface == index && datagram.hopLimit == 7)
+        let expected = family == .ipv4 ? ["192.0.2.1"] : ["fe80::1:2"]
+        #expect(family == .ipv6 ? datagram.source.isLinkLocal : expected.contains(datagram.source.description))
+        #expect(datagram.dropped == 0 && !datagram.isTruncated)
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `sockets of one host hear each other, from port 5353 with 255 hops`(family: AddressFamily) async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let first = try MulticastSocket(family, interface: index)
+        let second = try MulticastSocket(family, interface: index)
+        try first.send(Array("hi".utf8).span)
+        for socket in [0, 1] {
+            let found = try socket == 0 ? receive(first) : receive(second)
+            let (datagram, text) = try #require(found)
+            #expect(text == "hi" && datagram.port == 5353 && datagram.hopLimit == 255)
+            #expect(datagram.interface == index)
+        }
+        #expect(try receive(first) == nil)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `a socket hears its own link only`(family: AddressFamily) async throws {
+        let (one, v0) = try link("v0", network: 2)
+        let (other, w0) = try link("w0", network: 3)
+        let first = try MulticastSocket(family, interface: v0)
+        let second = try MulticastSocket(family, interface: w0)
+        try send("for w0", from: other, family)
+        var found = try receive(second)
+        for _ in 0..<500 where found == nil {
+            await namespace.loop.sleep(for: .milliseconds(2))
+            found = try receive(second)
+        }
+        #expect(found?.text == "for w0" && found?.datagram.interface == w0)
+        #expect(try receive(first) == nil)
+        withExtendedLifetime(one) {}
+    }
+
+    @Test func `a packet longer than the buffer is told as cut`() async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(.ipv4, interface: index)
+        try socket.send([UInt8](repeating: 65, count: 1200).span)
+        let (datagram, text) = try #require(try receive(socket, capacity: 100))
+        #expect(datagram.isTruncated && text.allSatisfy { $0 == "A" } && text.utf8.count <= 100)
+        try socket.send([UInt8](repeating: 66, count: 100).span)
+        let next = try #require(try receive(socket, capacity: 100))
+        #expect(!next.datagram.isTruncated && next.datagram.count == 100)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `packets that overrun the buffer are counted`() async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(.ipv4, interface: index, receiveBuffer: 4096)
+        for _ in 0..<200 { try socket.send([UInt8](repeating: 65, count: 1000).span) }
+        var received = 0
+        while try receive(socket) != nil { received += 1 }
+        #expect((1..<200).contains(received))
+        try socket.send([1].span)
+        let after = try #require(try receive(socket))
+        #expect(Int(after.datagram.dropped) == 200 - received)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a link that is down refuses packets, and takes them when it is up`() async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(.ipv4, interface: index)
+        try namespace.ip("link set v0 down")
+        #expect(throws: Errno.self) { try socket.send([1].span) }
+        try namespace.ip("link set v0 up")
+        try socket.send([1].span)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: [4711, -1, Int.max])
+    func `an interface that is not there is refused`(interface: Int) {
+        #expect(throws: Errno.self) { _ = try MulticastSocket(.ipv4, interface: interface).rawValue }
+    }
+
+    @Test func `a loop can watch it`() async throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(.ipv4, interface: index)
+        let number = socket.rawValue
+        var calls = 0
+        var watch: EventLoop.Watch?
+        watch = try namespace.loop.watch(number, for: .readable) { [namespace] _ in
+            calls += 1
+            if let watch { namespace.loop.unwatch(watch) }
+        }
+        try socket.send([1].span)
+        await namespace.loop.eventually { calls == 1 }
+        #expect(try receive(socket)?.datagram.count == 1)
+        withExtendedLifetime(peer) {}
+    }
+}
