@@ -139,6 +139,13 @@ let package = Package(
             ]
         ),
         .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
+                "StatusClient", "Configuration", "TestSupport",
+            ]
+        ),
+        .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),

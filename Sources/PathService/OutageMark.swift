@@ -14,7 +14,7 @@ public enum OutageMark: Equatable, Sendable {
     /// The daemon lived at this time.
     case alive(WallTime)
 
-    /// When it was.
+    /// When it happened.
     public var time: WallTime {
         switch self {
         case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import EventHub
 internal import EventLog
 internal import LinuxIO
 internal import OrderedJSON
@@ -90,13 +91,24 @@ struct History: Command {
         do {
             // A missing file would read as an empty log.
             _ = try FileDescriptor(opening: file, flags: 0)
-            var history = OutageHistory(monitor: monitor, since: since)
-            try LogReader(path: file).forEach(matching: OutageHistory.filter) { header, line in
-                if let time = header.time, time > until { return false }
-                if let record = try? JSONValue(parsing: line) { history.take(record) }
+            var history = OutageHistory(monitor: monitor, since: since, until: until)
+            var lastHeard: WallTime?
+            try LogReader(path: file).forEach { header, line in
+                let isMark = OutageHistory.filter.accepts(header.event)
+                if isMark, let record = try? JSONValue(parsing: line), let mark = OutageMark(record) {
+                    // After a crash the record before is the last that is known.
+                    if case .started(let time, _) = mark {
+                        history.take(.started(time, lastHeard: lastHeard))
+                    } else {
+                        history.take(mark)
+                    }
+                }
+                lastHeard = header.time ?? lastHeard
                 return true
             }
-            return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: until)))
+            // Whether a daemon ran after the last record is not in the file.
+            let end = min(until, max(since, lastHeard ?? until))
+            return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: end)))
         } catch let error as Errno {
             throw CommandFailure("\(file): cannot open the log: \(error)", .negative)
         } catch {

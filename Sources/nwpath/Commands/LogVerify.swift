@@ -39,7 +39,8 @@ struct LogVerify: Command {
                 try screen.print(document)
             } else {
                 let text = LogText(screen: screen)
-                Terminal.print(text.findings(document) + (common.isQuiet ? "" : text.summary(document)))
+                let shown = text.findings(document) + (common.isQuiet ? "" : text.summary(document))
+                if !shown.isEmpty { Terminal.print(shown) }
             }
             return report.isGood ? .success : .negative
         }
