@@ -140,6 +140,7 @@ let package = Package(
                 "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
             ]
         ),
+        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",
