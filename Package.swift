@@ -143,6 +143,15 @@ let package = Package(
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
         .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: [
+                "nwpath", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "EventHub", "PathService",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures", "record"]
+        ),
+        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "LinuxIO", "TestSupport"]),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",

@@ -31,7 +31,7 @@ public final class ReplayEngine {
     private var wakes = 0
 
     /// How often timers fire between two steps: a file with a gap of years must not hang.
-    private static let maximumWakes = 10_000
+    private static let maximumWakes = 3000
 
     /// Stands before the first frame.
     public init(_ recording: NetlinkRecording, settings: EngineSettings = EngineSettings()) {
@@ -56,7 +56,7 @@ public final class ReplayEngine {
             } else {
                 wakes = 0
                 move(to: next)
-                guard let step = kernel.next() else { break }
+                guard let step = kernel.advance() else { break }
                 take(step)
             }
         }

@@ -32,13 +32,13 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             testDescription: "an unknown flag",
             arguments: ["--lissten", "127.0.0.1:1"],
             code: 2,
-            lines: ["nwpath: nwpath serve: unknown option '--lissten'…"]
+            lines: ["nwpath serve: unknown option '--lissten'…"]
         ),
         Mistake(
             testDescription: "a flag without its value",
             arguments: ["--config"],
             code: 2,
-            lines: ["nwpath: …"]
+            lines: ["nwpath serve: --config needs a value…"]
         ),
         Mistake(
             testDescription: "a bad duration",
@@ -50,7 +50,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             testDescription: "a word too much",
             arguments: ["now"],
             code: 2,
-            lines: ["nwpath: …"]
+            lines: ["nwpath serve: unexpected argument 'now'…"]
         ),
         Mistake(
             testDescription: "an address that others can reach",
@@ -191,7 +191,10 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         if mistake.isOrdinary {
             words += ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         }
-        words += ["env", "HOME=\(scratch.path)"] + mistake.environment + mistake.wrapper + [try Place.program, "serve", "--no-mdns"]
+        words +=
+            ["env", "HOME=\(scratch.path)"] + mistake.environment + mistake.wrapper + [
+                try Place.program, "serve", "--no-mdns",
+            ]
         let usual = [
             ("--listen", "unix:" + scratch.file("api.sock")), ("--log-file", scratch.file("events.jsonl")),
             ("--state-dir", scratch.path),

@@ -103,7 +103,9 @@ import Testing
         #expect(list.marks.last == .stopped(noon + .seconds(HistoryIndex.capacity * 2 - 1)))
     }
 
-    @Test(arguments: [#"{"event":"path.changed"}"#, #"{"time":"x","event":"e"}"#, "[]", #"{"time":"2026-11-20T12:00:00Z"}"#])
+    @Test(arguments: [
+        #"{"event":"path.changed"}"#, #"{"time":"x","event":"e"}"#, "[]", #"{"time":"2026-11-20T12:00:00Z"}"#,
+    ])
     func `what is no record leaves no mark`(text: String) throws {
         #expect(OutageMark(try JSONValue(parsing: text)) == nil)
     }

@@ -51,9 +51,11 @@ import Testing
         #expect(Set(all.restartNeeded).subtracting(left) == [])
     }
 
-    @Test(arguments: [
-        (0, nil), (99, nil), (-99, nil), (100, 100), (-3_600_000, -3_600_000), (3_600_000, 3_600_000),
-    ] as [(Int, Int?)])
+    @Test(
+        arguments: [
+            (0, nil), (99, nil), (-99, nil), (100, 100), (-3_600_000, -3_600_000), (3_600_000, 3_600_000),
+        ] as [(Int, Int?)]
+    )
     func `a step of the calendar is told when it is one`(milliseconds: Int, expected: Int?) {
         let clock = ManualClock()
         var step = CalendarStep(wall: clock.wall, boot: clock.boot)

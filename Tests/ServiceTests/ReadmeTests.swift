@@ -9,7 +9,10 @@ enum TestableBlocks {
     static func blocks(of document: String) throws -> [String] {
         var blocks: [String] = []
         var block: [String]?
-        for line in try Command.run(["cat", "\(Place.root)/\(document)"]).split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in try Command.run(["cat", "\(Place.root)/\(document)"]).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        ) {
             if line == "```sh test" {
                 block = []
             } else if line == "```", let found = block {
@@ -34,13 +37,19 @@ enum TestableBlocks {
         // The log lies where an ordinary user has it.
         try Command.run(["mkdir", "-p", "\(home)/.local/state/nwpath", "\(home)/.config/nwpath"])
         try Command.run(["ln", "-s", try Place.program, scratch.file("nwpath")])
-        let listen = ["--listen", "127.0.0.1:8353", "--listen", "[::1]:8353", "--listen", "unix:" + scratch.file("api.sock")]
-        let service = try await Service(listen + ["--log-file", "\(home)/.local/state/nwpath/events.jsonl"], in: scratch)
+        let listen = [
+            "--listen", "127.0.0.1:8353", "--listen", "[::1]:8353", "--listen", "unix:" + scratch.file("api.sock"),
+        ]
+        let service = try await Service(
+            listen + ["--log-file", "\(home)/.local/state/nwpath/events.jsonl"],
+            in: scratch
+        )
         for block in try TestableBlocks.blocks(of: document) {
             let script = "set -e\n" + block
             let words = [
                 "nsenter", "--net=\(Namespace.current.path)", "env", "-C", scratch.path, "HOME=\(home)",
-                "NWPATH_SOCKET=\(service.socket)", "XDG_RUNTIME_DIR=\(scratch.path)", "PATH=\(scratch.path):/usr/bin:/bin:/usr/sbin:/sbin",
+                "NWPATH_SOCKET=\(service.socket)", "XDG_RUNTIME_DIR=\(scratch.path)",
+                "PATH=\(scratch.path):/usr/bin:/bin:/usr/sbin:/sbin",
                 "timeout", "20", "bash", "-o", "pipefail", "-c", script,
             ]
             let outcome = Service.outcome(of: try RunningCommand(words, captures: true))

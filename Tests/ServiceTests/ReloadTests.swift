@@ -10,7 +10,8 @@ import Testing
     private func start(_ configuration: String) async throws -> Service {
         let scratch = try Scratch()
         try scratch.write(configuration, to: "nwpath.yaml")
-        return try await Service(["--config", scratch.file("nwpath.yaml"), "--listen", "127.0.0.1:18356", "--listen", "unix:" + scratch.file("api.sock")], in: scratch)
+        let arguments = ["--config", scratch.file("nwpath.yaml"), "--listen", "127.0.0.1:18356"]
+        return try await Service(arguments, in: scratch)
     }
 
     private func reload(_ service: Service) throws -> JSONValue {

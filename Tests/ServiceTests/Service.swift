@@ -91,11 +91,14 @@ final class Service {
     }
 
     /// Starts it without waiting.
-    static func start(_ arguments: [String] = [], in scratch: Scratch, debounce: String = "0s") throws -> RunningCommand {
+    static func start(_ arguments: [String] = [], in scratch: Scratch, debounce: String = "0s") throws -> RunningCommand
+    {
         let usual = [
-            "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--no-mdns", "--debounce", debounce,
+            "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--no-mdns", "--debounce",
+            debounce,
         ]
-        let listen = arguments.contains("--listen") ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
+        let listen =
+            arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
         let inside = ["nsenter", "--net=\(Namespace.current.path)"]
         return try RunningCommand(inside + [try Place.program, "serve"] + usual + listen + arguments, captures: true)
     }
@@ -116,7 +119,9 @@ final class Service {
         try Command.run(["curl", "-s", "--max-time", "20", "--unix-socket", socket] + arguments)
     }
 
-    func get(_ path: String, _ arguments: [String] = []) throws -> String { try curl(arguments + ["http://localhost\(path)"]) }
+    func get(_ path: String, _ arguments: [String] = []) throws -> String {
+        try curl(arguments + ["http://localhost\(path)"])
+    }
 
     func json(_ path: String) throws -> JSONValue {
         try JSONValue(parsing: try get(path, ["-H", "Accept: application/json"]))
@@ -177,6 +182,8 @@ enum Uplink {
 
     /// Adds and removes addresses for as long as the value lives; each is an event.
     static func load() throws -> RunningCommand {
+        // A virtual link without a default route is left out everywhere (rule S15).
+        try connect()
         let script = Place.fixtures + "/load.py"
         return try RunningCommand(["nsenter", "--net=\(Namespace.current.path)", "python3", script, "up0"])
     }

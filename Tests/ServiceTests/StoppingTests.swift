@@ -44,7 +44,11 @@ import Testing
         let service = try await Service()
         let sse = try service.stream("/api/v1/events", to: "sse", ["-H", "Accept: text/event-stream"])
         let lines = try service.stream("/api/v1/events", to: "lines", ["-H", "Accept: application/x-ndjson"])
-        let poll = try service.stream("/api/v1/status?wait=30s", to: "poll", ["-H", "If-None-Match: \(try etag(of: service))"])
+        let poll = try service.stream(
+            "/api/v1/status?wait=30s",
+            to: "poll",
+            ["-H", "If-None-Match: \(try etag(of: service))"]
+        )
         await Namespace.current.loop.eventually(within: .seconds(20), "three clients") {
             let metrics = (try? service.get("/metrics")) ?? ""
             return ["sse", "ndjson", "longpoll"].allSatisfy {

@@ -27,4 +27,4 @@ while True:
     for kind in (NEW, DELETE):
         for last in range(20):
             ask(kind, bytes([10, 9, 8, last]))
-        time.sleep(0.005)
+        time.sleep(0.02)
