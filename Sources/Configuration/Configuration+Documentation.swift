@@ -110,7 +110,7 @@ extension SettingOutline {
                 summary: outline.summary,
                 expectation: outline.expectation,
                 standard: standard,
-                variable: isValue && !key.contains("NAME") ? Configuration.variable(forKey: key) : nil
+                variable: isValue && !key.split(separator: ".").contains("NAME") ? Configuration.variable(forKey: key) : nil
             )
             return [reference] + children
         }

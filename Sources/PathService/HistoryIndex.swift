@@ -42,13 +42,13 @@ final class HistoryIndex {
         present.take(at: event.time, name: event.name.rawValue) { try? JSONValue(parsing: event.json) }
     }
 
-    /// Works out the outages of a monitor.
-    func history(monitor: String, since: WallTime) -> OutageHistory {
+    /// Works out the outages of a monitor between two moments.
+    func history(monitor: String, since: WallTime, until: WallTime) -> OutageHistory {
         var history = OutageHistory(monitor: monitor, since: since)
-        for mark in past.marks { history.take(mark) }
+        for mark in past.marks where mark.time <= until { history.take(mark) }
         // What earlier runs said last is where an outage without an end ended.
-        if let last = past.lastHeard { history.take(.alive(last)) }
-        for mark in present.marks { history.take(mark) }
+        if let last = past.lastHeard, last <= until { history.take(.alive(last)) }
+        for mark in present.marks where mark.time <= until { history.take(mark) }
         return history
     }
 

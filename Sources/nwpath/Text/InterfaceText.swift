@@ -59,7 +59,7 @@ struct InterfaceText {
         if interface.isTrue("usable") { return .init("usable", .good) }
         let problem = interface.text("problem")
         if problem == "loopback" { return .init("loopback", .faint) }
-        let words = problem.isEmpty ? "not usable" : problem.replacing("_", with: " ")
+        let words = problem.isEmpty ? "not usable" : problem.split(separator: "_").joined(separator: " ")
         return .init(words, interface.isTrue("required") ? .bad : .warning)
     }
 
