@@ -34,3 +34,15 @@ import Testing
         #expect(IPAddress(text) == nil)
     }
 }
+
+@Suite struct IPAddressSetTests {
+    @Test func `addresses of both families are different, whatever their numbers`() {
+        #expect(IPAddress.v4(1) != .v6(1))
+        #expect(Set([IPAddress.v4(1), .v6(1), .v4(1), .v6(2)]).count == 3)
+    }
+
+    @Test func `values order addresses within a family`() {
+        #expect(IPAddress.v4(1) < .v4(2) && !(IPAddress.v4(2) < .v4(2)))
+        #expect(IPAddress.v4(.max) < .v6(0) && !(IPAddress.v6(0) < .v4(.max)))
+    }
+}

@@ -171,3 +171,10 @@ import Testing
         #expect(Glob(text)?.matches("eth0") == (text == "eth0"))
     }
 }
+
+@Suite struct LimitOfTextTests {
+    @Test func `a text of any length is escaped whole`() {
+        let text = String(repeating: "\n", count: 10_000)
+        #expect(PrintableText.escape(text).utf8.count == 20_000)
+    }
+}
