@@ -9,7 +9,9 @@ import PackageDescription
 let package = Package(
     name: "nwpath",
     products: [
-        .executable(name: "nwpath", targets: ["nwpath"])
+        .executable(name: "nwpath", targets: ["nwpath"]),
+        // For the fuzz targets, which are a package of their own.
+        .library(name: "NWPathParsers", targets: ["DNSWire", "OrderedJSON", "Configuration", "Netlink"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
@@ -131,13 +133,44 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
+            name: "PathEngineTests",
+            dependencies: [
+                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
+                "StatusClient", "Configuration", "TestSupport",
+            ]
+        ),
+        .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
+        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: [
+                "nwpath", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "EventHub", "PathService",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures", "record"]
+        ),
+        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "LinuxIO", "TestSupport"]),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService", "nwpath",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(

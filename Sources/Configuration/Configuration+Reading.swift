@@ -70,7 +70,7 @@ extension Configuration {
     public var tree: ConfigurationTree { SectionReader.write(self) ?? .map([]) }
 
     /// The effective settings as YAML that reads back to the same configuration.
-    public var yaml: String { YAMLText.block(tree) }
+    public var yaml: String { tree.yaml }
 
     /// What changed since `old`.
     /// - Returns: Dotted keys in the order of the documentation.

@@ -1,5 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+extension ConfigurationTree {
+    /// The values as YAML that reads back to the same.
+    public var yaml: String { YAMLText.block(self) }
+}
+
 /// Writes trees as YAML that ``YAMLDocument`` reads back to the same values.
 enum YAMLText {
     /// A whole block, each line indented by `indent` spaces and ended by a newline.

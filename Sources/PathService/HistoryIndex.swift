@@ -43,8 +43,8 @@ final class HistoryIndex {
     }
 
     /// Works out the outages of a monitor.
-    func history(monitor: String, since: WallTime) -> OutageHistory {
-        var history = OutageHistory(monitor: monitor, since: since)
+    func history(monitor: String, since: WallTime, until: WallTime) -> OutageHistory {
+        var history = OutageHistory(monitor: monitor, since: since, until: until)
         for mark in past.marks { history.take(mark) }
         // What earlier runs said last is where an outage without an end ended.
         if let last = past.lastHeard { history.take(.alive(last)) }

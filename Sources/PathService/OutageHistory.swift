@@ -65,6 +65,9 @@ public struct OutageHistory: Sendable {
 
     private let monitor: String
     private let since: WallTime
+    private let until: WallTime?
+    /// Whether what comes now is after the end.
+    private var isOver = false
     private var last: WallTime
     private var isSatisfied: Bool?
     private var known: Duration = .zero
@@ -72,10 +75,11 @@ public struct OutageHistory: Sendable {
     private var outages: [Outage] = []
     private var openOutage: (start: WallTime, reason: String, message: String)?
 
-    /// Looks at a monitor from a moment on.
-    public init(monitor: String, since: WallTime) {
+    /// Looks at a monitor from one moment to another, or without end.
+    public init(monitor: String, since: WallTime, until: WallTime? = nil) {
         self.monitor = monitor
         self.since = since
+        self.until = until
         last = since
     }
 
@@ -86,6 +90,14 @@ public struct OutageHistory: Sendable {
 
     /// Takes what matters of the next record.
     public mutating func take(_ mark: OutageMark) {
+        guard !isOver else { return }
+        if let until, mark.time > until {
+            isOver = true
+            // Before a later start nobody knows anything either.
+            guard case .started(_, let lastHeard?) = mark, lastHeard < until else { return }
+            advance(to: lastHeard)
+            return forget(until: until)
+        }
         switch mark {
         case .status(let time, let monitor, let isSatisfied, let reason, let message):
             guard monitor == self.monitor else { return }

@@ -14,6 +14,13 @@ public enum OutageMark: Equatable, Sendable {
     /// The daemon lived at this time.
     case alive(WallTime)
 
+    /// When it happened.
+    public var time: WallTime {
+        switch self {
+        case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time
+        }
+    }
+
     /// Reads a record; `nil` when it has no time.
     public init?(_ record: JSONValue) {
         guard let event = record["event"]?.string, let time = record["time"]?.string.flatMap(WallTime.init) else {

@@ -70,12 +70,16 @@ final class StatusSource: StatusProviding {
         return first.map { $0 - 1 } ?? hub.position.sequence
     }
 
-    func history(since age: Duration, monitor: String?) throws -> [UInt8] {
+    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
         guard index.isComplete else {
-            throw Problem(.notReady, status: 503, detail: "The log of earlier runs is still being read; try again soon.")
+            throw Problem(
+                .notReady,
+                status: 503,
+                detail: "The log of earlier runs is still being read; try again soon."
+            )
         }
-        let history = index.history(monitor: monitor ?? "default", since: clock.wall - age)
-        return try OrderedJSONEncoder().encode(history.document(at: clock.wall)) + [0x0A]
+        let history = index.history(monitor: monitor ?? "default", since: since, until: until)
+        return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
     }
 
     func reload() throws -> [UInt8] { try onReload() }

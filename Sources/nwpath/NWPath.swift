@@ -19,8 +19,9 @@ internal import Glibc
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
         commands: [
-            Status.self, Watch.self, Why.self, Interfaces.self, Gateways.self, NameServers.self, Serve.self,
-            Replay.self, Version.self,
+            Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
+            Services.self, History.self, LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
+            Serve.self, Replay.self, Version.self,
         ]
     )
 

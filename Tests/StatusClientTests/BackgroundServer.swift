@@ -73,7 +73,7 @@ final class SmallProvider: StatusProviding {
 
     func sequence(olderThan age: Duration) -> UInt64 { 0 }
 
-    func history(since age: Duration, monitor: String?) -> [UInt8] { Array("{}\n".utf8) }
+    func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] { Array("{}\n".utf8) }
 
     func reload() throws -> [UInt8] {
         throw Problem(.configInvalid, status: 400, detail: "nwpath.yaml:1:1: unknown key 'ä'")

@@ -49,8 +49,8 @@ final class FakeProvider: StatusProviding {
 
     func sequence(olderThan age: Duration) -> UInt64 { age >= .seconds(3600) ? oldest - 1 : lastSequence }
 
-    func history(since age: Duration, monitor: String?) -> [UInt8] {
-        Array("{\"seconds\":\(age.components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
+    func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] {
+        Array("{\"seconds\":\((until - since).components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
     }
 
     func reload() throws -> [UInt8] {

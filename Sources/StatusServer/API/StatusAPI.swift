@@ -186,25 +186,32 @@ extension StatusAPI {
     }
 
     private func history(_ request: HTTPRequest) throws -> HTTPResponse {
-        let query = try QueryParameters(request.query, allowed: ["since", "monitor"])
-        let text = query["since"] ?? "24h"
-        let age: Duration
-        if let duration = DurationText.parse(text) {
-            age = duration
-        } else if let time = WallTime(text), time <= clock.wall {
-            age = clock.wall - time
-        } else {
-            throw query.bad("since", text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
-        }
+        let query = try QueryParameters(request.query, allowed: ["since", "until", "monitor"])
+        let now = clock.wall
+        let since = try Self.moment("since", query, before: now) ?? now - .seconds(86_400)
+        let until = try Self.moment("until", query, before: now) ?? now
+        guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a moment before 'until'") }
         if let monitor = query["monitor"], try provider.isSatisfied(monitor: monitor) == nil {
             throw Self.unknownMonitor(monitor)
         }
-        let content = try provider.history(since: age, monitor: query["monitor"])
+        let content = try provider.history(since: since, until: until, monitor: query["monitor"])
         return HTTPResponse(
             status: 200,
             fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
             body: .bytes(SharedBytes(content))
         )
+    }
+
+    /// A moment of the past: how long ago, or when.
+    private static func moment(
+        _ name: String,
+        _ query: QueryParameters,
+        before now: WallTime
+    ) throws(Problem) -> WallTime? {
+        guard let text = query[name] else { return nil }
+        if let age = DurationText.parse(text) { return now - age }
+        if let time = WallTime(text), time <= now { return time }
+        throw query.bad(name, text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
     }
 
     private func reload(_ request: HTTPRequest) throws -> HTTPResponse {

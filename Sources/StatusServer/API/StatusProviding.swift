@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import LinuxIO
+
 /// One event for the streams.
 public struct StreamEvent: Equatable, Sendable {
     /// Its number, one more than the one before.
@@ -85,8 +87,8 @@ public protocol StatusProviding: AnyObject {
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay
     /// The number of the newest event that is older than `age`; 0 when there is none.
     func sequence(olderThan age: Duration) throws -> UInt64
-    /// Outages and availability since `age` ago, a JSON object.
-    func history(since age: Duration, monitor: String?) throws -> [UInt8]
+    /// Outages and availability from one moment to another, a JSON object.
+    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8]
     /// Reads the configuration again; the answer is a JSON object.
     /// - Throws: A ``Problem`` of kind `configInvalid` when the new one is not valid.
     func reload() throws -> [UInt8]

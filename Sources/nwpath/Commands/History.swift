@@ -1,0 +1,162 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import EventHub
+internal import EventLog
+internal import LinuxIO
+internal import OrderedJSON
+internal import PathService
+internal import Spelling
+
+/// `nwpath history`: outages and availability, without any other tool.
+struct History: Command {
+    var since = Moment.ago(.seconds(86_400))
+    var until: Moment?
+    var monitor: String?
+    var file: String?
+    var showsOutagesOnly = false
+    var isCSV = false
+
+    static let specification = Specification<History>(
+        "history",
+        "Shows outages and availability.",
+        discussion: """
+            The service reads them from its event log; --file reads a log directly, without the service. Time in \
+            which no service ran is unknown, and counts neither way.
+            """,
+        examples: [
+            CommandExample("nwpath history", "the last 24 hours"),
+            CommandExample("nwpath history --since 7d --csv", "the outages of a week for a spreadsheet"),
+            CommandExample(
+                "nwpath history --file /var/log/nwpath/events.jsonl --since 2026-11-20T00:00:00Z",
+                "a log file"
+            ),
+        ],
+        arguments: [
+            .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Where to begin."),
+            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "Where to end; now when not given."),
+            .option("--monitor", value: "NAME", into: \.monitor, .text, help: "The monitor, default unless given."),
+            .option("--file", value: "FILE", into: \.file, .path, help: "Read this log instead of asking the service."),
+            .flag("--outages", into: \.showsOutagesOnly, help: "List the outages only."),
+            .flag("--csv", into: \.isCSV, help: "Print the outages as comma-separated values."),
+        ],
+        exits: ServiceExits.all + [ExitNote(.negative, "no such monitor, or the log cannot be read")]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            guard !common.isJSON || !isCSV else { throw CommandFailure("give --json or --csv, not both", .usage) }
+            let now = KernelClock().wall
+            let (begin, end) = (since.time(before: now), until?.time(before: now) ?? now)
+            guard begin < end else { throw CommandFailure("--since must be before --until, and before now", .usage) }
+            let history = try read(common, from: begin, to: min(end, now))
+            let screen = Screen(common)
+            if common.isJSON {
+                try screen.print(history)
+            } else if isCSV {
+                Terminal.print(HistoryText.csv(history))
+            } else {
+                let text = HistoryText(sheet: Sheet(screen, now: now))
+                Terminal.print(showsOutagesOnly ? text.outages(history) : text.all(history))
+            }
+            return .success
+        }
+    }
+
+    private func read(
+        _ common: CommonOptions,
+        from begin: WallTime,
+        to end: WallTime
+    ) throws(CommandFailure) -> JSONValue {
+        guard let file else { return try ask(common) }
+        return try Self.read(file, monitor: monitor ?? "default", since: begin, until: end)
+    }
+
+    private func ask(_ common: CommonOptions) throws(CommandFailure) -> JSONValue {
+        var connection = try ServiceConnection(common)
+        let query = [
+            (name: "since", value: since.description), (name: "until", value: until?.description),
+            (name: "monitor", value: monitor),
+        ]
+        return try connection.get(RequestText.target("/api/v1/history", query)).value
+    }
+
+    /// Works history out from a log file and the rotated ones beside it.
+    static func read(
+        _ file: String,
+        monitor: String,
+        since: WallTime,
+        until: WallTime
+    ) throws(CommandFailure) -> JSONValue {
+        do {
+            // A missing file would read as an empty log.
+            _ = try FileDescriptor(opening: file, flags: 0)
+            var history = OutageHistory(monitor: monitor, since: since, until: until)
+            var lastHeard: WallTime?
+            try LogReader(path: file).forEach { header, line in
+                let isMark = OutageHistory.filter.accepts(header.event)
+                if isMark, let record = try? JSONValue(parsing: line), let mark = OutageMark(record) {
+                    // After a crash the record before is the last that is known.
+                    if case .started(let time, _) = mark {
+                        history.take(.started(time, lastHeard: lastHeard))
+                    } else {
+                        history.take(mark)
+                    }
+                }
+                lastHeard = header.time ?? lastHeard
+                return true
+            }
+            // Whether a daemon ran after the last record is not in the file.
+            let end = min(until, max(since, lastHeard ?? until))
+            return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: end)))
+        } catch let error as Errno {
+            throw CommandFailure("\(file): cannot open the log: \(error)", .negative)
+        } catch {
+            throw CommandFailure("\(error)", .negative)
+        }
+    }
+}
+
+/// A moment as people name one: a time, or how long ago.
+enum Moment: Hashable, Sendable, CustomStringConvertible {
+    /// So long before now.
+    case ago(Duration)
+    /// A time of the calendar.
+    case at(WallTime)
+
+    /// Reads `24h` or `2026-11-20T13:00:00Z`.
+    init?(_ text: String) {
+        if let duration = DurationText.parse(text) {
+            self = .ago(duration)
+        } else if let time = WallTime(text) {
+            self = .at(time)
+        } else {
+            return nil
+        }
+    }
+
+    /// The moment on the calendar.
+    func time(before now: WallTime) -> WallTime {
+        switch self {
+        case .ago(let duration): now - duration
+        case .at(let time): time
+        }
+    }
+
+    /// The text that the API understands.
+    var description: String {
+        switch self {
+        case .ago(let duration): DurationText.format(duration)
+        case .at(let time): time.description
+        }
+    }
+}
+
+extension ArgumentForm where Value == Moment {
+    /// A duration or a time.
+    static let moment = ArgumentForm(
+        "a duration such as 24h, or a time such as 2026-11-20T13:00:00Z",
+        format: { $0.description },
+        parse: { Moment($0) }
+    )
+}

@@ -1,0 +1,87 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import Configuration
+internal import EventHub
+internal import EventLog
+internal import Glibc
+internal import OrderedJSON
+
+/// `nwpath log verify`: whether an event log is what it should be.
+struct LogVerify: Command {
+    var files: [String] = []
+
+    static let specification = Specification<LogVerify>(
+        "log verify",
+        "Checks event logs: JSON, schema, numbers without gap or repeat.",
+        discussion: """
+            Without FILE it checks the log of the configuration and the rotated files beside it. Files compressed \
+            as .gz are read as well.
+            """,
+        examples: [
+            CommandExample("nwpath log verify", "the service's log and its rotated files"),
+            CommandExample("nwpath log verify events.jsonl events.jsonl.1.gz", "these files"),
+        ],
+        arguments: [.positionals("FILE", into: \.files, .path, help: "The files, in any order.")],
+        common: [.output, .messages],
+        exits: [
+            ExitNote(.success, "nothing is wrong"), ExitNote(.negative, "something is wrong; it is printed"),
+            ExitNote(.usage),
+        ]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            let report = LogVerifier.verify(files.isEmpty ? try Self.standardFiles() : files)
+            let document = Self.document(report)
+            let screen = Screen(common)
+            if common.isJSON {
+                try screen.print(document)
+            } else {
+                let text = LogText(screen: screen)
+                let shown = text.findings(document) + (common.isQuiet ? "" : text.summary(document))
+                if !shown.isEmpty { Terminal.print(shown) }
+            }
+            return report.isGood ? .success : .negative
+        }
+    }
+
+    /// The log that the service writes, with its rotated files.
+    private static func standardFiles() throws(CommandFailure) -> [String] {
+        let environment = Environment.variables
+        let paths = StandardPaths(userID: geteuid(), environment: environment)
+        do {
+            let configuration = try Configuration.load(.init(standard: paths), paths: paths, environment: environment)
+            guard configuration.log.file != EventLog.standardOutput else {
+                throw CommandFailure("the log goes to standard output; name a FILE", .usage)
+            }
+            return try LogVerifier.files(of: configuration.log.file)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let error as ConfigurationError {
+            throw CommandFailure("\(error)", .usage)
+        } catch {
+            throw CommandFailure("\(error)", .negative)
+        }
+    }
+
+    /// The report as the object that `--json` prints.
+    static func document(_ report: LogVerifier.Report) -> JSONValue {
+        var object = JSONObject()
+        object["files"] = .integer(Int64(report.files))
+        object["records"] = .integer(Int64(clamping: report.records))
+        object["first"] = report.first.map { .string("\($0.stream).\($0.sequence)") } ?? .null
+        object["last"] = report.last.map { .string("\($0.stream).\($0.sequence)") } ?? .null
+        object["problem_count"] = .integer(Int64(report.problemCount))
+        object["problems"] = .array(
+            report.problems.map { problem in
+                var object = JSONObject()
+                object["file"] = .string(problem.file)
+                object["line"] = .integer(Int64(problem.line))
+                object["message"] = .string("\(problem.kind)")
+                return .object(object)
+            }
+        )
+        return .object(object)
+    }
+}

@@ -1,0 +1,208 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import OrderedJSON
+internal import Spelling
+
+/// `nwpath services`: what offers itself on the local links.
+struct Services: Command {
+    var type: String?
+    var showsTypes = false
+    var name: Glob?
+    var interface: String?
+    var watches = false
+    var waitsForCensus = false
+    var isDirect = false
+
+    /// How long an own census may take; it needs 7.5 s at most.
+    private static let censusLimit = Duration.seconds(10)
+
+    static let specification = Specification<Services>(
+        "services",
+        "Lists the services found by multicast DNS.",
+        discussion: """
+            The service takes a census again and again; the list is there at once. --direct asks the network itself \
+            and needs no service; it ends when its census is complete, or after --timeout (10s).
+
+            --json prints one object; with --watch one object on each line (JSON lines), the list first. -v shows TXT \
+            records.
+            """,
+        examples: [
+            CommandExample("nwpath services", "all of them"),
+            CommandExample("nwpath services _ipp._tcp -v", "printers, with their TXT records"),
+            CommandExample("nwpath services --name 'Office*' --watch --json", "their coming and going"),
+            CommandExample("nwpath services --direct --timeout 3s", "without the service"),
+        ],
+        arguments: [
+            .positional("TYPE", into: \.type, .serviceType, help: "Services of this type only."),
+            .flag("--types", into: \.showsTypes, help: "List the types instead."),
+            .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with such a name only."),
+            .option("--interface", value: "NAME", into: \.interface, .text, help: "Services on this interface only."),
+            .flag("--watch", into: \.watches, help: "Go on with what comes and goes."),
+            .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
+            .flag("--direct", into: \.isDirect, help: "Ask the network itself, without the service."),
+        ],
+        exits: ServiceExits.all + [ExitNote(.negative, "nothing was found")],
+        check: { command in
+            if command.watches && command.waitsForCensus { return "give --watch or --once, not both" }
+            let hasFilter = command.type != nil || command.name != nil || command.interface != nil
+            return command.showsTypes && hasFilter && !command.isDirect ? "--types takes no filter" : nil
+        }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            if isDirect { return try runDirect(common) }
+            var connection = try ServiceConnection(common)
+            if waitsForCensus { try Self.waitForCensus(&connection, limit: common.timeout ?? Self.censusLimit) }
+            if showsTypes { return try showTypes(&connection, common) }
+            let query = [(name: "type", value: type), (name: "interface", value: interface)]
+            let answer = try connection.get(RequestText.target("/api/v1/services", query))
+            let shown = name == nil ? answer.value : selection.applied(to: answer.value)
+            guard watches else { return try list(shown, common) }
+            Terminal.endWithReader()
+            try show(shown, common, isLine: true)
+            return try watch(connection, from: EventFeed.id(of: answer.value), common)
+        }
+    }
+
+    private var selection: ServiceSelection { ServiceSelection(type: type, name: name, interface: interface) }
+
+    // MARK: - From the daemon
+
+    private func showTypes(
+        _ connection: inout ServiceConnection,
+        _ common: CommonOptions
+    ) throws(CommandFailure) -> ExitStatus {
+        let answer = try connection.get("/api/v1/services/types").value
+        guard watches else { return try listTypes(answer, common) }
+        Terminal.endWithReader()
+        _ = try listTypes(answer, common, isLine: true)
+        return try watch(connection, from: EventFeed.id(of: answer), common)
+    }
+
+    private func watch(
+        _ connection: ServiceConnection,
+        from position: String?,
+        _ common: CommonOptions
+    ) throws(CommandFailure) -> ExitStatus {
+        let patterns = (showsTypes ? ["service_type.*"] : ["service.*"]).compactMap { Glob($0) }
+        let feed = EventFeed(patterns: patterns, position: position)
+        var follower = EventFollower(connection, feed: feed, isQuiet: common.isQuiet)
+        let (screen, selection, isJSON) = (Screen(common), selection, common.isJSON)
+        try follower.follow { event in
+            guard selection.concerns(event) else { return }
+            Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))
+        }
+        return .success
+    }
+
+    /// Waits until the daemon has completed a census.
+    private static func waitForCensus(
+        _ connection: inout ServiceConnection,
+        limit: Duration
+    ) throws(CommandFailure) {
+        let clock = KernelClock()
+        let deadline = clock.boot + limit
+        var tag: String?
+        while true {
+            let rest = deadline - clock.boot
+            guard rest > .zero || limit == .zero else {
+                throw CommandFailure("no census is complete yet; try a longer --timeout", .timedOut)
+            }
+            let longest = limit == .zero ? .seconds(30) : min(rest, .seconds(30))
+            let milliseconds = max(1, longest.nanoseconds / 1_000_000)
+            let answer = try connection.get(
+                tag == nil ? "/api/v1/status" : "/api/v1/status?wait=\(milliseconds)ms",
+                fields: tag.map { [("If-None-Match", $0)] } ?? [],
+                accepting: [304],
+                timeout: longest + .seconds(1)
+            )
+            tag = answer.tag
+            guard !answer.value.isNull else { continue }
+            guard let services = answer.value["services"] else {
+                throw CommandFailure("the service takes no census; try --direct", .negative)
+            }
+            if services["last_census"]?.string != nil { return }
+        }
+    }
+
+    // MARK: - From the network
+
+    private func runDirect(_ common: CommonOptions) throws(CommandFailure) -> ExitStatus {
+        let census = try DirectCensus(interface: interface)
+        let (selection, isJSON) = (selection, common.isJSON)
+        guard watches else {
+            let limit = common.timeout.flatMap { $0 == .zero ? nil : $0 } ?? Self.censusLimit
+            let found = selection.applied(to: census.list(limit: limit))
+            if !census.isComplete && !common.isQuiet {
+                Terminal.complain("stopped before the census was complete; there may be more")
+            }
+            if showsTypes {
+                var object = JSONObject()
+                let types = Set(found.list("services").map { $0.text("type") }).sorted()
+                object["types"] = .array(types.map { .string($0) })
+                return try listTypes(.object(object), common)
+            }
+            let status = try list(found, common)
+            return status == .negative && !census.isComplete ? .timedOut : status
+        }
+        Terminal.endWithReader()
+        let screen = Screen(common)
+        let prefix = showsTypes ? "service_type." : "service."
+        census.watch(limit: common.timeout.flatMap { $0 == .zero ? nil : $0 }) { event in
+            guard event.text("event").hasPrefix(prefix), selection.concerns(event) else { return true }
+            Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))
+            return true
+        }
+        return .success
+    }
+
+    // MARK: - Printing
+
+    private func list(_ answer: JSONValue, _ common: CommonOptions) throws(CommandFailure) -> ExitStatus {
+        try show(answer, common, isLine: false)
+        guard answer.list("services").isEmpty else { return .success }
+        if !common.isJSON && !common.isQuiet { Terminal.complain("no services were found") }
+        return .negative
+    }
+
+    private func show(_ answer: JSONValue, _ common: CommonOptions, isLine: Bool) throws(CommandFailure) {
+        let screen = Screen(common)
+        guard !common.isJSON else {
+            if isLine { return Terminal.print(try Screen.line(answer)) }
+            return try screen.print(answer)
+        }
+        let text = ServiceText(sheet: Sheet(screen, now: KernelClock().wall))
+        let list = text.list(answer.list("services"), hasText: common.verbosity > 0)
+        if !list.isEmpty { Terminal.print(list) }
+    }
+
+    private func listTypes(
+        _ answer: JSONValue,
+        _ common: CommonOptions,
+        isLine: Bool = false
+    ) throws(CommandFailure) -> ExitStatus {
+        let screen = Screen(common)
+        let types = answer.texts("types")
+        if common.isJSON {
+            isLine ? Terminal.print(try Screen.line(answer)) : try screen.print(answer)
+        } else if !types.isEmpty {
+            Terminal.print(ServiceText(sheet: Sheet(screen, now: KernelClock().wall)).types(types))
+        }
+        if types.isEmpty && !common.isJSON && !common.isQuiet { Terminal.complain("no services were found") }
+        return types.isEmpty ? .negative : .success
+    }
+}
+
+extension ArgumentForm where Value == String {
+    /// The type of a service.
+    static let serviceType = ArgumentForm("a type such as _ipp._tcp") { text in
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count == 2, labels[0].hasPrefix("_"), labels[0].utf8.count > 1,
+            ["_tcp", "_udp"].contains(labels[1])
+        else { return nil }
+        return text
+    }
+}

@@ -1,0 +1,159 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import OrderedJSON
+internal import Spelling
+
+/// `nwpath wait`: blocks until the path is as somebody wants it.
+struct Wait: Command {
+    var conditions: [WaitCondition] = []
+    var isAny = false
+    var hold = Duration.zero
+    var timeout = Duration.zero
+
+    /// How long the daemon is asked to keep a request; shorter than its own limit.
+    private static let longestPoll = Duration.seconds(30)
+
+    static let specification = Specification<Wait>(
+        "wait",
+        "Waits until the path is as you want it.",
+        discussion: """
+            COND is satisfied (the default), unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME (it can \
+            carry traffic) or service=TYPE[/NAME] (the census found it). Several must hold together, unless --any.
+
+            It may be started before the service is up. When the time is over, what is missing is printed.
+            """,
+        examples: [
+            CommandExample("nwpath wait", "until there is a path"),
+            CommandExample("nwpath wait ipv6 dns --timeout 30s", "at most half a minute, for both"),
+            CommandExample("nwpath wait interface=eth0 --for 10s", "until it has held for ten seconds"),
+            CommandExample("nwpath wait service=_ipp._tcp", "until there is a printer"),
+        ],
+        arguments: [
+            .positionals("COND", into: \.conditions, .condition, help: "What must be true."),
+            .flag("--any", into: \.isAny, help: "One condition is enough."),
+            .option("--for", value: "DUR", into: \.hold, .duration, help: "How long it must hold."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "When to give up; 0 is never."),
+        ],
+        exits: [
+            ExitNote(.success, "it is so"), ExitNote(.usage),
+            ExitNote(.timedOut, "timed out; what is missing is printed"),
+            ExitNote(.refused),
+        ],
+        check: { $0.isAny && $0.conditions.isEmpty ? "--any needs conditions" : nil }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            var connection = try ServiceConnection(common)
+            let clock = KernelClock()
+            let started = clock.boot
+            let wanted = conditions.isEmpty ? [.satisfied] : conditions
+            var machine = WaitMachine(wanted, isAny: isAny, hold: hold, timeout: timeout, at: started)
+            let isSatisfied = try wait(&machine, &connection, clock)
+            if common.isJSON {
+                let document = Self.document(machine.findings, isSatisfied, waited: clock.boot - started)
+                try Screen(common).print(document)
+            } else if !isSatisfied {
+                if let loss = machine.loss { Terminal.complain(loss) }
+                for line in Self.missing(machine.findings) { Terminal.complain(line) }
+            }
+            return isSatisfied ? .success : .timedOut
+        }
+    }
+
+    /// Looks again and again, each time something changes.
+    private func wait(
+        _ machine: inout WaitMachine,
+        _ connection: inout ServiceConnection,
+        _ clock: KernelClock
+    ) throws(CommandFailure) -> Bool {
+        var backoff = Backoff()
+        var tag: String?
+        while true {
+            var limit: Duration?
+            switch machine.step(at: clock.boot) {
+            case .satisfied: return true
+            case .timedOut: return false
+            case .wait(let longest): limit = longest
+            }
+            do throws(CommandFailure) {
+                tag = try look(&machine, &connection, tag, min(limit ?? Self.longestPoll, Self.longestPoll), clock)
+                backoff.reset()
+            } catch {
+                guard [.unreachable, .timedOut, .negative].contains(error.status) else { throw error }
+                machine.lose(error.message)
+                tag = nil
+                let pause = backoff.next()
+                Pause.sleep(min(pause, machine.remaining(at: clock.boot) ?? pause))
+            }
+        }
+    }
+
+    /// Asks the daemon; with the tag of the last answer it answers when something changes, or after `longest`.
+    private func look(
+        _ machine: inout WaitMachine,
+        _ connection: inout ServiceConnection,
+        _ tag: String?,
+        _ longest: Duration,
+        _ clock: KernelClock
+    ) throws(CommandFailure) -> String? {
+        let milliseconds = max(1, longest.nanoseconds / 1_000_000)
+        let patience = min(ServiceConnection.standardTimeout, machine.remaining(at: clock.boot) ?? .seconds(5))
+        let answer = try connection.get(
+            tag == nil ? "/api/v1/status" : "/api/v1/status?wait=\(milliseconds)ms",
+            fields: tag.map { [("If-None-Match", $0)] } ?? [],
+            accepting: [304],
+            timeout: max(.milliseconds(1), tag == nil ? patience : longest + .seconds(1))
+        )
+        // Nothing has changed: what was found last still holds.
+        guard !answer.value.isNull else { return answer.tag ?? tag }
+        var services: [JSONValue] = []
+        if (conditions.contains { $0.needsServices }) {
+            services = try connection.get("/api/v1/services", timeout: patience).value.list("services")
+        }
+        machine.look(answer.value, services: services, at: clock.boot)
+        return answer.tag
+    }
+
+    /// What is missing, a line each.
+    static func missing(_ findings: [WaitMachine.Finding]) -> [String] {
+        var lines: [String] = []
+        for finding in findings {
+            guard let missing = finding.missing else { continue }
+            lines.append("still missing: \(PrintableText.escape("\(finding.condition): \(missing)"))")
+        }
+        return lines.isEmpty ? ["it held, but not long enough"] : lines
+    }
+
+    /// The object that `--json` prints.
+    static func document(
+        _ findings: [WaitMachine.Finding],
+        _ isSatisfied: Bool,
+        waited: Duration
+    ) -> JSONValue {
+        var object = JSONObject()
+        object["satisfied"] = .bool(isSatisfied)
+        object["waited_seconds"] = .double((waited.seconds * 1000).rounded() / 1000)
+        object["conditions"] = .array(
+            findings.map { finding in
+                var object = JSONObject()
+                object["condition"] = .string(finding.condition.description)
+                object["holds"] = .bool(finding.missing == nil)
+                object["missing"] = finding.missing.map { .string($0) } ?? .null
+                return .object(object)
+            }
+        )
+        return .object(object)
+    }
+}
+
+extension ArgumentForm where Value == WaitCondition {
+    /// A condition.
+    static let condition = ArgumentForm(
+        WaitCondition.expectation,
+        choices: WaitCondition.words.map(\.word) + ["interface=", "service="],
+        parse: { WaitCondition($0) }
+    )
+}

@@ -1,0 +1,32 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import OrderedJSON
+internal import Spelling
+
+/// Which services somebody wants to see.
+struct ServiceSelection: Equatable {
+    var type: String?
+    var name: Glob?
+    var interface: String?
+
+    /// Whether a service is one of them.
+    func includes(_ service: JSONValue) -> Bool {
+        (type ?? service.text("type")) == service.text("type")
+            && (interface ?? service.text("interface")) == service.text("interface")
+            && (name?.matches(service.text("name")) ?? true)
+    }
+
+    /// Whether an event is about one of them.
+    func concerns(_ event: JSONValue) -> Bool {
+        if let service = event["service"] { return includes(service) }
+        guard let found = event["service_type"]?.string else { return true }
+        return (type ?? found) == found
+    }
+
+    /// The same object with those services only.
+    func applied(to answer: JSONValue) -> JSONValue {
+        guard var object = answer.object else { return answer }
+        object["services"] = .array(answer.list("services").filter(includes))
+        return .object(object)
+    }
+}

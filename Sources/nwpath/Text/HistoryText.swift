@@ -1,0 +1,77 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import OrderedJSON
+
+/// Outages and availability for people.
+struct HistoryText {
+    let sheet: Sheet
+
+    /// The summary, then the outages.
+    func all(_ history: JSONValue) -> String {
+        let (since, until) = (history.text("since"), history.text("until"))
+        let span = WallTime(since).flatMap { from in WallTime(until).map { " (\(AgeText.of(max(.zero, $0 - from))))" } }
+        var text = sheet.paint("Path \(history.text("monitor"))", .strong)
+        text += sheet.paint(" from \(AgeText.moment(since)) to \(AgeText.moment(until))\(span ?? "")") + "\n"
+        let outages = history.list("outages")
+        guard let percent = history["availability_percent"]?.double else {
+            return text + sheet.paint("nothing is known of that time", .warning) + "\n"
+        }
+        let known = AgeText.of(seconds: history["known_seconds"]?.double)
+        let satisfied = AgeText.of(seconds: history["satisfied_seconds"]?.double)
+        let isGood = outages.isEmpty
+        text += sheet.paint("\(isGood ? "✓" : "✗") \(Self.percent(percent)) available", isGood ? .good : .bad)
+        text += sheet.paint(": satisfied for \(satisfied) of the \(known) that are known") + "\n"
+        guard !isGood else { return text + "no outages\n" }
+        let total = outages.compactMap { $0["duration_seconds"]?.double }.reduce(0, +)
+        text += sheet.paint("\(Plural.of(outages.count, "outage")), \(AgeText.of(seconds: total)) in all") + "\n"
+        return text + self.outages(history)
+    }
+
+    /// The outages, a line each.
+    func outages(_ history: JSONValue) -> String {
+        let outages = history.list("outages")
+        guard !outages.isEmpty else { return "no outages\n" }
+        var table = TextTable([
+            .init("START"), .init("END"), .init("DURATION", isTrailing: true), .init("REASON"),
+            .init("MESSAGE", canShrink: true),
+        ])
+        for outage in outages {
+            let end = outage["end"]?.string
+            table.add([
+                .init(AgeText.moment(outage.text("start"))),
+                .init(end.map(AgeText.moment) ?? "lasts", end == nil ? .bad : nil),
+                .init(AgeText.of(seconds: outage["duration_seconds"]?.double)), .init(outage.text("reason")),
+                .init(outage.text("message")),
+            ])
+        }
+        return sheet.table(table)
+    }
+
+    /// Two or three digits after the point, never rounded up to a whole.
+    static func percent(_ value: Double) -> String {
+        guard value.isFinite, (0...100).contains(value) else { return "? %" }
+        let thousandths = Int(value * 1000)
+        let fraction = String(thousandths % 1000)
+        return "\(thousandths / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) %"
+    }
+
+    /// The outages as comma-separated values (RFC 4180), with a line of titles.
+    static func csv(_ history: JSONValue) -> String {
+        var lines = ["start,end,duration_seconds,reason,message"]
+        for outage in history.list("outages") {
+            let seconds = outage["duration_seconds"]?.double.map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+            let fields = [
+                outage.text("start"), outage.text("end"), seconds ?? "", outage.text("reason"), outage.text("message"),
+            ]
+            lines.append(fields.map(quote).joined(separator: ","))
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func quote(_ field: String) -> String {
+        guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
+        return "\"" + field.replacing("\"", with: "\"\"") + "\""
+    }
+}

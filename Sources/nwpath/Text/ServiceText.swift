@@ -1,0 +1,37 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import OrderedJSON
+
+/// Services for people.
+struct ServiceText {
+    let sheet: Sheet
+
+    /// All services, a line each; with the TXT records below when asked for.
+    func list(_ services: [JSONValue], hasText: Bool = false) -> String {
+        guard !services.isEmpty else { return "" }
+        var table = TextTable([
+            .init("TYPE"), .init("NAME", canShrink: true), .init("INTERFACE"), .init("HOST", canShrink: true),
+            .init("PORT", isTrailing: true), .init("ADDRESSES", canShrink: true),
+        ])
+        for service in services {
+            table.add([
+                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.text("interface")),
+                .init(service.text("host")), .init(service["port"]?.int.map(String.init) ?? ""),
+                .init(service.texts("addresses").joined(separator: " ")),
+            ])
+            guard hasText else { continue }
+            for pair in service["txt"]?.object?.members ?? [] {
+                table.add(["", .init(Self.pair(pair.key, pair.value), .faint)])
+            }
+        }
+        return sheet.table(table)
+    }
+
+    /// All types, a line each.
+    func types(_ types: [String]) -> String { types.map { sheet.paint($0) + "\n" }.joined() }
+
+    private static func pair(_ key: String, _ value: JSONValue) -> String {
+        value.string.map { "  \(key)=\($0)" } ?? "  \(key)"
+    }
+}

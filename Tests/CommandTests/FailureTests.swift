@@ -1,0 +1,133 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+/// Every command that asks the daemon, as short as it can be.
+private let asking: [[String]] = [
+    ["status"], ["watch"], ["interfaces"], ["interfaces", "eth0"], ["gateways"], ["dns"], ["services"],
+    ["services", "--types"], ["services", "--watch"], ["services", "--once"], ["history"],
+]
+
+@Suite(.inNamespace) struct FailureTests {
+    @Test(arguments: asking)
+    func `without a daemon it names the sockets and how to start, and exits with 4`(words: [String]) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let usual = try await tool.run(words)
+        #expect(usual.status == 4)
+        #expect(usual.output == "")
+        #expect(usual.messages.contains("/api.sock (No such file or directory)"))
+        #expect(usual.messages.contains("systemctl status nwpath"))
+        #expect(usual.messages.contains("nwpath serve"))
+        #expect(usual.messages.split(separator: "\n").count == 1)
+        let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock"), "--json"])
+        #expect(named.status == 4)
+        #expect(named.messages.contains("tried unix:\(tool.scratch.file("none.sock"))"))
+    }
+
+    @Test(arguments: asking)
+    func `a daemon that never answers is given up after the timeout, with 3`(words: [String]) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: nil)
+        let result = try await tool.run(words + ["--socket", server.path, "--timeout", "100ms"])
+        #expect(result.status == 3)
+        #expect(result.messages == "nwpath: no answer from unix:\(server.path) in time\n")
+    }
+
+    @Test(arguments: asking)
+    func `a refusal is told and exits with 5`(words: [String]) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: CannedServer.problem("403 Forbidden", "not you"))
+        let result = try await tool.run(words + ["--socket", server.path])
+        #expect(result.status == 5)
+        #expect(result.messages == "nwpath: the daemon refused (403): not you\n")
+    }
+
+    @Test(
+        arguments: [
+            ("421 Misdirected Request", 5), ("400 Bad Request", 2), ("404 Not Found", 1),
+            ("503 Service Unavailable", 1),
+            ("500 Internal Server Error", 1),
+        ] as [(String, Int32)]
+    )
+    func `other errors have the exit status of their kind`(status: String, expected: Int32) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: CannedServer.problem(status, "so it is"))
+        let result = try await tool.run("status", "--socket", server.path)
+        #expect(result.status == expected)
+        #expect(result.messages == "nwpath: so it is\n")
+    }
+
+    @Test(arguments: [
+        "garbage\r\n\r\n", CannedServer.response("200 OK", "{\"path\":"), CannedServer.response("200 OK", ""),
+    ])
+    func `an answer that makes no sense exits with 4`(answer: String) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: answer)
+        let result = try await tool.run("status", "--socket", server.path)
+        #expect(result.status == 4)
+        #expect(result.output == "")
+        #expect(result.messages.contains("is not usable: "))
+    }
+
+    @Test(arguments: [
+        "{}", "[]", "null", "{\"path\":3,\"interfaces\":[1,{\"name\":[]}],\"dns\":\"x\",\"monitors\":[null,[]]}",
+    ])
+    func `an object of another shape does no harm`(body: String) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: CannedServer.response("200 OK", body))
+        for words in [["status"], ["interfaces"], ["interfaces", "x"], ["gateways"], ["dns"], ["history"]] {
+            let result = try await tool.run(words + ["--socket", server.path])
+            #expect(result.status == 0, "\(words): \(result.messages)")
+        }
+    }
+
+    @Test func `a URL that nobody serves is named`() async throws {
+        let tool = Tool(scratch: try Scratch(), environment: ["NWPATH_URL": "http://127.0.0.1:1"])
+        let result = try await tool.run("status")
+        #expect(result.status == 4)
+        #expect(result.messages.contains("tried http://127.0.0.1:1 (Connection refused)"))
+        let flag = try await tool.run("status", "--url", "http://127.0.0.1:2")
+        #expect(flag.messages.contains("tried http://127.0.0.1:2 "))
+    }
+
+    @Test func `a URL works as well as a socket`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        var tool = service.tool
+        tool.environment["NWPATH_URL"] = "unix:\(service.socket)"
+        #expect(try await tool.run("status").status == 0)
+        #expect(try await tool.run("status", "--url", "unix:\(service.socket)").status == 0)
+        // The usual socket is found without help.
+        #expect(try await service.tool.run("status").status == 0)
+    }
+
+    @Test(
+        arguments: [
+            (["status", "--url", "ftp://x"], "--url is 'ftp://x', expected http://"),
+            (["status", "--url", "http://x", "--socket", "y"], "not both"),
+            (["status", "x"], "unexpected argument 'x'"),
+            (["staus"], "did you mean 'status'?"), (["watch", "--event", "pth.*"], "--event is 'pth.*'"),
+            (["watch", "--since", "yesterday"], "--since is 'yesterday'"),
+            (["watch", "-n", "0"], "whole number from 1"),
+            (["wait", "ipv5"], "did you mean"), (["wait", "--any"], "--any needs conditions"),
+            (["services", "ipp"], "a type such as _ipp._tcp"), (["services", "--watch", "--once"], "not both"),
+            (["services", "--types", "--name", "x"], "--types takes no filter"),
+            (["history", "--csv", "--json"], "not both"),
+            (["history", "--since", "1h", "--until", "2h"], "before --until"),
+            (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),
+            (["config", "chek"], "did you mean 'check'?"), (["version", "--socket", "x"], "unknown option '--socket'"),
+            ([], "a command is missing"),
+        ] as [([String], String)]
+    )
+    func `wrong usage is one line and exits with 2`(words: [String], expected: String) async throws {
+        let result = try await Tool(scratch: try Scratch()).run(words)
+        #expect(result.status == 2)
+        #expect(result.output == "")
+        #expect(result.messages.contains(expected), "\(result.messages)")
+        #expect(result.messages.split(separator: "\n").count == 1)
+    }
+}

@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+@testable import nwpath
+
+@Suite(.inNamespace) struct ReadCommandTests {
+    @Test func `status begins with the verdict and ends with 0 whatever it is`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let good = try await service.ask("status")
+        #expect(good.status == 0)
+        #expect(good.firstLine.hasPrefix("✓ Path default is satisfied via eth0, for "))
+        #expect(good.output.contains("192.0.2.1  eth0"))
+        #expect(good.output.contains("192.0.2.10/24"))
+        try Namespace.current.ip("route del default")
+        try await service.settle("unsatisfied")
+        let bad = try await service.ask("status")
+        #expect(bad.status == 0)
+        #expect(bad.firstLine.hasPrefix("✗ Path default is unsatisfied: no default route, for "))
+        #expect(bad.output.contains("why       no default route (no_default_route)"))
+        #expect(bad.output.contains("hint      `ip route show default`"))
+        #expect(try await service.ask("status", "--exit-code").status == 1)
+        let quiet = try await service.ask("status", "-q", "--exit-code")
+        #expect(quiet.output.split(separator: "\n").count == 1)
+    }
+
+    @Test func `status shows one monitor and knows no other`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let known = try await service.ask("status", "--monitor", "default", "--json", "--exit-code")
+        #expect(known.status == 0)
+        #expect(try known.json["monitor"]?.string == "default")
+        let unknown = try await service.ask("status", "--monitor", "a b/c")
+        #expect(unknown.status == 1)
+        #expect(unknown.messages == "nwpath: There is no monitor 'a b/c'.\n")
+    }
+
+    @Test(arguments: [
+        (["status"], "/api/v1/status"), (["interfaces", "--all"], "/api/v1/interfaces"),
+        (["interfaces", "eth0"], "/api/v1/interfaces/eth0"), (["gateways"], "/api/v1/gateways"),
+        (["dns"], "/api/v1/dns"), (["services"], "/api/v1/services"),
+        (["services", "--types"], "/api/v1/services/types"),
+        (["status", "--monitor", "default"], "/api/v1/paths/default"),
+    ])
+    func `prints the very object of the API, on one line in a pipe`(words: [String], route: String) async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let result = try await service.tool.run(words + ["--json", "--socket", service.socket])
+        let curl = ["curl", "-s", "--unix-socket", service.socket, "http://localhost\(route)"]
+        #expect(result.output == (try Command.run(curl)))
+        #expect(result.output.split(separator: "\n").count == 1)
+        #expect(result.messages == "")
+    }
+
+    @Test func `leaves out ignored interfaces unless asked`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let some = try await service.ask("interfaces")
+        #expect(some.output.contains("eth0"))
+        #expect(!some.output.contains("loopback"))
+        #expect(try await service.ask("interfaces", "--all").output.contains("loopback"))
+        let json = try await service.ask("interfaces", "--json").json
+        #expect(json.list("interfaces").allSatisfy { !$0.isTrue("ignored") })
+        let one = try await service.ask("interfaces", "eth0")
+        #expect(one.output.hasPrefix("✓ eth0: usable\n"))
+        let none = try await service.ask("interfaces", "eth9")
+        #expect(none.status == 1)
+        #expect(none.messages == "nwpath: There is no interface 'eth9'.\n")
+    }
+
+    @Test func `lists gateways and name servers`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        #expect(try await service.ask("gateways").output.contains("192.0.2.1  eth0       ipv4"))
+        #expect(try await service.ask("dns").output.contains("DNS: "))
+        try Namespace.current.ip("route del default")
+        try await service.settle("unsatisfied")
+        #expect(try await service.ask("gateways").output == "no gateway\n")
+    }
+
+    @Test func `knows its version without a daemon`() async throws {
+        let tool = Tool(scratch: try Scratch())
+        #expect(try await tool.run("version").output == "nwpath \(NWPath.version)\n")
+        #expect(try await tool.run("--version").output == "nwpath \(NWPath.version)\n")
+        #expect(try await tool.run("version", "--json").json["version"]?.string == NWPath.version)
+    }
+}

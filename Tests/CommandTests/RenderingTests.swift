@@ -1,0 +1,306 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import CommandLineKit
+import LinuxIO
+import OrderedJSON
+import Testing
+
+@testable import nwpath
+
+private let now = WallTime("2026-11-20T14:00:00Z") ?? WallTime(nanoseconds: 0)
+private let plain = Sheet(now: now)
+private let coloured = Sheet(Screen(palette: Palette(isColoured: true), width: 80), now: now)
+
+private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: text) }
+
+@Suite struct StatusTextTests {
+    private let satisfied = """
+        {"sentence":"Path default is satisfied via eth0","since":"2026-11-20T10:00:00Z","path":{"status":"satisfied",
+        "unsatisfied_reason":null,"why":null,"hint":null,"supports_ipv4":true,"supports_ipv6":true,"supports_dns":true,
+        "interfaces":[{"name":"eth0","type":"wiredEthernet"}],"sources":["192.0.2.10"],"is_expensive":true,
+        "link_quality":"good","underlying_types":["wifi"],"warnings":["dns_on_other_interface"]},
+        "monitors":[{"monitor":"default"},{"monitor":"vpn","sentence":"Path vpn is unsatisfied: no tunnel",
+        "since":"2026-11-20T13:58:47Z","path":{"status":"unsatisfied"}}],
+        "interfaces":[],"gateways":[{"address":"192.0.2.1","interface":"eth0","family":"ipv4","metric":100,
+        "reachable":true}],"dns":{"servers":["192.0.2.53","fe80::1%eth0"],"source":"/etc/resolv.conf","usable":true},
+        "services":{"count":1,"types":3,"last_census":"2026-11-20T13:59:48Z"},
+        "problems":[{"part":"log","message":"No space left"}]}
+        """
+
+    @Test func `an overview says everything once`() throws {
+        let text = StatusText(sheet: plain).overview(try json(satisfied))
+        let expected = """
+            ✓ Path default is satisfied via eth0, for 4 h (since 2026-11-20 10:00:00Z)
+              supports  IPv4, IPv6, DNS
+              via       eth0 (wiredEthernet)
+              from      192.0.2.10
+              traits    expensive, good link quality, over wifi
+              warnings  dns_on_other_interface
+            Monitors
+              ✗ Path vpn is unsatisfied: no tunnel, for 1 min 13 s (since 2026-11-20 13:58:47Z)
+            Interfaces
+              no interfaces
+            Gateways
+              ADDRESS    INTERFACE  FAMILY  METRIC  ANSWERS
+              192.0.2.1  eth0       ipv4       100  yes
+            DNS
+              192.0.2.53, fe80::1%eth0 (/etc/resolv.conf)
+            Services
+              1 service of 3 types, last census 12 s ago
+            Problems
+              ! log: No space left
+
+            """
+        #expect(text == expected)
+    }
+
+    @Test func `why and hint follow the verdict`() throws {
+        let status = """
+            {"sentence":"Path default is unsatisfied: eth0 has no carrier","since":"x","path":{"status":"unsatisfied",
+            "unsatisfied_reason":"no_carrier","why":"eth0 has no carrier","hint":"plug it in","supports_ipv4":false}}
+            """
+        let expected = """
+            ✗ Path default is unsatisfied: eth0 has no carrier
+              why       eth0 has no carrier (no_carrier)
+              hint      plug it in
+              supports  no IPv4, no IPv6, no DNS
+
+            """
+        #expect(StatusText(sheet: plain).monitor(try json(status)) == expected)
+    }
+
+    @Test(arguments: [("satisfied", "✓", "32"), ("unsatisfied", "✗", "31"), ("requiresConnection", "!", "33")])
+    func `a verdict has a sign and a colour`(status: String, sign: String, colour: String) throws {
+        let monitor = try json("{\"path\":{\"status\":\"\(status)\"}}")
+        #expect(StatusText(sheet: plain).verdict(monitor) == "\(sign) Path is \(status)")
+        #expect(StatusText(sheet: coloured).verdict(monitor) == "\u{1B}[\(colour)m\(sign) Path is \(status)\u{1B}[0m")
+    }
+
+    @Test func `words from elsewhere cannot steer the terminal`() throws {
+        let hostile = try json(
+            """
+            {"sentence":"x\\u001b[2J\\ny","path":{"status":"satisfied","why":"\\u202e","hint":"\\u0007"},
+            "dns":{"servers":["\\u009b1m"],"source":"\\r"},"problems":[{"part":"\\u0000","message":"\\u2028"}],
+            "interfaces":[{"name":"\\u001b]0;a","problem":"\\n\\n"}]}
+            """
+        )
+        let text = StatusText(sheet: plain).overview(hostile)
+        #expect(
+            text.unicodeScalars.allSatisfy { $0 == "\n" || ($0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)) }
+        )
+        #expect(!text.unicodeScalars.contains { [0x202E, 0x2028].contains($0.value) })
+        #expect(text.contains("x\\u{1B}[2J\\ny"))
+    }
+}
+
+@Suite struct InterfaceTextTests {
+    private let eth0 = """
+        {"name":"eth0","index":3,"type":"wiredEthernet","kind":"veth","up":true,"carrier":true,"operstate":"up",
+        "mtu":1500,"usable":true,"problem":null,"master":"br0","hardware_address":"02:00:00:00:00:01",
+        "carrier_changes":2,"required":true,"ignored":false,"is_expensive":true,"is_constrained":false,"addresses":[
+        {"address":"192.0.2.10","prefix_length":24,"scope":"global","flags":[]},
+        {"address":"fe80::1","prefix_length":64,"scope":"link","flags":["tentative"],"valid_seconds":3600}]}
+        """
+    private let wlan0 = """
+        {"name":"wlan0","index":4,"type":"wifi","kind":null,"usable":false,"problem":"no_carrier","required":false}
+        """
+
+    @Test func `a list has a line for each`() throws {
+        let text = InterfaceText(sheet: plain).list([try json(eth0), try json(wlan0)])
+        let expected = """
+            NAME   TYPE           KIND  STATE       ADDRESSES                 NOTES
+            eth0   wiredEthernet  veth  usable      192.0.2.10/24 fe80::1/64  required, expensive
+            wlan0  wifi                 no carrier
+
+            """
+        #expect(text == expected)
+        #expect(!InterfaceText(sheet: plain).list([try json(wlan0)]).contains("NOTES"))
+        #expect(InterfaceText(sheet: plain).list([]) == "no interfaces\n")
+    }
+
+    @Test func `one interface has a line for everything known`() throws {
+        let expected = """
+            ✓ eth0: usable
+              type       wiredEthernet, veth
+              index      3
+              link       up, carrier, up
+              mtu        1500 bytes
+              hardware   02:00:00:00:00:01
+              port of    br0
+              carrier    changed 2 times
+              notes      required, expensive
+              addresses  192.0.2.10/24 (global)
+                         fe80::1/64 (link, tentative, valid for 1 h)
+
+            """
+        #expect(InterfaceText(sheet: plain).detail(try json(eth0)) == expected)
+        #expect(InterfaceText(sheet: plain).detail(try json(wlan0)).hasPrefix("✗ wlan0: no carrier\n"))
+    }
+
+    @Test(arguments: [
+        ("{\"usable\":true}", "usable", Palette.Tone.good), ("{\"problem\":\"loopback\"}", "loopback", .faint),
+        ("{\"problem\":\"no_address\"}", "no address", .warning),
+        ("{\"problem\":\"no_address\",\"required\":true}", "no address", .bad), ("{}", "not usable", .warning),
+    ])
+    func `a state is in words`(interface: String, words: String, tone: Palette.Tone) throws {
+        #expect(InterfaceText.state(try json(interface)) == TextTable.Cell(words, tone))
+    }
+
+    @Test func `a narrow terminal cuts addresses, not names`() throws {
+        let narrow = Sheet(Screen(width: 60), now: now)
+        let text = InterfaceText(sheet: narrow).list([try json(eth0)])
+        #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 60 })
+        #expect(text.contains("eth0"))
+        #expect(text.contains("…"))
+    }
+}
+
+@Suite struct GatewayTextTests {
+    @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not watched")])
+    func `a gateway answers, does not, or is not watched`(reachable: String, words: String) throws {
+        let gateway = try json("{\"address\":\"fe80::1%eth0\",\"interface\":\"eth0\",\"reachable\":\(reachable)}")
+        #expect(
+            GatewayText(sheet: plain).gateways([gateway]).contains(
+                "fe80::1%eth0  eth0                       \(words)\n"
+            )
+        )
+    }
+
+    @Test(arguments: [
+        (
+            "{\"servers\":[\"192.0.2.53\",\"::1\"],\"search\":[\"a.test\",\"b.test\"],\"source\":\"f\",\"usable\":true}",
+            "✓ DNS: can be asked\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
+        ),
+        ("{\"servers\":[\"192.0.2.53\"],\"usable\":false}", "✗ DNS: none can be reached\n  servers  192.0.2.53\n"),
+        ("{\"servers\":[],\"usable\":false}", "✗ DNS: no name server\n"),
+    ])
+    func `name servers come with a verdict`(dns: String, expected: String) throws {
+        #expect(GatewayText(sheet: plain).dns(try json(dns)) == expected)
+    }
+}
+
+@Suite struct EventTextTests {
+    @Test(arguments: [
+        (
+            "{\"time\":\"2026-11-20T13:48:57.1015542Z\",\"event\":\"path.changed\",\"severity\":\"error\",\"message\":\"m\"}",
+            "2026-11-20 13:48:57.101Z ✗ path.changed       m\n"
+        ),
+        ("{\"event\":\"dns.changed\",\"severity\":\"warning\",\"message\":\"m\"}", "! dns.changed        m\n"),
+        ("{\"event\":\"address.added\",\"severity\":\"info\",\"message\":\"m\"}", "+ address.added      m\n"),
+        ("{\"event\":\"service.removed\",\"severity\":\"info\",\"message\":\"a\\nb\"}", "- service.removed    a\\nb\n"),
+        ("{\"event\":\"route.changed\",\"severity\":\"debug\",\"message\":\"m\"}", "· route.changed      m\n"),
+        ("{\"event\":\"daemon.started\",\"severity\":\"info\",\"message\":\"m\"}", "• daemon.started     m\n"),
+        (
+            "{\"event\":\"path.changed\",\"severity\":\"info\",\"message\":\"m\",\"path\":{\"status\":\"satisfied\"}}",
+            "✓ path.changed       m\n"
+        ),
+        (
+            "{\"event\":\"service.resolve_failed\",\"severity\":\"info\",\"message\":\"m\"}",
+            "• service.resolve_failed m\n"
+        ),
+        (
+            "{\"event\":\"stream.reset\",\"reason\":\"slow_client\"}",
+            "! stream.reset       events were lost, because they were read too slowly\n"
+        ),
+        ("{}", "•" + String(repeating: " ", count: 20) + "\n"),
+    ])
+    func `an event is one line`(event: String, expected: String) throws {
+        #expect(EventText(sheet: plain).line(try json(event)) == expected)
+    }
+}
+
+@Suite struct ServiceTextTests {
+    private let service = """
+        {"name":"Büro 打印\\u001b[1m","type":"_ipp._tcp","interface":"eth0","host":"p.local","port":631,
+        "addresses":["192.0.2.60"],"txt":{"rp":"ipp/print","note":null}}
+        """
+
+    @Test func `a service is a line, with TXT below when asked for`() throws {
+        let text = ServiceText(sheet: plain).list([try json(service)], hasText: true)
+        let lines = text.split(separator: "\n")
+        #expect(lines.count == 4)
+        #expect(lines[1].contains("Büro 打印\\u{1B}[1m  eth0       p.local   631  192.0.2.60"))
+        #expect(lines[2].hasSuffix("  rp=ipp/print"))
+        #expect(lines[3].hasSuffix("  note"))
+        #expect(ServiceText(sheet: plain).list([try json(service)]).split(separator: "\n").count == 2)
+        #expect(ServiceText(sheet: plain).list([]) == "")
+        #expect(ServiceText(sheet: plain).types(["_a._tcp", "\u{7}"]) == "_a._tcp\n\\u{7}\n")
+    }
+}
+
+@Suite struct HistoryTextTests {
+    private let history = """
+        {"monitor":"default","since":"2026-11-19T14:00:00Z","until":"2026-11-20T14:00:00Z","known_seconds":86400,
+        "satisfied_seconds":86148,"availability_percent":99.708,"outages":[
+        {"start":"2026-11-20T01:00:00.5Z","end":"2026-11-20T01:04:00.5Z","duration_seconds":240,"reason":"no_carrier",
+        "message":"a, \\"b\\""},
+        {"start":"2026-11-20T13:59:48Z","end":null,"duration_seconds":12.25,"reason":"no_default_route","message":"c"}]}
+        """
+
+    @Test func `outages follow the share of time`() throws {
+        let expected = """
+            Path default from 2026-11-19 14:00:00Z to 2026-11-20 14:00:00Z (1 d)
+            ✗ 99.708 % available: satisfied for 23 h 55 min of the 1 d that are known
+            2 outages, 4 min 12 s in all
+            START                 END                   DURATION  REASON            MESSAGE
+            2026-11-20 01:00:00Z  2026-11-20 01:04:00Z     4 min  no_carrier        a, "b"
+            2026-11-20 13:59:48Z  lasts                     12 s  no_default_route  c
+
+            """
+        #expect(HistoryText(sheet: plain).all(try json(history)) == expected)
+    }
+
+    @Test func `comma-separated values are quoted where they must be`() throws {
+        let expected = """
+            start,end,duration_seconds,reason,message
+            2026-11-20T01:00:00.5Z,2026-11-20T01:04:00.5Z,240,no_carrier,"a, ""b""\"
+            2026-11-20T13:59:48Z,,12.25,no_default_route,c
+
+            """
+        #expect(HistoryText.csv(try json(history)) == expected)
+    }
+
+    @Test func `nothing known and nothing wrong are told apart`() throws {
+        let unknown = try json("{\"monitor\":\"x\",\"availability_percent\":null,\"outages\":[]}")
+        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("nothing is known of that time\n"))
+        let good = try json("{\"availability_percent\":100,\"known_seconds\":5,\"satisfied_seconds\":5,\"outages\":[]}")
+        #expect(HistoryText(sheet: plain).all(good).contains("✓ 100.000 % available"))
+        #expect(HistoryText(sheet: plain).outages(good) == "no outages\n")
+    }
+
+    @Test(arguments: [(99.9999, "99.999 %"), (100, "100.000 %"), (0.04, "0.040 %"), (-1, "? %"), (.nan, "? %")])
+    func `a share is never rounded up`(value: Double, text: String) {
+        #expect(HistoryText.percent(value) == text)
+    }
+}
+
+@Suite struct AgeTextTests {
+    @Test(
+        arguments: [
+            (Duration.zero, "0 s"), (.milliseconds(250), "250 ms"), (.milliseconds(1999), "1 s"),
+            (.seconds(73), "1 min 13 s"),
+            (.seconds(60), "1 min"), (.seconds(3600 + 59), "1 h"), (.seconds(86_400 * 3 + 4 * 3600 + 59), "3 d 4 h"),
+            (.seconds(-5), "0 s"), (.seconds(100 * 86_400), "100 d"),
+        ] as [(Duration, String)]
+    )
+    func `a duration has its two largest units`(duration: Duration, text: String) {
+        #expect(AgeText.of(duration) == text)
+    }
+
+    @Test(
+        arguments: [(12.5, "12 s"), (0.0004, "0 s"), (nil, "?"), (-1, "?"), (.infinity, "?"), (1e300, "?")]
+            as [(Double?, String)]
+    )
+    func `so have seconds as JSON has them`(seconds: Double?, text: String) {
+        #expect(AgeText.of(seconds: seconds) == text)
+    }
+
+    @Test func `moments are cut, not rounded, and what is no time stays readable`() {
+        #expect(AgeText.moment("2026-11-20T13:48:50.999Z") == "2026-11-20 13:48:50Z")
+        #expect(AgeText.preciseMoment("2026-11-20T14:48:50.9999+01:00") == "2026-11-20 13:48:50.999Z")
+        #expect(AgeText.moment("soon\u{1B}") == "soon\\u{1B}")
+        #expect(AgeText.moment(nil) == "?")
+        #expect(AgeText.since("2026-11-20T14:00:05Z", now: now) == "0 s")
+        #expect(AgeText.since("x", now: now) == nil)
+    }
+}

@@ -1,0 +1,196 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// A directory for one test.
+final class Scratch {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/nwpath-commands-XXXXXX".utf8CString)
+        guard let made = unsafe mkdtemp(&template) else { throw Errno.current }
+        path = unsafe String(cString: made)
+    }
+
+    deinit {
+        _ = try? Command.run(["rm", "-rf", path])
+    }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let descriptor = try FileDescriptor(opening: file(name), flags: O_WRONLY | O_CREAT | O_TRUNC)
+        try descriptor.writeAll(Array(text.utf8).span)
+        return file(name)
+    }
+
+    func read(_ name: String) -> String {
+        guard let descriptor = try? FileDescriptor(opening: file(name), flags: O_RDONLY) else { return "" }
+        var bytes: [UInt8] = []
+        while let chunk = try? descriptor.read(upTo: 65_536), !chunk.isEmpty { bytes += chunk }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// What a run of the program left.
+struct Result {
+    let status: Int32
+    let output: String
+    let messages: String
+
+    /// The one object it printed.
+    var json: JSONValue {
+        get throws { try JSONValue(parsing: output) }
+    }
+
+    /// The first line it printed.
+    var firstLine: String { output.split(separator: "\n").first.map(String.init) ?? "" }
+}
+
+/// The nwpath that was built beside the tests, run as users run it, in the namespace of the test.
+struct Tool {
+    let scratch: Scratch
+    var environment: [String: String] = [:]
+
+    /// The built program.
+    static var program: String {
+        get throws {
+            var buffer = [CChar](repeating: 0, count: 4096)
+            let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
+            guard count > 0 else { throw Errno.current }
+            let name = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            return name[..<(name.lastIndex(of: "/") ?? name.endIndex)] + "/nwpath"
+        }
+    }
+
+    private func words(_ arguments: [String]) throws -> [String] {
+        // Nothing of the machine that runs the tests may be found.
+        let directories = ["RUNTIME", "CONFIGURATION", "LOGS", "STATE"].map { "\($0)_DIRECTORY=\(scratch.path)" }
+        return ["env", "-u", "NWPATH_URL", "-u", "NO_COLOR"] + directories
+            + environment.map { "\($0.key)=\($0.value)" } + [try Self.program] + arguments
+    }
+
+    /// Runs it until it ends; handlers of the test's loop run meanwhile.
+    func run(_ arguments: String...) async throws -> Result { try await run(arguments) }
+
+    func run(_ arguments: [String]) async throws -> Result {
+        try await finish(start("\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", arguments))
+    }
+
+    /// Runs a shell script in which `"$@"` is the command line.
+    func pipe(_ script: String, _ arguments: String...) async throws -> Result {
+        let whole = "{ \(script); } >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\""
+        return try await finish(start(whole, arguments))
+    }
+
+    private func finish(_ running: Running) async throws -> Result {
+        let scratch = scratch
+        let loop = Namespace.current.loop
+        await loop.eventually(within: .seconds(30), "the end of \(running.arguments)") {
+            scratch.read("\(running.name).rc").hasSuffix("\n")
+        }
+        let status = scratch.read("\(running.name).rc").dropLast()
+        return Result(status: Int32(status) ?? -1, output: running.output, messages: running.messages)
+    }
+
+    /// Starts it beside the test.
+    func launch(_ arguments: String...) throws -> Running {
+        try start("exec \"$@\" >\"$0.out\" 2>\"$0.err\"", arguments)
+    }
+
+    private func start(_ script: String, _ arguments: [String]) throws -> Running {
+        let name = "run-\(UInt64.random(in: 0...UInt64.max))"
+        let command = try RunningCommand(["sh", "-c", script, scratch.file(name)] + words(arguments))
+        return Running(scratch: scratch, name: name, arguments: arguments, command: command)
+    }
+}
+
+/// A run of the program beside the test; it is killed with this value.
+final class Running {
+    let scratch: Scratch
+    let name: String
+    let arguments: [String]
+    let command: RunningCommand
+
+    init(scratch: Scratch, name: String, arguments: [String], command: RunningCommand) {
+        self.scratch = scratch
+        self.name = name
+        self.arguments = arguments
+        self.command = command
+    }
+
+    var output: String { scratch.read("\(name).out") }
+    var messages: String { scratch.read("\(name).err") }
+    var lines: [Substring] { output.split(separator: "\n") }
+
+    /// The objects it printed so far, one a line.
+    var objects: [JSONValue] {
+        get throws { try lines.map { try JSONValue(parsing: String($0)) } }
+    }
+}
+
+/// A daemon of its own in the namespace of the test, with one veth pair that leads to a default gateway.
+final class Service {
+    let scratch: Scratch
+    let tool: Tool
+    private var running: Running?
+
+    init() throws {
+        scratch = try Scratch()
+        tool = Tool(scratch: scratch)
+    }
+
+    var socket: String { scratch.file("api.sock") }
+    var log: String { scratch.file("events.jsonl") }
+    private var loop: EventLoop { Namespace.current.loop }
+
+    /// Makes the network that the daemon finds.
+    func connect() throws {
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
+            "link set far up", "route add default via 192.0.2.1",
+        ])
+    }
+
+    func start(_ arguments: String...) async throws {
+        unsafe unlink(socket)
+        let running = try tool.launch(
+            "serve",
+            "--listen",
+            "unix:\(socket)",
+            "--log-file",
+            log,
+            "--state-dir",
+            scratch.path,
+            "--debounce",
+            "1ms",
+            arguments.first ?? "--no-mdns"
+        )
+        self.running = running
+        await loop.eventually(within: .seconds(20), "the start of the daemon") {
+            running.messages.contains("event log: ")
+        }
+    }
+
+    /// Ends the daemon as a crash does.
+    func kill() {
+        running?.command.signal(SIGKILL)
+        _ = running?.command.wait()
+        running = nil
+    }
+
+    /// Asks it by one of the commands.
+    func ask(_ arguments: String...) async throws -> Result {
+        try await tool.run(arguments + ["--socket", socket])
+    }
+
+    /// Waits until the path is as named.
+    func settle(_ condition: String) async throws {
+        let result = try await ask("wait", condition, "--timeout", "10s")
+        #expect(result.status == 0, "\(result.messages)")
+    }
+}

@@ -1,0 +1,90 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+@testable import nwpath
+
+@Suite(.inNamespace) struct WaitCommandTests {
+    private var loop: EventLoop { Namespace.current.loop }
+
+    @Test func `may be started before the daemon`() async throws {
+        let service = try Service()
+        let wait = try service.tool.launch("wait", "ipv4", "--json", "--socket", service.socket)
+        try await service.start()
+        try service.connect()
+        await loop.eventually(within: .seconds(10), "the path") { wait.lines.count == 1 }
+        #expect(wait.command.wait() == 0)
+        let object = try #require(try wait.objects.first)
+        #expect(object["satisfied"]?.bool == true)
+        #expect(object["conditions"]?[0]?["condition"]?.string == "ipv4")
+        #expect(wait.messages == "")
+    }
+
+    @Test func `says what is missing, a line each, and exits with 3`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let words = ["satisfied", "ipv6", "interface=eth0", "interface=eth9", "service=_ipp._tcp/Office"]
+        let result = try await service.tool.run(["wait"] + words + ["--timeout", "3s", "--socket", service.socket])
+        #expect(result.status == 3)
+        #expect(result.output == "")
+        let lines = result.messages.split(separator: "\n").map(String.init)
+        #expect(
+            lines == [
+                "nwpath: still missing: ipv6: the path has no IPv6",
+                "nwpath: still missing: interface=eth9: there is no interface eth9, or it is ignored",
+                "nwpath: still missing: service=_ipp._tcp/Office: the service takes no census",
+            ]
+        )
+    }
+
+    @Test func `without a daemon it times out with 3 and names the socket`() async throws {
+        let tool = Tool(scratch: try Scratch())
+        let result = try await tool.run("wait", "--timeout", "80ms")
+        #expect(result.status == 3)
+        #expect(result.messages.contains("the service cannot be reached; tried unix:\(tool.scratch.path)"))
+        #expect(result.messages.contains("still missing: satisfied: nobody answers"))
+        let mute = try CannedServer(tool.scratch, answer: nil)
+        #expect(try await tool.run("wait", "--timeout", "80ms", "--socket", mute.path).status == 3)
+    }
+
+    @Test func `a refusal ends it with 5`() async throws {
+        let tool = Tool(scratch: try Scratch())
+        let server = try CannedServer(tool.scratch, answer: CannedServer.problem("403 Forbidden", "no"))
+        #expect(try await tool.run("wait", "--socket", server.path).status == 5)
+    }
+
+    @Test func `one of several is enough with --any`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        #expect(try await service.ask("wait", "ipv6", "ipv4", "--any").status == 0)
+        #expect(try await service.ask("wait", "ipv6", "ipv4", "--timeout", "1s").status == 3)
+        #expect(try await service.ask("wait", "not-expensive", "interface=eth0").status == 0)
+        #expect(try await service.ask("wait", "unsatisfied", "ipv6", "--any", "--timeout", "1s").status == 3)
+    }
+
+    @Test func `wants the condition to hold`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let short = try await service.ask("wait", "--for", "1h", "--timeout", "3s")
+        #expect(short.status == 3)
+        #expect(short.messages == "nwpath: it held, but not long enough\n")
+        #expect(try await service.ask("wait", "--for", "60ms", "--timeout", "20s").status == 0)
+    }
+
+    @Test func `sees the path go as well as come`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        let wait = try service.tool.launch("wait", "unsatisfied", "--json", "--socket", service.socket)
+        try Namespace.current.ip("route del default")
+        await loop.eventually("the loss") { wait.lines.count == 1 }
+        #expect(wait.command.wait() == 0)
+    }
+}
