@@ -185,7 +185,7 @@ import Testing
         #expect(failure(of: kernel) == .prohibited)
     }
 
-    @Test func `datagrams read together come together, and empty ones not at all`() throws {
+    @Test func `datagrams read together come together, and what says nothing has its time`() throws {
         var link: [UInt8] = []
         RecordingFormat.append(Builder.link(index: 2).attribute(3, "v0").message(type: 16).span, to: &link)
         let event = String(decoding: link, as: UTF8.self)
@@ -208,6 +208,7 @@ import Testing
         #expect(kernel.nextTime == .nanoseconds(7000))
         #expect(kernel.next() == batch(7000, 2))
         #expect(kernel.nextTime == .nanoseconds(8000))
+        #expect(kernel.next() == batch(8000, 0))
         #expect(kernel.next() == batch(9000, 1))
         #expect(kernel.nextTime == .nanoseconds(9500))
         #expect(kernel.next() == .end(boot: .nanoseconds(9500)))
