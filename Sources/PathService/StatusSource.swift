@@ -72,7 +72,11 @@ final class StatusSource: StatusProviding {
 
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
         guard index.isComplete else {
-            throw Problem(.notReady, status: 503, detail: "The log of earlier runs is still being read; try again soon.")
+            throw Problem(
+                .notReady,
+                status: 503,
+                detail: "The log of earlier runs is still being read; try again soon."
+            )
         }
         let history = index.history(monitor: monitor ?? "default", since: since, until: until)
         return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]

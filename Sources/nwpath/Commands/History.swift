@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import EventHub
 internal import EventLog
 internal import LinuxIO
 internal import OrderedJSON
