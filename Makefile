@@ -8,16 +8,15 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
-RELEASE = -c release --product nwpath --static-swift-stdlib
 ARGS ?=
 
 .PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz install clean
 
 run: build
-	@exec "$$($(SWIFT) build $(RELEASE) --show-bin-path)/nwpath" serve $(ARGS)
+	@exec .build/release/nwpath serve $(ARGS)
 
 build: dependencies
-	@$(SWIFT) build $(RELEASE)
+	@SWIFT="$(SWIFT)" packaging/build-release
 
 dependencies:
 	@packaging/install-dependencies build
@@ -39,16 +38,16 @@ sanitize: test-dependencies
 	@Tests/run --sanitize=thread
 
 soak: build test-dependencies
-	@Tests/Soak/soak --seconds $(or $(SECONDS),600) $(ARGS)
+	@Tests/Soak/soak --binary .build/release/nwpath --seconds $(or $(SECONDS),600) $(ARGS)
 
 bench: build test-dependencies
-	@Benchmarks/run $(ARGS)
+	@Benchmarks/run --binary .build/release/nwpath $(ARGS)
 
 fuzz: dependencies
 	@Fuzz/run $(ARGS)
 
 install: build
-	@install -D -m 755 "$$($(SWIFT) build $(RELEASE) --show-bin-path)/nwpath" $(DESTDIR)$(PREFIX)/bin/nwpath
+	@install -D -m 755 -s .build/release/nwpath $(DESTDIR)$(PREFIX)/bin/nwpath
 	@install -D -m 644 packaging/nwpath.logrotate $(DESTDIR)/etc/logrotate.d/nwpath
 	@install -D -m 644 docs/schema/event.json $(DESTDIR)$(PREFIX)/share/nwpath/event.json
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/nwpath"

@@ -133,6 +133,12 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
+            name: "PathEngineTests",
+            dependencies: [
+                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
+            ]
+        ),
+        .testTarget(
             name: "CommandTests",
             dependencies: [
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
@@ -143,10 +149,28 @@ let package = Package(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
+        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
+        .testTarget(
+            name: "ReplayTests",
+            dependencies: [
+                "nwpath", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "EventHub", "PathService",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures", "record"]
+        ),
+        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "LinuxIO", "TestSupport"]),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+        ),
+        .testTarget(
+            name: "ServiceTests",
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService", "nwpath",
+                "TestSupport",
+            ],
+            exclude: ["Fixtures"]
         ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(

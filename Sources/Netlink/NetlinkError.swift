@@ -15,6 +15,11 @@ public enum NetlinkError: Error, Hashable, Sendable {
     /// The recording in place of the kernel has no answer to this.
     case notRecorded(request: MessageType)
 
+    /// Whether the kernel, or a sandbox in its place, has no notifications to join.
+    public var isWithoutNotifications: Bool {
+        if case .noSocket(let step, _) = self { step.hasPrefix("NETLINK_ADD_MEMBERSHIP") } else { false }
+    }
+
     /// The positive errno behind the error.
     public var code: Int32 {
         switch self {

@@ -22,6 +22,7 @@ public struct EngineCore: Sendable {
     public private(set) var nextCheck: Duration?
 
     private var memory = InterfaceMemory()
+    private var qualities = QualityBook()
     private var settler: Settler
     private var cause: EngineCause?
     private var ledger = InterfaceLedger()
@@ -73,12 +74,22 @@ extension EngineCore {
         if state.reread(index, as: link, at: now) { trigger(cause, at: now) }
     }
 
-    /// Takes new facts of the providers.
+    /// Takes new facts of the providers; before the first look they are part of it.
     public mutating func take(_ facts: ProviderFacts, cause: EngineCause, at now: Duration) {
         guard facts != self.facts else { return }
         self.facts = facts
         looksAtAll = true
-        trigger(cause, at: now)
+        if evaluations > 0 { trigger(cause, at: now) }
+    }
+
+    /// Takes an entry of the neighbour table that was read, not heard.
+    public mutating func take(_ neighbor: Neighbor, at now: Duration) {
+        _ = state.apply(.neighbor(neighbor, removed: false), at: now)
+    }
+
+    /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
+    public mutating func slept(until now: Duration) {
+        for place in monitors.indices { monitors[place].slept(until: now) }
     }
 
     /// Takes a full reading of links and addresses.
@@ -96,8 +107,9 @@ extension EngineCore {
         self.settings = settings
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: monitors)
+        if settings.gatewayInterval == nil { state.watch(gateways: []) }
         looksAtAll = true
-        trigger(cause, at: now)
+        if evaluations > 0 { trigger(cause, at: now) }
     }
 
     /// Notes a sign of a change; the first one of a burst is what events name as its cause.
@@ -110,17 +122,20 @@ extension EngineCore {
 // MARK: - What comes out
 
 extension EngineCore {
+    /// Whether a burst has begun that was not evaluated yet.
+    public var isPending: Bool { settler.isPending }
+
+    /// Whether a moment has come at which something was known to run out.
+    public func isCheckDue(at now: Duration) -> Bool { nextCheck.map { $0 <= now } ?? false }
+
     /// What to do at this moment.
     public mutating func next(at now: Duration) -> Settler.Action {
-        switch settler.next(at: now) {
-        case .evaluate: return .evaluate
-        case .wait(let delay):
-            return .wait(min(delay, nextCheck.map { max($0 - now, .zero) } ?? delay))
-        case .idle:
-            guard let nextCheck else { return .idle }
-            guard now >= nextCheck else { return .wait(nextCheck - now) }
-            return .evaluate
-        }
+        let action = settler.next(at: now)
+        guard let nextCheck, action != .evaluate else { return action }
+        // What runs out does not wait for the end of a burst, which may be a second away.
+        guard now < nextCheck else { return .evaluate }
+        if case .wait(let delay) = action { return .wait(min(delay, nextCheck - now)) }
+        return .wait(nextCheck - now)
     }
 
     /// Asks the kernel's table and compares with what was published.
@@ -128,8 +143,13 @@ extension EngineCore {
     /// - Parameters:
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
+    ///   - neighbor: Reads the entry of a gateway that is watched from now on, where gateways are watched (rule S52).
     /// - Returns: What to publish; `nil` when nothing material changed.
-    public mutating func evaluate(_ table: some ForwardingTable, clock: some TimeSource) -> EngineUpdate? {
+    public mutating func evaluate(
+        _ table: some ForwardingTable,
+        clock: some TimeSource,
+        neighbor: (NeighborKey) -> Neighbor? = { _ in nil }
+    ) -> EngineUpdate? {
         let started = clock.boot
         let isFirst = evaluations == 0
         evaluations += 1
@@ -138,21 +158,20 @@ extension EngineCore {
         cause = nil
         var touched = state.takeTouched()
         for index in touched where state.links[index] == nil { memory.forget(index) }
-        let evaluator = PathEvaluator(judge)
-        nextCheck = nil
+        let answers = answers(of: table, at: started, neighbor: neighbor)
+        nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
         var calmed: [String: Int] = [:]
-        for place in monitors.indices {
-            let evaluation = evaluator.evaluate(monitors[place].policy, table: table, at: started)
+        for (place, evaluation) in answers.enumerated() {
             let outcome = monitors[place].take(evaluation, hold: settings.recoveryHold, at: started)
             touched.formUnion(memory.note(outcome.path))
-            if let check = outcome.nextCheck { nextCheck = min(nextCheck ?? check, check) }
             let name = monitors[place].policy.name
             if let folded = monitors[place].endOfFlapping(at: started) { calmed[name] = folded }
+            let check = [nextCheck, outcome.nextCheck, monitors[place].flappingCheck].compactMap(\.self).min()
+            nextCheck = check
             guard let change = outcome.change else { continue }
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
-        state.watch(gateways: monitors.reduce(into: []) { $0.formUnion($1.evaluation.gateways) })
         let changes = looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge)
         looksAtAll = false
         guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
@@ -166,6 +185,29 @@ extension EngineCore {
             at: started,
             isFirst: isFirst
         )
+    }
+
+    /// Asks every monitor's question; again, when the entry of a gateway that is new says more than was known.
+    private mutating func answers(
+        of table: some ForwardingTable,
+        at now: Duration,
+        neighbor: (NeighborKey) -> Neighbor?
+    ) -> [Evaluation] {
+        let levels = qualities.read(facts, at: now)
+        var answers: [Evaluation] = []
+        for _ in 0..<2 {
+            let evaluator = PathEvaluator(judge)
+            answers = monitors.map { evaluator.evaluate($0.policy, table: table, qualities: levels, at: now) }
+            var gateways: Set<NeighborKey> = []
+            if settings.gatewayInterval != nil { answers.forEach { gateways.formUnion($0.gateways) } }
+            let known = state.watchedGateways
+            state.watch(gateways: gateways)
+            let news = gateways.subtracting(known).compactMap(neighbor).map { entry in
+                state.apply(.neighbor(entry, removed: false), at: now) != nil
+            }
+            if !news.contains(true) { break }
+        }
+        return answers
     }
 
     /// Gateways and name servers are told as those of the default monitor.

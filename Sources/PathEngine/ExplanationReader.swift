@@ -27,6 +27,7 @@ public enum ExplanationReader {
     ///   - dns: The name servers.
     ///   - uid: The user whose packets are in question.
     ///   - now: The time since boot.
+    /// - Returns: What to explain by.
     /// - Throws: ``NetlinkError`` when links, addresses or rules cannot be read.
     public static func facts(
         of kernel: some KernelSource,

@@ -40,6 +40,9 @@ public struct MonitorState: Hashable, Sendable {
     /// When ``endOfFlapping(at:)`` is worth asking.
     var flappingCheck: Duration? { folder.nextCheck }
 
+    /// Forgets the changes before a sleep.
+    mutating func slept(until now: Duration) { folder.slept(until: now) }
+
     /// Takes an evaluation: plans its expiry, holds a recovery back, and counts changes.
     mutating func take(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
         var evaluation = evaluation
@@ -49,7 +52,7 @@ public struct MonitorState: Hashable, Sendable {
         let path = hold.update(evaluation.path, at: now)
         let change = tracker.update(path, at: now)
         let flapping = change?.previous == nil ? .tell : folder.change(at: now)
-        let checks = [evaluation.nextCheck, hold.releaseAt, folder.nextCheck]
+        let checks = [evaluation.nextCheck, hold.releaseAt]
         return Outcome(path: path, change: change, flapping: flapping, nextCheck: checks.compactMap(\.self).min())
     }
 }

@@ -25,10 +25,12 @@ public final class PathEngine {
     private let loop: EventLoop
     private let clock: any TimeSource
     private let kernel: LiveKernel
-    private let monitor: KernelMonitor
+    /// `nil` where there are no notifications (rule S50).
+    private let monitor: KernelMonitor?
     private let table: KernelTable
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
+    private var gateways: GatewaySchedule
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
     private var isStarted = false
@@ -42,30 +44,60 @@ public final class PathEngine {
     ///   - clock: The clock.
     ///   - recorder: Writes down everything that is read, for a replay.
     /// - Throws: ``NetlinkError`` when there is no netlink.
-    public init(
+    public convenience init(
         loop: EventLoop,
         settings: EngineSettings = EngineSettings(),
         clock: any TimeSource = KernelClock(),
         recorder: NetlinkRecorder? = nil
     ) throws(NetlinkError) {
+        try self.init(loop: loop, settings: settings, clock: clock, recorder: recorder) { groups throws(NetlinkError) in
+            try KernelMonitor(loop: loop, clock: clock, groups: groups)
+        }
+    }
+
+    /// As above, with a way of its own to the kernel's notifications.
+    init(
+        loop: EventLoop,
+        settings: EngineSettings,
+        clock: any TimeSource,
+        recorder: NetlinkRecorder?,
+        listening: (Set<EventGroup>) throws(NetlinkError) -> KernelMonitor
+    ) throws(NetlinkError) {
         self.loop = loop
         self.clock = clock
         core = EngineCore(settings)
-        let watchesNeighbors = settings.gatewayInterval != nil
-        let groups = EventGroup.standard.union(watchesNeighbors ? [.neighbor] : [])
-        monitor = try KernelMonitor(loop: loop, clock: clock, groups: groups)
+        let groups = EventGroup.standard.union(settings.gatewayInterval == nil ? [] : [.neighbor])
+        do throws(NetlinkError) {
+            monitor = try listening(groups)
+        } catch {
+            guard error.isWithoutNotifications else { throw error }
+            monitor = nil
+        }
         kernel = try LiveKernel()
         kernel.recorder = recorder
-        monitor.recorder = recorder
+        monitor?.recorder = recorder
         table = KernelTable(kernel)
-        audit = AuditSchedule(interval: settings.auditInterval)
+        gateways = GatewaySchedule(interval: settings.gatewayInterval)
+        audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
+
+    /// How often to look without notifications (rule S50).
+    public static let pollInterval = Duration.seconds(10)
+
+    private static func auditInterval(_ settings: EngineSettings, isPolling: Bool) -> Duration {
+        let wanted = settings.auditInterval
+        guard isPolling else { return wanted }
+        return wanted == .zero ? pollInterval : min(wanted, pollInterval)
+    }
+
+    /// Whether there are no notifications, so that everything is read every ten seconds (rule S50).
+    public var isPolling: Bool { monitor == nil }
 
     /// How often an audit found something that no event had told (rule S9).
     public var silentChanges: Int { audit.silentChanges }
 
     /// What the kernel said so far, counted.
-    public var statistics: EventStatistics { monitor.statistics }
+    public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
 
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
@@ -73,14 +105,15 @@ public final class PathEngine {
     /// Reads everything, reports the first update, and follows the kernel from then on.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
     public func start() throws(NetlinkError) {
-        monitor.onEvents = { [unowned self] in hear($0) }
-        monitor.onResync = { [unowned self] in resync() }
+        monitor?.onEvents = { [unowned self] in hear($0) }
+        monitor?.onResync = { [unowned self] in resync() }
+        _ = sleep.observe(boot: clock.boot, awake: clock.awake)
         _ = try readAll()
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
         evaluate()
         do {
-            try monitor.start()
+            try monitor?.start()
         } catch {
             throw .noSocket(step: "epoll_ctl", code: error.rawValue)
         }
@@ -89,7 +122,7 @@ public final class PathEngine {
     /// Stops hearing and looking.
     public func stop() {
         isStarted = false
-        monitor.stop()
+        monitor?.stop()
         if let timer { loop.cancel(timer.handle) }
         timer = nil
     }
@@ -102,7 +135,13 @@ public final class PathEngine {
 
     /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
-        audit.take(interval: settings.auditInterval)
+        let old = core.settings
+        audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
+        if settings.gatewayInterval != old.gatewayInterval {
+            gateways = GatewaySchedule(interval: settings.gatewayInterval)
+            // Refused, gateways are still asked, and what became of it is read with the next look.
+            try? monitor?.hear(.neighbor, settings.gatewayInterval != nil)
+        }
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
     }
@@ -110,19 +149,26 @@ public final class PathEngine {
     /// Reads everything again, for a manager that says the machine woke up (rule S49).
     public func resume() {
         guard isStarted else { return }
-        _ = try? readAll()
-        core.trigger(cause(.resume, source: "logind"), at: clock.boot)
+        if !notice(at: clock.boot) {
+            _ = try? readAll()
+            core.trigger(cause(.resume, source: "logind"), at: clock.boot)
+        }
         advance()
     }
 
     // MARK: - Hearing
 
     private func hear(_ batch: EventBatch) {
-        notice(at: batch.boot)
+        _ = notice(at: batch.boot)
         onNotices?(batch)
         for index in core.take(batch) {
-            guard let link = try? kernel.link(index: index) else { continue }
-            core.reread(index, as: link, cause: cause(.link, source: "rtnetlink", message: "RTM_GETLINK"), at: batch.boot)
+            do {
+                let link = try kernel.link(index: index)
+                let cause = cause(.link, source: "rtnetlink", message: "RTM_GETLINK")
+                core.reread(index, as: link, cause: cause, at: batch.boot)
+            } catch {
+                rereadAt = rereadAt ?? batch.boot + .seconds(1)
+            }
         }
         advance()
     }
@@ -141,6 +187,9 @@ public final class PathEngine {
         let addresses = try kernel.addresses()
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
+        for key in core.state.watchedGateways {
+            if let entry = try kernel.neighbor(key.address, index: key.index) { core.take(entry, at: now) }
+        }
         return core.replace(links: links.values, addresses: addresses.values, at: now)
     }
 
@@ -157,15 +206,20 @@ public final class PathEngine {
     }
 
     private func evaluate() {
-        let update = core.evaluate(table, clock: clock)
+        let update = core.evaluate(table, clock: clock) { [kernel] key in
+            // A gateway without an entry is as unknown as one whose entry cannot be read.
+            try? kernel.neighbor(key.address, index: key.index)
+        }
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
-            isSatisfied: core.monitors.allSatisfy { $0.path.status == .satisfied },
+            isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
-            cause: kind,
+            cause: isPolling ? .policy : kind,
             at: clock.boot
         )
+        ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
         if let update { onUpdate(update) }
+        guard isStarted else { return }
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
         case .evaluate: arm(after: .zero)
@@ -173,36 +227,62 @@ public final class PathEngine {
         }
     }
 
-    /// Arms the one timer for the earliest of `delay`, the next audit and a reading that is to be repeated.
+    /// When to read everything again: for an audit, or because the last reading was not consistent.
+    ///
+    /// Not during a burst, whose end brings an evaluation anyway.
+    private var lookDue: Duration? {
+        core.isPending ? nil : [audit.due, rereadAt].compactMap(\.self).min()
+    }
+
+    /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
     private func arm(after delay: Duration?) {
         let now = clock.boot
-        let deadline = [delay.map { now + $0 }, audit.due, rereadAt].compactMap(\.self).min()
+        let deadline = [delay.map { now + $0 }, lookDue, gateways.due].compactMap(\.self).min()
         guard timer?.deadline != deadline else { return }
         if let timer { loop.cancel(timer.handle) }
         timer = deadline.map { deadline in
-            (loop.schedule(at: deadline) { [unowned self] in wake() }, deadline)
+            (loop.schedule(at: deadline) { [weak self] in self?.wake() }, deadline)
         }
     }
 
     private func wake() {
         timer = nil
+        // What the kernel has said by now is no silent change.
+        monitor?.poll()
         let now = clock.boot
-        notice(at: now)
-        if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
-            _ = try? readAll()
-            core.trigger(cause(.audit, source: "timer"), at: now)
-            evaluate()
-            return onAudit()
+        _ = notice(at: now)
+        ask(gateways.takeDue(at: now))
+        guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
+        let isRepeated = rereadAt.map { $0 <= now } ?? false
+        _ = try? readAll()
+        core.trigger(cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer"), at: now)
+        evaluate()
+        onAudit()
+    }
+
+    /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).
+    private func ask(_ keys: Set<NeighborKey>) {
+        for key in keys {
+            do {
+                try kernel.probeNeighbor(key.address, index: key.index)
+            } catch .notPermitted {
+                // Without the privilege a packet to nobody has the same effect; when it cannot be sent, others tell why.
+                try? DiscardDatagram.send(to: key.address, index: key.index)
+            } catch {
+                // The interface is gone, which the kernel tells by itself.
+                continue
+            }
         }
-        advance()
     }
 
     /// Finds out whether the machine slept since the last look (rule S49).
-    private func notice(at now: Duration) {
-        guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return }
+    private func notice(at now: Duration) -> Bool {
+        guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return false }
         _ = try? readAll()
+        core.slept(until: now)
         core.trigger(cause(.resume, source: "timer", slept: slept), at: now)
         onResume(slept)
+        return true
     }
 
     private func cause(

@@ -31,7 +31,7 @@ public final class ReplayEngine {
     private var wakes = 0
 
     /// How often timers fire between two steps: a file with a gap of years must not hang.
-    private static let maximumWakes = 10_000
+    private static let maximumWakes = 3000
 
     /// Stands before the first frame.
     public init(_ recording: NetlinkRecording, settings: EngineSettings = EngineSettings()) {
@@ -56,7 +56,7 @@ public final class ReplayEngine {
             } else {
                 wakes = 0
                 move(to: next)
-                guard let step = kernel.next() else { break }
+                guard let step = kernel.advance() else { break }
                 take(step)
             }
         }
@@ -66,7 +66,7 @@ public final class ReplayEngine {
     private var deadline: Duration? {
         if let resyncAt { return resyncAt }
         let now = clock.boot
-        var deadlines = [audit.due, rereadAt]
+        var deadlines = [lookDue]
         var core = core
         switch core.next(at: now) {
         case .evaluate: deadlines.append(now)
@@ -74,6 +74,11 @@ public final class ReplayEngine {
         case .idle: break
         }
         return deadlines.compactMap(\.self).min()
+    }
+
+    /// When everything is read again, which bursts put off as they do live.
+    private var lookDue: Duration? {
+        core.isPending ? nil : [audit.due, rereadAt].compactMap(\.self).min()
     }
 
     private func move(to time: Duration) {
@@ -97,8 +102,12 @@ public final class ReplayEngine {
         // What was read together with the news of a loss was thrown away.
         guard kernel.nextLoss != batch.boot, resyncAt == nil else { return }
         for index in core.take(batch) {
-            guard let link = try? kernel.link(index: index) else { continue }
-            core.reread(index, as: link, cause: cause(.link, message: "RTM_GETLINK"), at: batch.boot)
+            do {
+                let link = try kernel.link(index: index)
+                core.reread(index, as: link, cause: cause(.link, message: "RTM_GETLINK"), at: batch.boot)
+            } catch {
+                rereadAt = rereadAt ?? batch.boot + .seconds(1)
+            }
         }
         advance()
     }
@@ -134,7 +143,7 @@ public final class ReplayEngine {
     private func evaluate() {
         let update = core.evaluate(table, clock: clock)
         _ = audit.evaluated(
-            isSatisfied: core.monitors.allSatisfy { $0.path.status == .satisfied },
+            isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
             cause: update?.cause.kind ?? .expiry,
             at: clock.boot
@@ -145,12 +154,11 @@ public final class ReplayEngine {
     private func wake() {
         let now = clock.boot
         if resyncAt != nil { return resync() }
-        if audit.due.map({ $0 <= now }) ?? false || rereadAt.map({ $0 <= now }) ?? false {
-            _ = try? readAll()
-            trigger(.audit, source: "timer")
-            return evaluate()
-        }
-        advance()
+        guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
+        let isRepeated = rereadAt.map { $0 <= now } ?? false
+        _ = try? readAll()
+        trigger(isRepeated ? .resync : .audit, source: "timer")
+        evaluate()
     }
 
     private func trigger(_ kind: CauseKind, source: String = "rtnetlink", message: String? = nil) {

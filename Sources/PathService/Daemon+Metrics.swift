@@ -66,11 +66,16 @@ extension Daemon {
     }
 
     private func collectInterfaces(_ writer: inout MetricWriter) {
+        let families = [
+            Family.interfaceInfo, Family.interfaceUp, Family.interfaceRequired, Family.carrierChanges, Family.mtu,
+            Family.addresses,
+        ]
+        for family in families { writer.declare(family) }
         for view in engine.core.interfaces where !view.isIgnored {
             let labels = [view.name, view.type.rawValue, view.kind ?? "", view.operationalState.word]
             writer.write(Family.interfaceInfo, 1, labels: labels)
             writer.write(Family.interfaceUp, view.shortcoming.map { !$0.isOfLink } ?? true, view.name)
-            if view.isRequired { writer.write(Family.interfaceRequired, true, view.name) }
+            writer.write(Family.interfaceRequired, view.isRequired, view.name)
             writer.write(Family.carrierChanges, Double(view.carrierChanges), view.name)
             writer.write(Family.mtu, Double(view.mtu), view.name)
             for (family, scope) in [("ipv4", "global"), ("ipv4", "link"), ("ipv6", "global"), ("ipv6", "link")] {
@@ -121,7 +126,9 @@ extension Daemon {
         }
         writer.write(Family.censusTime, census.lastCompleted?.secondsSince1970 ?? 0)
         writer.write(Family.censusInterval, configuration.mdns.censusInterval.seconds)
-        for (key, count) in census.counters.sorted(by: { ($0.key.interface, $0.key.family) < ($1.key.interface, $1.key.family) }) {
+        for (key, count) in census.counters.sorted(by: {
+            ($0.key.interface, $0.key.family) < ($1.key.interface, $1.key.family)
+        }) {
             let labels = [key.interface, key.family.rawValue]
             writer.write(Family.packetsReceived, Double(count.received), labels: labels)
             writer.write(Family.packetsSent, Double(count.sent), labels: labels)

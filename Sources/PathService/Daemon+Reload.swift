@@ -96,8 +96,7 @@ extension Daemon {
             let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
             problems.append(ProblemDocument(part: "configuration", message: message))
         }
-        for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard health.isStale else { continue }
+        for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
             let why = health.lastError.map { ": \($0)" } ?? ""
             problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))
         }

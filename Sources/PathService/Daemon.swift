@@ -64,7 +64,6 @@ public final class Daemon {
         hubOptions.minimumSeverity = configuration.minimumSeverity
         hub = EventHub(hubOptions, after: log.recovered, clock: clock)
         hub.attach(log)
-        updates = UpdatePublisher(hub: hub, clock: clock)
         recorder = try Self.openRecording(options.recording)
         do {
             calendar = try CalendarWatch(loop: loop, clock: clock)
@@ -85,6 +84,7 @@ public final class Daemon {
             host: host
         )
         index = HistoryIndex(loop: loop)
+        updates = UpdatePublisher(hub: hub, clock: clock)
         let engine = engine
         source = StatusSource(
             hub: hub,

@@ -5,7 +5,11 @@ internal import Metrics
 /// The catalogue of what is read at a scrape; docs/metrics.md explains each family.
 enum Family {
     static let build = MetricFamily(
-        "nwpath_build_info", .info, help: "The running build.", labels: ["version", "revision", "swift_version"])
+        "nwpath_build_info",
+        .info,
+        help: "The running build.",
+        labels: ["version", "revision", "swift_version"]
+    )
 
     static let satisfied = gauge("path_satisfied", "Whether packets leave the machine.", ["monitor"])
     static let status = gauge("path_status", "1 for the present status.", ["monitor", "status"])
@@ -19,19 +23,28 @@ enum Family {
     static let ipv6 = gauge("path_supports_ipv6", "Whether IPv6 packets leave.", ["monitor"])
     static let dns = gauge("path_supports_dns", "Whether a name server can be reached.", ["monitor"])
     static let pathInterface = MetricFamily(
-        "nwpath_path_interface_info", .info, help: "Interfaces of the path in order of preference.",
-        labels: ["monitor", "device", "interface_type", "rank"])
+        "nwpath_path_interface_info",
+        .info,
+        help: "Interfaces of the path in order of preference.",
+        labels: ["monitor", "device", "interface_type", "rank"]
+    )
 
     static let interfaceInfo = MetricFamily(
-        "nwpath_interface_info", .info, help: "What an interface is.",
-        labels: ["device", "interface_type", "kind", "operstate"])
+        "nwpath_interface_info",
+        .info,
+        help: "What an interface is.",
+        labels: ["device", "interface_type", "kind", "operstate"]
+    )
     static let interfaceUp = gauge("interface_up", "Whether the link is up with carrier.", ["device"])
     static let interfaceRequired = gauge("interface_required", "1 for interfaces that must be up.", ["device"])
     static let carrierChanges = counter("interface_carrier_changes", "Changes of the carrier.", ["device"])
     static let addresses = gauge("interface_addresses", "How many addresses it has.", ["device", "family", "scope"])
     static let mtu = gauge("interface_mtu_bytes", "The largest packet.", ["device"])
     static let gatewayReachable = gauge(
-        "gateway_reachable", "Whether the gateway answers; only where that is watched.", ["device", "family", "gateway"])
+        "gateway_reachable",
+        "Whether the gateway answers; only where that is watched.",
+        ["device", "family", "gateway"]
+    )
 
     static let netlinkMessages = counter("netlink_messages", "Kernel messages that passed the filter.", ["group"])
     static let overruns = counter("netlink_overruns", "Overruns of the buffer, each followed by a full reading.")
@@ -45,14 +58,21 @@ enum Family {
     static let logLost = counter("event_log_lost_events", "Events that could not be written to the log.")
     static let reloadGood = gauge("config_last_reload_successful", "Whether the last configuration was good.")
     static let reloadTime = gauge(
-        "config_last_reload_success_timestamp_seconds", "When a configuration was last reloaded; 0 never.")
+        "config_last_reload_success_timestamp_seconds",
+        "When a configuration was last reloaded; 0 never."
+    )
 
     static let services = gauge("mdns_services", "Resolved services.", ["service_type"])
     static let serviceTypes = gauge("mdns_service_types", "Service types that have a service.")
     static let watched = gauge(
-        "mdns_watched_service_up", "Whether a watched service is there.", ["service_type", "service_name"])
+        "mdns_watched_service_up",
+        "Whether a watched service is there.",
+        ["service_type", "service_name"]
+    )
     static let censusTime = gauge(
-        "mdns_census_last_success_timestamp_seconds", "When a census was last completed; 0 never.")
+        "mdns_census_last_success_timestamp_seconds",
+        "When a census was last completed; 0 never."
+    )
     static let censusInterval = gauge("mdns_census_interval_seconds", "How often a census is taken.")
     static let packetsReceived = counter("mdns_packets_received", "mDNS packets received.", ["device", "family"])
     static let packetsSent = counter("mdns_packets_sent", "mDNS packets sent.", ["device", "family"])

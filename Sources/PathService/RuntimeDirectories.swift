@@ -62,7 +62,8 @@ struct RuntimeDirectories {
         // Without following a link: its owner decides where it leads.
         guard unsafe lstat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
         guard status.st_uid == user else { throw .foreignDirectory(path: path, owner: status.st_uid) }
-        guard user != 0, status.st_mode & S_IFMT == S_IFDIR, status.st_mode & 0o077 != 0 else { return }
+        // The fallback of StandardPaths is the user's alone; a directory that somebody named stays as it is.
+        guard path == "/tmp/nwpath-\(user)", status.st_mode & 0o077 != 0 else { return }
         guard unsafe chmod(path, 0o700) == 0 else { throw .directory(path: path, reason: .current) }
     }
 

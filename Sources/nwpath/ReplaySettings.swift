@@ -21,7 +21,8 @@ struct CommandConfiguration {
     static func load(_ file: String?) -> CommandConfiguration? {
         let environment = Environment.variables
         let paths = StandardPaths(userID: geteuid(), environment: environment)
-        let files = file.map { ConfigurationFiles(file: Environment.absolute($0)) }
+        let files =
+            file.map { ConfigurationFiles(file: Environment.absolute($0)) }
             ?? ConfigurationFiles(standard: paths)
         do {
             let configuration = try Configuration.load(files, paths: paths, environment: environment)

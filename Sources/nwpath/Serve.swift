@@ -40,7 +40,13 @@ struct Serve: Command {
             .option("--log-file", value: "FILE", into: \.logFile, .path, help: "The event log; - is standard output."),
             .option("--state-dir", value: "DIR", into: \.stateDirectory, .path, help: "What survives a restart."),
             .flag("--no-mdns", into: \.hasNoMulticast, help: "Take no census of services."),
-            .option("--debounce", value: "DURATION", into: \.debounce, .text, help: "Quiet time before a change is told."),
+            .option(
+                "--debounce",
+                value: "DURATION",
+                into: \.debounce,
+                .text,
+                help: "Quiet time before a change is told."
+            ),
             .option("--record", value: "FILE", into: \.recording, .path, help: "Write down what the kernel says."),
             .flag("--check-config", into: \.checksConfiguration, help: "Check the configuration and exit."),
             .flag("--print-default-config", into: \.printsDefaults, help: "Print a commented default file and exit."),
@@ -59,7 +65,8 @@ struct Serve: Command {
             Terminal.print(Configuration.defaultFile(paths: paths))
             return .success
         }
-        let files = config.map { ConfigurationFiles(file: Environment.absolute($0)) }
+        let files =
+            config.map { ConfigurationFiles(file: Environment.absolute($0)) }
             ?? ConfigurationFiles(standard: paths)
         let configuration: Configuration
         do {
@@ -109,7 +116,9 @@ struct Serve: Command {
         if let debounce {
             add("--debounce", "debounce.quiet", [debounce])
             // A cap below the quiet time would be refused.
-            if let quiet = DurationText.parse(debounce), quiet > .seconds(1) { add("--debounce", "debounce.cap", [debounce]) }
+            if let quiet = DurationText.parse(debounce), quiet > .seconds(1) {
+                add("--debounce", "debounce.cap", [debounce])
+            }
         }
         return overrides
     }

@@ -13,11 +13,13 @@ internal import PathModel
 struct Why: Command {
     var host: String?
     var config: String?
+    var timeout = Duration.seconds(5)
 
     static let specification = Specification<Why>(
         "why",
         "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
-        discussion: "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
+        discussion:
+            "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
             + "Asks the kernel of this machine and sends no packet, except that a name is looked up.",
         examples: [
             CommandExample("nwpath why", "why is there no Internet"),
@@ -27,8 +29,9 @@ struct Why: Command {
         arguments: [
             .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "How long a name may take."),
         ],
-        common: [.connection, .output, .messages],
+        common: [.output, .messages],
         exits: [
             ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken"), ExitNote(.usage),
             ExitNote(.timedOut, "the name servers did not answer in time"),
@@ -37,7 +40,7 @@ struct Why: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         guard let settings = CommandConfiguration.load(config) else { return .usage }
-        guard let targets = Self.targets(host, limit: common.timeout ?? .seconds(5)) else {
+        guard let targets = Self.targets(host, limit: timeout) else {
             Terminal.complain("\(host ?? "") is neither an address nor a name")
             return .usage
         }
@@ -99,7 +102,9 @@ struct Why: Command {
             var reason = "the name servers did not answer in time"
             if case .failed(let text) = answer { reason = text }
             // Where the Internet is out of reach, that is why.
-            return AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: .failed(name, reason: reason)) }
+            return AddressFamily.allCases.compactMap {
+                explainer.explainInternet($0, names: .failed(name, reason: reason))
+            }
         }
     }
 

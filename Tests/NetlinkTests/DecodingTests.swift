@@ -46,6 +46,19 @@ import Testing
         #expect(Link(bytes: Self.plain.attribute(18, information).bytes)?.tunnelMark == expected)
     }
 
+    @Test func `a VLAN has its kind and the link below, and no mark`() {
+        // IFLA_VLAN_ID and IFLA_VLAN_FLAGS inside IFLA_INFO_DATA, as an 802.1Q link tells them.
+        let data = Builder().attribute(1, [10, 0]).attribute(2, [1, 0, 0, 0, 255, 255, 255, 255])
+        let information = Builder().attribute(1, "vlan").attribute(2, data)
+        let bytes = Builder.link(index: 8, flags: 0x1003).attribute(3, "eth0.10").attribute(5, 7)
+            .attribute(16, [7]).attribute(33, [0]).attribute(18, information).bytes
+        let link = Link(bytes: bytes)
+        #expect(link?.name == "eth0.10" && link?.kind == "vlan" && link?.lower == 7)
+        #expect(link?.tunnelMark == nil && link?.master == nil && link?.carrier == false)
+        // 7 is no state of RFC 2863.
+        #expect(link?.operationalState == .unknown)
+    }
+
     @Test func `without attributes it says what is unknown`() {
         let link = Link(bytes: Self.plain.bytes)
         #expect(link?.carrier == nil)

@@ -21,6 +21,9 @@ public struct EventBatch: Hashable, Sendable {
 
 /// What a monitor has counted since it was made.
 public struct EventStatistics: Hashable, Sendable {
+    /// Nothing yet.
+    public init() {}
+
     /// Messages by the group they were sent to.
     public internal(set) var messages: [EventGroup: Int] = [:]
     /// How often messages were lost.

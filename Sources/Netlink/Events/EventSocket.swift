@@ -21,6 +21,7 @@ public struct EventSocket: ~Copyable {
     }
 
     private var socket: NetlinkSocket
+    private static let joining = "NETLINK_ADD_MEMBERSHIP"
     /// How many bytes of notifications the kernel keeps for us, as the kernel counts them.
     public let bufferSize: Int
 
@@ -45,10 +46,18 @@ public struct EventSocket: ~Copyable {
         }
         for group in groups {
             let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, Int32(group.rawValue))
-            _ = try Self.check(code, "NETLINK_ADD_MEMBERSHIP \(group.name)")
+            _ = try Self.check(code, "\(Self.joining) \(group.name)")
         }
         self.bufferSize = Int(granted)
         self.socket = socket
+    }
+
+    /// Joins a group, or leaves it.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public func hear(_ group: EventGroup, _ isWanted: Bool) throws(NetlinkError) {
+        let option = isWanted ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP
+        let code = nwp_netlink_option(socket.descriptor, option, Int32(group.rawValue))
+        _ = try Self.check(code, "\(isWanted ? Self.joining : "NETLINK_DROP_MEMBERSHIP") \(group.name)")
     }
 
     private static func check(_ code: Int32, _ step: String) throws(NetlinkError) -> Int32 {

@@ -69,6 +69,17 @@ public final class KernelMonitor {
         resync = nil
     }
 
+    /// Joins a group, or leaves it, while the monitor runs.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public func hear(_ group: EventGroup, _ isWanted: Bool) throws(NetlinkError) {
+        try socket.hear(group, isWanted)
+    }
+
+    /// Reads what the kernel has said by now, without waiting for the loop's turn.
+    public func poll() {
+        if watch != nil { read() }
+    }
+
     /// Reads one turn's worth of datagrams.
     private func read() {
         let now = clock.boot

@@ -81,11 +81,13 @@ extension NetlinkRecording.Entry {
     /// Reads one line.
     init?(_ line: ArraySlice<UInt8>) {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
-        guard words.count >= 2, let time = Self.number(words[1]) as Int64?, time >= 0 else { return nil }
+        guard words.count >= 2, let time = Self.number(words[1]) as Int64?, Self.times.contains(time) else {
+            return nil
+        }
         boot = .nanoseconds(time)
         switch (String(decoding: words[0], as: UTF8.self), words.count) {
         case ("start", 3...):
-            guard let wall: Int64 = Self.number(words[2]) else { return nil }
+            guard let wall: Int64 = Self.number(words[2]), Self.times.contains(wall) else { return nil }
             frame = .start(
                 wall: wall,
                 kernel: String(decoding: Array(words[3...].joined(separator: [32])), as: UTF8.self)
@@ -103,6 +105,9 @@ extension NetlinkRecording.Entry {
         default: return nil
         }
     }
+
+    /// Times that can be added to each other: 146 years since boot or since 1970.
+    private static let times: Range<Int64> = 0..<1 << 62
 
     private static func number<Number: FixedWidthInteger>(_ text: ArraySlice<UInt8>) -> Number? {
         Number(String(decoding: text, as: UTF8.self))

@@ -69,9 +69,21 @@ public final class RecordedKernel: MessageSource {
 
     /// Steps to the next thing the kernel announced, and moves `now` there.
     ///
-    /// Datagrams that were read together come together; a batch is empty when none of them says anything about paths.
+    /// Datagrams that were read together come together; those that say nothing about paths are passed over.
     /// - Returns: `nil` after the end.
     public func next() -> Step? {
+        while let step = advance() {
+            if case .events(let batch) = step, batch.notices.isEmpty { continue }
+            return step
+        }
+        return nil
+    }
+
+    /// Steps to the next datagrams, even if they say nothing about paths, and moves `now` there.
+    ///
+    /// For programs with timers, which would fire before the next step that says something.
+    /// - Returns: `nil` after the end.
+    public func advance() -> Step? {
         guard !isAtEnd else { return nil }
         while !isAtEnd {
             position += 1
@@ -81,8 +93,8 @@ public final class RecordedKernel: MessageSource {
             case .event(let datagram):
                 decoder.take(datagram.span, from: nil)
                 takeRestOfBatch(at: entry.boot)
-                let notices = decoder.drain()
-                return .events(EventBatch(notices: notices, boot: entry.boot, wall: recording.wall(at: entry.boot)))
+                let wall = recording.wall(at: entry.boot)
+                return .events(EventBatch(notices: decoder.drain(), boot: entry.boot, wall: wall))
             case .lost: return .resync(boot: entry.boot)
             case .start, .exchange, .end: continue
             }

@@ -65,7 +65,8 @@ extension Explainer {
                 failRoute(entry, failure, to: destination, &chain)
                 return true
             }
-            if failure == .blackhole, let entry = defaults(in: rule.table, family).first, let id = entry.answer.nexthopID,
+            if failure == .blackhole, let entry = defaults(in: rule.table, family).first,
+                let id = entry.answer.nexthopID,
                 facts.nexthops.contains(where: { $0.id == id && $0.isBlackhole })
             {
                 chain.fine(.rule, rule.line)
@@ -84,9 +85,14 @@ extension Explainer {
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
-        let line = RouteText.line(entry.answer, to: destination, links: [:])
+        // IPv6 shows such routes with the loopback device, which says nothing.
+        var answer = entry.answer
+        answer.legs = []
+        let line = RouteText.line(answer, to: destination, links: [:])
         let reason = ReasonText(failure.reason, subject(destination.family, table: entry.answer.table))
-        let fault = entry.destination.length == 0 ? reason.clause : "the \(destination.family.label) route \(line) refuses"
+        let fault =
+            entry.destination.length == 0
+            ? reason.clause : "the \(destination.family.label) route \(line) refuses packets"
         chain.fail(.route, line, fault: fault, hint: reason.hint)
     }
 

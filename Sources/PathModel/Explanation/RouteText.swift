@@ -23,7 +23,7 @@ enum RouteText {
         if let id = answer.nexthopID { words.append("nhid \(id)") }
         if answer.legs.count == 1 {
             words.append(leg(answer.legs[0], links: links))
-        } else {
+        } else if !answer.legs.isEmpty {
             words += answer.legs.map { "nexthop " + leg($0, links: links) }
         }
         if answer.metric > 0 { words.append("metric \(answer.metric)") }

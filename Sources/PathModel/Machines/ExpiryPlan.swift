@@ -11,12 +11,19 @@ public struct ExpiryPlan: Hashable, Sendable {
     /// The shortest time between two planned looks, should the kernel keep something past its end.
     public static let pause: Duration = .milliseconds(250)
 
+    /// For how long and how often a route that ran out is looked for.
+    ///
+    /// The kernel keeps it for up to half a minute more, and when its router speaks again meanwhile, nothing is announced.
+    public static let lapse: (length: Duration, interval: Duration) = (.seconds(60), .milliseconds(500))
+
     private struct Promise: Hashable {
         var end: Duration
         var lifetime: Duration
     }
 
     private var promises: [Expiry.Subject: Promise] = [:]
+    /// Routes that ran out, and until when to look for them.
+    private var lapsed: [Expiry.Subject: Duration] = [:]
 
     /// Plans nothing yet.
     public init() {}
@@ -41,6 +48,11 @@ public struct ExpiryPlan: Hashable, Sendable {
                 next.append(expiry.at - promise.lifetime / 4 + .milliseconds(1))
             }
         }
+        for (subject, promise) in promises where kept[subject] == nil && promise.end <= now {
+            if case .route = subject { lapsed[subject] = promise.end + Self.lapse.length }
+        }
+        lapsed = lapsed.filter { kept[$0.key] == nil && $0.value > now }
+        if !lapsed.isEmpty { next.append(now + Self.lapse.interval) }
         promises = kept
         if isExpiring, evaluation.path.status == .satisfied, !evaluation.path.warnings.contains(.expiring) {
             evaluation.path.warnings.append(.expiring)

@@ -22,6 +22,8 @@ public struct LinkQualityMeter: Hashable, Sendable {
     public static let hysteresis = 4
     /// The quality to publish.
     public private(set) var quality: LinkQuality = .unknown
+    /// Until when a change is held back, as time since boot; read again then.
+    public private(set) var heldUntil: Duration?
     private var changed: Duration?
 
     /// Publishes at most one change per `holdTime`.
@@ -33,8 +35,12 @@ public struct LinkQualityMeter: Hashable, Sendable {
     /// - Returns: The quality to publish now.
     public mutating func read(_ reading: LinkReading, at now: Duration) -> LinkQuality {
         let next = judge(reading)
+        heldUntil = nil
         guard next != quality else { return quality }
-        if let changed, now - changed < holdTime { return quality }
+        if let changed, now - changed < holdTime {
+            heldUntil = changed + holdTime
+            return quality
+        }
         changed = quality == .unknown ? nil : now
         quality = next
         return quality

@@ -1,0 +1,163 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+
+/// A fault of a real network: commands for this namespace, and for the other end of its cable.
+struct Fault: Sendable, CustomTestStringConvertible {
+    let name: String
+    var here: [String] = []
+    var there: [String] = []
+    /// What the first line begins with.
+    let verdict: String
+    /// How the line of the broken element begins; flags and operational states follow a fault a little later.
+    let line: String
+
+    var testDescription: String { name }
+}
+
+@Suite(.inNamespace) struct BrokenOnKernelTests {
+    private let namespace = Namespace.current
+    private var why: WhyProgram { WhyProgram(namespace: namespace) }
+
+    static let faults = [
+        Fault(
+            name: "no rule",
+            here: ["rule del priority 32766", "rule del priority 32767"],
+            verdict: "Broken at rule: no IPv4 rule leads to a table of routes",
+            line: "✗ rule      no IPv4 rule leads to a table of routes"
+        ),
+        Fault(
+            name: "prohibit rule",
+            here: ["rule add priority 10 prohibit"],
+            verdict: "Broken at rule: the IPv4 rule 10: from all prohibit refuses packets",
+            line: "✗ rule      10: from all prohibit"
+        ),
+        Fault(
+            name: "default route in a table nobody looks up",
+            here: ["route del default", "route add default via 192.0.2.1 table 999"],
+            verdict: "Broken at table: no rule leads such packets to table 999",
+            line: "✗ table     main has no route; a default route stands in 999"
+        ),
+        Fault(
+            name: "no route",
+            here: ["route del default"],
+            verdict: "Broken at route: no IPv4 default route",
+            line: "✗ route     no IPv4 default route"
+        ),
+        Fault(
+            name: "blackhole",
+            here: ["route add blackhole default metric 50"],
+            verdict: "Broken at route: the IPv4 default route is a black hole",
+            line: "✗ route     blackhole default metric 50"
+        ),
+        Fault(
+            name: "unreachable",
+            here: ["route add unreachable default metric 50"],
+            verdict: "Broken at route: the IPv4 default route says unreachable",
+            line: "✗ route     unreachable default metric 50"
+        ),
+        Fault(
+            name: "prohibited",
+            here: ["route add prohibit default metric 50"],
+            verdict: "Broken at route: the IPv4 default route or a rule says prohibited",
+            line: "✗ route     prohibit default metric 50"
+        ),
+        Fault(
+            name: "nexthop object that drops",
+            here: ["route del default", "nexthop add id 7 blackhole", "route add default nhid 7"],
+            verdict: "Broken at nexthop: nexthop object 7 drops packets",
+            line: "✗ nexthop   nexthop object 7 drops packets"
+        ),
+        Fault(
+            name: "all legs dead",
+            here: [
+                "link add eth1 type veth peer name eth2", "link set eth1 up", "addr add 198.51.100.2/24 dev eth1",
+                "link set eth2 up", "route del default",
+                "route add default nexthop via 192.0.2.1 dev eth0 nexthop via 198.51.100.1 dev eth1",
+                "link set eth2 down",
+            ],
+            there: ["link set p0 down"],
+            verdict: "Broken at nexthop: all 2 ways out of the route are dead: via 192.0.2.1 dev eth0",
+            line: "✗ nexthop   via 192.0.2.1 dev eth0"
+        ),
+        Fault(
+            name: "link down",
+            here: ["link set eth0 down"],
+            verdict: "Broken at link: eth0 is switched off; to mend it: `ip link set eth0 up`",
+            line: "✗ link      eth0 is switched off"
+        ),
+        Fault(
+            name: "no carrier",
+            there: ["link set p0 down"],
+            verdict: "Broken at carrier: eth0 has no carrier; to mend it: check the cable",
+            line: "✗ carrier   eth0: "
+        ),
+        Fault(
+            name: "no address",
+            here: ["addr flush dev eth0", "-6 route flush default"],
+            verdict: "Broken at source: eth0 has no address",
+            line: "✗ source    eth0 has no address"
+        ),
+        Fault(
+            name: "no source address",
+            here: ["addr flush dev eth0", "-6 route flush default", "route add default dev eth0"],
+            verdict: "Broken at source: eth0 has an IPv4 default route but no address to send from",
+            line: "✗ source    eth0 has an IPv4 default route but no address to send from"
+        ),
+        Fault(
+            name: "neighbour failed",
+            here: ["neigh replace 192.0.2.1 dev eth0 nud failed"],
+            verdict: "Broken at neighbour: the IPv4 gateway 192.0.2.1 does not answer on eth0",
+            line: "✗ neighbour 192.0.2.1 on eth0: failed"
+        ),
+    ]
+
+    @Test(arguments: faults)
+    func `the first line names what is broken`(fault: Fault) throws {
+        let peer = try namespace.uplink()
+        for command in fault.here { try namespace.ip(command) }
+        for command in fault.there { try peer.ip(command) }
+        let run = try why.run()
+        #expect(run.code == 1)
+        #expect(run.firstLine.hasPrefix(fault.verdict), "\(run.text)")
+        #expect(run.text.contains("\n\(fault.line)"), "\(run.text)")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `without any interface that is told`() throws {
+        let run = try why.run()
+        #expect(run.code == 1)
+        #expect(run.firstLine.hasPrefix("Broken at link: there is no network interface"))
+    }
+
+    @Test(arguments: ["prohibit", "blackhole", "unreachable"])
+    func `a rejecting route of IPv6 is named`(type: String) throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("-6 route add \(type) default metric 50")
+        let run = try why.run()
+        #expect(run.code == 1)
+        #expect(run.text.contains("\n✗ route     \(type) default metric 50\n"), "\(run.text)")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a dead gateway of IPv6 is named`() throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("-6 neigh replace 2001:db8:1::1 dev eth0 nud failed")
+        let run = try why.run("2001:db8:9::1")
+        #expect(run.code == 1)
+        let start = "Broken at neighbour: the IPv6 gateway 2001:db8:1::1 does not answer on eth0"
+        #expect(run.firstLine.hasPrefix(start))
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a loss of IPv6 alone is told beside a working IPv4`() throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("-6 route del default")
+        let run = try why.run()
+        #expect(run.code == 1)
+        #expect(run.firstLine.hasPrefix("Broken at route: no IPv6 default route"))
+        #expect(run.line("route") == "✓ route     default via 192.0.2.1 dev eth0 metric 100 (dhcp)")
+        withExtendedLifetime(peer) {}
+    }
+}

@@ -1,0 +1,119 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import OrderedJSON
+import TestSupport
+import Testing
+
+@Suite(.inNamespace) struct HostOnKernelTests {
+    private let namespace = Namespace.current
+    private var why: WhyProgram { WhyProgram(namespace: namespace) }
+
+    @Test func `an address on the link is reached directly`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("neigh replace 192.0.2.1 dev eth0 lladdr 02:00:00:00:00:01 nud reachable")
+        let run = try why.run("192.0.2.1")
+        #expect(run.code == 0)
+        #expect(run.firstLine == "Nothing is broken on the way to 192.0.2.1: IPv4 by eth0")
+        #expect(run.line("route") == "✓ route     192.0.2.0/24 dev eth0 (kernel)")
+        #expect(run.line("nexthop") == "✓ nexthop   directly on eth0")
+        #expect(run.line("source") == "✓ source    192.0.2.2 (eth0)")
+        #expect(run.line("neighbour") == "✓ neighbour 192.0.2.1 on eth0 at 02:00:00:00:00:01: reachable")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: [("192.0.2.2", "eth0"), ("2001:db8:1::2", "eth0"), ("127.0.0.1", "lo"), ("::1", "lo")])
+    func `an address of this machine is local`(address: String, interface: String) async throws {
+        let peer = try namespace.uplink()
+        let run = try why.run(address)
+        #expect(run.code == 0)
+        #expect(run.line("rule") == "✓ rule      0: from all lookup local", "\(run.text)")
+        #expect(run.line("table") == "✓ table     local")
+        #expect(run.line("route").hasPrefix("✓ route     local \(address)"))
+        #expect(run.line("nexthop") == "✓ nexthop   this machine")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a tunnel's rule by firewall mark is the one that matched`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("tuntap add wg0 mode tun")
+        try namespace.ip("addr add 10.9.0.2/32 dev wg0")
+        try namespace.ip("link set wg0 up")
+        try namespace.ip("route add default dev wg0 table 51820")
+        try namespace.ip("rule add priority 32764 lookup main suppress_prefixlength 0")
+        try namespace.ip("rule add priority 32765 not fwmark 0xca6c lookup 51820")
+        let run = try why.run("203.0.113.1")
+        #expect(run.line("rule") == "✓ rule      32765: not from all fwmark 0xca6c lookup 51820", "\(run.text)")
+        #expect(run.line("table") == "✓ table     51820")
+        // Nobody holds the other end of the tunnel.
+        #expect(run.code == 1 && run.firstLine.hasPrefix("Broken at carrier: wg0 has no carrier"))
+        let direct = try why.run("192.0.2.1")
+        #expect(direct.line("rule").hasPrefix("✓ rule      32764: from all suppress_prefixlength 0 lookup main"))
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a black hole for some hosts leaves the others alone`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("route add blackhole 198.18.0.0/15")
+        let run = try why.run("198.18.0.1")
+        #expect(run.code == 1)
+        #expect(run.firstLine.hasPrefix("Broken at route: the IPv4 route blackhole 198.18.0.0/15 refuses packets"))
+        #expect(try why.run("198.20.0.1").code == 0)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `both families of a working uplink are told`() async throws {
+        let peer = try namespace.uplink()
+        let run = try why.run("2001:db8:9::1")
+        #expect(run.code == 0)
+        #expect(run.line("route") == "✓ route     default via 2001:db8:1::1 dev eth0 metric 100", "\(run.text)")
+        #expect(run.line("source") == "✓ source    2001:db8:1::2 (eth0)")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `JSON has every element and the verdict`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("link set eth0 down")
+        let run = try why.run("--json", "203.0.113.1")
+        #expect(run.code == 1)
+        let value = try JSONValue(parsing: Array(run.text.utf8))
+        #expect(value["schema"]?.string == "nwpath.why/1")
+        #expect(value["target"]?.string == "203.0.113.1")
+        #expect(value["verdict"]?.string == "broken")
+        #expect(value["broken"]?["element"]?.string == "link")
+        #expect(value["broken"]?["hint"]?.string == "`ip link set eth0 up`")
+        let steps = value["chains"]?.array?.first?["steps"]?.array ?? []
+        let elements = steps.compactMap { $0["element"]?.string }
+        let order = ["rule", "table", "route", "nexthop", "link", "carrier", "source", "neighbour", "dns"]
+        #expect(elements == order)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a name is looked up, and a family it does not have is not asked for`() async throws {
+        let run = try why.run("localhost")
+        #expect(run.code == 0)
+        #expect(run.text.contains("\n✓ dns       localhost was found; "), "\(run.text)")
+    }
+
+    @Test func `a name nobody answers for ends in time`() async throws {
+        let peer = try namespace.uplink()
+        let run = try why.run("--timeout", "300ms", "host.example.test")
+        #expect(run.code == 3 || run.code == 1, "\(run.code): \(run.text)")
+        #expect(run.text.contains("host.example.test: "))
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: ["not a name", "/etc/passwd", "a\tb", String(repeating: "a", count: 300)])
+    func `what is neither an address nor a name is a usage error`(host: String) async throws {
+        let run = try why.run(host)
+        #expect(run.code == 2)
+        #expect(run.text.hasSuffix("is neither an address nor a name\n"))
+    }
+
+    @Test func `a scope names the interface`() async throws {
+        let peer = try namespace.uplink()
+        #expect(try why.run("fe80::1%eth0").line("nexthop") == "✓ nexthop   directly on eth0")
+        let missing = try why.run("fe80::1%eth9")
+        #expect(missing.code == 1 && missing.firstLine.hasPrefix("Broken at link: there is no interface eth9"))
+        withExtendedLifetime(peer) {}
+    }
+}

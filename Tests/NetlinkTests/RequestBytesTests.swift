@@ -1,0 +1,223 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+@testable import Netlink
+import Testing
+
+/// The bytes of every request, as linux/rtnetlink.h and linux/neighbour.h lay them out.
+@Suite struct RequestBytesTests {
+    /// The body in hexadecimal, words of four bytes apart.
+    private func words(_ question: Question) -> [String] {
+        let digits = question.body.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return stride(from: 0, to: digits.count, by: 4).map { digits[$0..<min($0 + 4, digits.count)].joined() }
+    }
+
+    private static let dump: UInt16 = 0x300
+
+    @Test func `links are asked for without their counters`() {
+        #expect(Question.links.type == 18 && Question.links.flags == Self.dump)
+        #expect(words(.links) == ["00000000", "00000000", "00000000", "00000000", "08001d00", "08000000"])
+        let one = Question.link(index: 0x0102)
+        #expect(one.flags == 0)
+        #expect(words(one) == ["00000000", "02010000", "00000000", "00000000", "08001d00", "08000000"])
+        let named = Question.link(named: "eth0")
+        #expect(
+            words(named) == [
+                "00000000", "00000000", "00000000", "00000000", "08001d00", "08000000", "09000300", "65746830",
+                "00000000",
+            ]
+        )
+    }
+
+    @Test(
+        arguments: [
+            (Question.addresses, 22, 8), (.rules, 34, 12), (.nexthops, 106, 8), (.neighbors(index: nil), 30, 12),
+        ] as [(Question, UInt16, Int)]
+    )
+    func `whole tables are asked for by an empty header`(question: Question, type: UInt16, length: Int) {
+        #expect(question.type == type && question.isDump)
+        #expect(question.body == [UInt8](repeating: 0, count: length))
+    }
+
+    @Test func `one nexthop object is asked for by its number`() {
+        let question = Question.nexthop(id: 10)
+        #expect(question.type == 106 && question.flags == 0)
+        #expect(words(question) == ["00000000", "00000000", "08000100", "0a000000"])
+    }
+
+    @Test func `neighbours of one interface are asked for by NDA_IFINDEX`() {
+        #expect(words(.neighbors(index: 3)) == ["00000000", "00000000", "00000000", "08000800", "03000000"])
+    }
+
+    @Test func `one neighbour is asked for by address and interface`() {
+        let question = Question.neighbor(.of("192.0.2.1"), index: 3)
+        #expect(question.type == 30 && question.flags == 0)
+        #expect(words(question) == ["02000000", "03000000", "00000000", "08000100", "c0000201"])
+    }
+
+    @Test func `a neighbour is set to probing, or put to use`() {
+        let probe = Question.setNeighbor(.of("192.0.2.1"), index: 3, state: .probe)
+        #expect(probe.type == 28 && probe.flags == 0x104)
+        #expect(words(probe) == ["02000000", "03000000", "10000000", "08000100", "c0000201"])
+        let use = Question.setNeighbor(.of("fe80::1"), index: 3, state: nil)
+        #expect(use.flags == 0x404)
+        #expect(
+            words(use) == [
+                "0a000000", "03000000", "00000100", "14000100", "fe800000", "00000000", "00000000", "00000001",
+            ]
+        )
+    }
+
+    @Test func `tables above 255 are told in the attribute alone`() {
+        let main = Question.routes(.ipv4, table: 254, index: nil)
+        #expect(words(main) == ["02000000", "fe000000", "00000000", "08000f00", "fe000000"])
+        let large = Question.routes(.ipv6, table: 1000, index: 7)
+        #expect(
+            words(large) == ["0a000000", "00000000", "00000000", "08000f00", "e8030000", "08000400", "07000000"]
+        )
+        #expect(main.type == 26 && main.isDump)
+    }
+
+    @Test func `a lookup tells everything the packet has`() {
+        let query = RouteQuery(
+            .of("198.51.100.7"),
+            kind: .decision,
+            source: .of("192.0.2.2"),
+            outputInterface: 3,
+            inputInterface: 4,
+            mark: 0xCA6C,
+            uid: 1000
+        )
+        #expect(
+            words(.lookup(query)) == [
+                "02202000", "00000000", "00100000", "08000100", "c6336407", "08000200", "c0000202", "08000400",
+                "03000000", "08000300", "04000000", "08001000", "6cca0000", "08001900", "e8030000",
+            ]
+        )
+    }
+
+    @Test func `a plain lookup tells its destination alone`() {
+        let four = Question.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry))
+        #expect(words(four) == ["02200000", "00000000", "00300000", "08000100", "01010101"])
+        let six = Question.lookup(RouteQuery(.of("::1"), kind: .decision))
+        #expect(
+            words(six) == [
+                "0a800000", "00000000", "00000000", "14000100", "00000000", "00000000", "00000000", "00000001",
+            ]
+        )
+        #expect(four.type == 26 && !four.isDump)
+    }
+
+    @Test func `equal requests are equal, whatever their numbers`() {
+        let first = Question.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry))
+        #expect(first == Question.lookup(RouteQuery(.of("1.1.1.1"), kind: .entry)))
+        #expect(first != Question.lookup(RouteQuery(.of("1.1.1.1"), kind: .decision)))
+        #expect(first.message(sequence: 1) != first.message(sequence: 2))
+        #expect(first.message(sequence: 1).count == 16 + first.body.count)
+    }
+
+    @Test(arguments: [(0, 0), (1, 3), (2, 2), (3, 1), (4, 0), (5, 3)])
+    func `attributes are padded to four bytes, their length is not`(count: Int, padding: Int) {
+        var question = Question(type: 0, flags: 0, body: [])
+        question.add(9, [UInt8](repeating: 0xFF, count: count))
+        #expect(question.body.count == 4 + count + padding)
+        #expect(question.body[0] == UInt8(4 + count) && question.body[2] == 9)
+        #expect(question.body.suffix(padding) == ArraySlice([UInt8](repeating: 0, count: padding)))
+    }
+}
+
+/// Runs the filter's program as the kernel does, so that it can be tested on messages no kernel sends.
+@Suite struct RouteFilterTests {
+    /// Interprets the few instructions of classic BPF that the filter uses.
+    /// - Returns: How many bytes pass; 0 drops.
+    private func run(_ program: [UInt64], on packet: [UInt8]) -> UInt32 {
+        var accumulator: UInt32 = 0
+        var counter = 0
+        while counter < program.count {
+            let instruction = program[counter]
+            let (code, operand) = (UInt16(instruction >> 48), UInt32(truncatingIfNeeded: instruction))
+            let (jump, other) = (Int(instruction >> 40 & 0xFF), Int(instruction >> 32 & 0xFF))
+            counter += 1
+            switch code {
+            case 0x28:
+                guard packet.count >= Int(operand) + 2 else { return 0 }
+                accumulator = UInt32(packet[Int(operand)]) << 8 | UInt32(packet[Int(operand) + 1])
+            case 0x30:
+                guard packet.count > Int(operand) else { return 0 }
+                accumulator = UInt32(packet[Int(operand)])
+            case 0x15: counter += accumulator == operand ? jump : other
+            case 0x45: counter += accumulator & operand != 0 ? jump : other
+            case 0x25: counter += accumulator > operand ? jump : other
+            case 0x06: return operand
+            default: Issue.record("unknown instruction \(code)")
+            }
+        }
+        Issue.record("the program has no end")
+        return 0
+    }
+
+    private func passes(type: UInt16, length: UInt8, flags: UInt16 = 0) -> Bool {
+        run(RouteFilter.program, on: Builder.route(length: length).message(type: type, flags: flags)) > 0
+    }
+
+    @Test(arguments: [24, 25] as [UInt16])
+    func `routes with up to three bits pass, longer ones do not`(type: UInt16) {
+        for length in 0...128 as ClosedRange<UInt8> {
+            #expect(passes(type: type, length: length) == (length <= 3), "/\(length)")
+        }
+    }
+
+    @Test func `parts of dumps always pass`() {
+        #expect(passes(type: 24, length: 32, flags: 2))
+        #expect(passes(type: 24, length: 128, flags: 0x12))
+        #expect(!passes(type: 24, length: 32, flags: 0x400))
+    }
+
+    @Test func `every other message passes`() {
+        for type in 0...200 as ClosedRange<UInt16> where type != 24 && type != 25 {
+            #expect(passes(type: type, length: 99), "type \(type)")
+        }
+    }
+
+    @Test func `what passes passes whole`() {
+        let message = Builder.route().message(type: 24)
+        #expect(run(RouteFilter.program, on: message) == .max)
+    }
+
+    @Test func `a program has an end on every way, within the kernel's bounds`() {
+        let program = RouteFilter.program
+        #expect((1...4096).contains(program.count))
+        for (place, instruction) in program.enumerated() where UInt16(instruction >> 48) & 7 == 5 {
+            #expect(place + 1 + Int(instruction >> 40 & 0xFF) < program.count)
+            #expect(place + 1 + Int(instruction >> 32 & 0xFF) < program.count)
+        }
+    }
+}
+
+@Suite struct ListenerDecodingTests {
+    /// `struct inet_diag_msg`.
+    private static func message(family: UInt8, port: [UInt8] = [0, 53], address: [UInt8], index: UInt32 = 0) -> [UInt8]
+    {
+        let source = address + [UInt8](repeating: 0, count: 16 - address.count)
+        return [family, 10, 0, 0] + port + [0, 0] + source + [UInt8](repeating: 0, count: 16)
+            + Question.bytes(of: index) + [UInt8](repeating: 0, count: 28)
+    }
+
+    private func decode(_ bytes: [UInt8], _ transport: Listener.Transport = .tcp) -> Listener? {
+        Listener(decoding: bytes.span, transport)
+    }
+
+    @Test func `reads address, port and interface`() {
+        let four = decode(Self.message(family: 2, address: [127, 0, 0, 53], index: 7), .udp)
+        #expect(four == Listener(transport: .udp, address: .of("127.0.0.53"), port: 53, index: 7))
+        let six = decode(Self.message(family: 10, port: [0x14, 0xE9], address: IPAddress.of("::1").bytes))
+        #expect(six == Listener(transport: .tcp, address: .of("::1"), port: 5353))
+    }
+
+    @Test func `what is not whole, or of another family, is none`() {
+        let whole = Self.message(family: 2, address: [127, 0, 0, 1])
+        #expect(decode(whole) != nil && whole.count == 72)
+        for end in [0, 1, 8, 71] { #expect(decode(Array(whole.prefix(end))) == nil) }
+        #expect(decode(Self.message(family: 1, address: [127, 0, 0, 1])) == nil)
+    }
+}

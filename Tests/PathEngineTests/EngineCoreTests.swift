@@ -1,0 +1,361 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import LinuxIO
+import Netlink
+@testable import PathEngine
+import PathModel
+import TestSupport
+import Testing
+
+/// The pure part, with a made-up kernel and a clock that the test moves.
+@Suite struct EngineCoreTests {
+    /// An engine core with one link, and a table that says what the test wants.
+    private final class World {
+        var core: EngineCore
+        let clock = ManualClock()
+        var table = Table()
+
+        init(_ settings: EngineSettings = .usual, isFirst: Bool = true) {
+            core = EngineCore(settings)
+            _ = core.replace(links: [World.link], addresses: [World.address], at: clock.boot)
+            guard isFirst else { return }
+            core.trigger(cause(.initial), at: clock.boot)
+            _ = evaluate()
+        }
+
+        static let link = Link(index: 2, name: "eth0", flags: [.up, .lowerUp], carrier: true, operationalState: .up)
+        static let address = InterfaceAddress(index: 2, address: .of("10.1.0.2"), prefixLength: 24)
+        static let down = Link(index: 2, name: "eth0", flags: [.up], carrier: false, operationalState: .down)
+
+        func cause(_ kind: CauseKind, _ source: String = "test") -> EngineCause {
+            EngineCause(kind, source: source, received: clock.wall)
+        }
+
+        func hear(_ type: UInt16, _ event: KernelEvent) -> [Int] {
+            let notice = KernelNotice(type: MessageType(rawValue: type), event: event)
+            return core.take(EventBatch(notices: [notice], boot: clock.boot, wall: clock.wall))
+        }
+
+        func evaluate() -> EngineUpdate? { core.evaluate(table, clock: clock) }
+    }
+
+    /// A table with one default route by link 2, or a failure.
+    private struct Table: ForwardingTable {
+        var failure: RouteFailure?
+        var expiresIn: Double?
+
+        func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+            if query.destination.family == .ipv6 { return .failure(.noRoute) }
+            if let failure { return .failure(failure) }
+            let leg = RouteLeg(index: 2, gateway: .of("10.1.0.1"))
+            return .success(
+                RouteAnswer(legs: [leg], preferredSource: .of("10.1.0.2"), expiresIn: expiresIn)
+            )
+        }
+    }
+
+    // MARK: - The first look
+
+    @Test func `the first look names the beginning as its cause, whatever was known before`() throws {
+        let world = World(isFirst: false)
+        world.core.take(ProviderFacts(isConnecting: true), cause: world.cause(.dns), at: world.clock.boot)
+        #expect(!world.core.isPending)
+        world.core.trigger(world.cause(.initial), at: world.clock.boot)
+        let update = try #require(world.evaluate())
+        #expect(update.isFirst && update.cause.kind == .initial)
+        #expect(update.changes.isEmpty, "what was there is no change")
+        #expect(update.paths.map(\.monitor) == ["default"])
+        #expect(world.core.interfaces.map(\.name) == ["eth0"])
+        #expect(world.evaluate() == nil)
+    }
+
+    // MARK: - Settling
+
+    @Test func `a burst is evaluated after it, and named after its first sign (S42, S44)`() throws {
+        let world = World()
+        world.table.failure = .noRoute
+        #expect(world.core.next(at: world.clock.boot) == .idle)
+        let notice = RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)
+        #expect(world.hear(25, .route(notice)) == [])
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(100)))
+        world.clock.advance(by: .milliseconds(60))
+        _ = world.hear(33, .rule(family: .ipv4, removed: true))
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(100)))
+        world.clock.advance(by: .milliseconds(100))
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+        let update = try #require(world.evaluate())
+        #expect(update.cause.kind == .route && update.cause.message == "RTM_DELROUTE")
+        #expect(update.paths.first?.change.current.reason == .noDefaultRoute)
+        #expect(world.core.next(at: world.clock.boot) == .idle)
+    }
+
+    @Test func `a burst that does not end is evaluated after a second (S42)`() {
+        let world = World()
+        var waited = Duration.zero
+        while waited < .seconds(5) {
+            _ = world.hear(32, .rule(family: .ipv4, removed: false))
+            if world.core.next(at: world.clock.boot) == .evaluate { break }
+            world.clock.advance(by: .milliseconds(50))
+            waited += .milliseconds(50)
+        }
+        #expect(waited == .seconds(1))
+    }
+
+    @Test func `what was undone within a burst is not told, and starts no other cause`() throws {
+        let world = World()
+        world.table.failure = .noRoute
+        _ = world.hear(25, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: true)))
+        world.table.failure = nil
+        #expect(world.evaluate() == nil)
+        world.clock.advance(by: .seconds(1))
+        _ = world.hear(16, .link(World.down))
+        #expect(try #require(world.evaluate()).cause.kind == .link)
+    }
+
+    @Test func `without quiet time a sign is evaluated at once (S42)`() {
+        let world = World(.prompt)
+        _ = world.hear(32, .rule(family: .ipv4, removed: false))
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+    }
+
+    // MARK: - Moments
+
+    @Test func `what runs out is looked at when it does, even within a burst, and not in a loop (S28)`() throws {
+        let world = World()
+        world.table.expiresIn = 4
+        _ = world.hear(24, .route(RouteNotice(family: .ipv4, prefixLength: 0, table: 254, removed: false)))
+        _ = world.evaluate()
+        let check = try #require(world.core.nextCheck)
+        #expect(check - world.clock.boot == .milliseconds(3001))
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(3001)))
+        world.clock.advance(by: .milliseconds(2990))
+        _ = world.hear(32, .rule(family: .ipv4, removed: false))
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(11)))
+        world.clock.advance(by: .milliseconds(11))
+        #expect(world.core.isCheckDue(at: world.clock.boot))
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+        world.table.expiresIn = 1
+        let update = try #require(world.evaluate())
+        #expect(update.paths.first?.change.current.warnings == [.expiring])
+        #expect(!world.core.isCheckDue(at: world.clock.boot))
+    }
+
+    @Test func `a route that ran out is looked for while the kernel may take it up again (S28)`() throws {
+        let world = World()
+        world.table.expiresIn = 1
+        _ = world.evaluate()
+        world.clock.advance(by: .milliseconds(1050))
+        world.table.failure = .noRoute
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+        let lost = try #require(world.evaluate())
+        #expect(lost.cause.kind == .expiry && lost.cause.source == "timer")
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(500)))
+        world.clock.advance(by: .milliseconds(500))
+        world.table = Table(expiresIn: 1800)
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+        #expect(world.evaluate()?.paths.first?.change.current.status == .satisfied)
+        world.table.failure = .noRoute
+        _ = world.evaluate()
+        world.clock.advance(by: .seconds(3600))
+        _ = world.evaluate()
+        #expect(world.core.next(at: world.clock.boot) == .idle, "nobody looks for ever")
+    }
+
+    // MARK: - Readings
+
+    @Test func `an event of a port asks for its master (S14)`() {
+        let world = World()
+        var port = World.link
+        port.master = 3
+        let bridge = Link(
+            index: 3,
+            name: "br0",
+            flags: [.up, .lowerUp],
+            carrier: true,
+            operationalState: .up,
+            kind: "bridge"
+        )
+        #expect(world.hear(16, .link(bridge)) == [])
+        #expect(world.hear(16, .link(port)) == [3])
+        _ = world.evaluate()
+        var lost = bridge
+        lost.carrier = false
+        #expect(!world.core.isPending)
+        world.core.reread(3, as: bridge, cause: world.cause(.link), at: world.clock.boot)
+        #expect(!world.core.isPending, "no news")
+        world.core.reread(3, as: lost, cause: world.cause(.link), at: world.clock.boot)
+        #expect(world.core.isPending)
+        _ = world.evaluate()
+        world.core.reread(3, as: nil, cause: world.cause(.link), at: world.clock.boot)
+        #expect(world.core.state.links[3] == nil)
+    }
+
+    @Test func `the ledger tells interfaces that came, changed and went, ignored ones not`() throws {
+        let world = World()
+        let plug = Link(index: 5, name: "eth1", flags: [.up], carrier: false, operationalState: .down)
+        let plumbing = Link(
+            index: 6,
+            name: "veth7",
+            flags: [.up],
+            carrier: false,
+            operationalState: .down,
+            kind: "veth"
+        )
+        _ = world.hear(16, .link(plug))
+        _ = world.hear(16, .link(plumbing))
+        let added = try #require(world.evaluate())
+        #expect(added.paths.isEmpty)
+        guard case .interfaceAdded(let view) = added.changes.first, added.changes.count == 1 else {
+            Issue.record("\(added.changes)")
+            return
+        }
+        #expect(view.name == "eth1")
+        #expect(world.core.interfaces.map(\.name) == ["eth0", "eth1", "veth7"])
+        var named = plug
+        named.name = "lan0"
+        _ = world.hear(16, .link(named))
+        let renamed = try #require(world.evaluate())
+        guard case .interfaceChanged(_, changed: [.name], _) = renamed.changes.first else {
+            Issue.record("\(renamed.changes)")
+            return
+        }
+        _ = world.hear(17, .linkRemoved(index: 5, name: "lan0"))
+        _ = world.hear(17, .linkRemoved(index: 6, name: "veth7"))
+        #expect(try #require(world.evaluate()).changes.count == 1)
+        #expect(world.core.interfaces.map(\.name) == ["eth0"])
+    }
+
+    // MARK: - Providers and settings
+
+    @Test func `facts count once, and an equal set of them is no sign`() throws {
+        let world = World()
+        let facts = ProviderFacts(devices: [2: DeviceFacts(metered: .yes)])
+        world.core.take(facts, cause: world.cause(.policy, "NetworkManager"), at: world.clock.boot)
+        #expect(world.core.isPending)
+        let update = try #require(world.evaluate())
+        #expect(update.cause.source == "NetworkManager")
+        #expect(update.paths.first?.change.changed == [.isExpensive])
+        world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+        #expect(!world.core.isPending)
+    }
+
+    @Test func `the signal of the first interface is its quality, at most one change in 30 s (S39)`() throws {
+        let world = World()
+        func wifi(_ signal: Int) -> ProviderFacts {
+            ProviderFacts(wireless: [2: WirelessFacts(mode: 2, signal: signal)])
+        }
+        world.core.take(wifi(-50), cause: world.cause(.policy), at: world.clock.boot)
+        #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .good)
+        world.clock.advance(by: .seconds(10))
+        world.core.take(wifi(-68), cause: world.cause(.policy), at: world.clock.boot)
+        let change = try #require(world.evaluate()).paths.first?.change
+        #expect(change?.current.linkQuality == .moderate && change?.changed == [.linkQuality])
+        world.clock.advance(by: .seconds(10))
+        world.core.take(wifi(-80), cause: world.cause(.policy), at: world.clock.boot)
+        #expect(world.evaluate() == nil, "20 s too early")
+        #expect(world.core.next(at: world.clock.boot) == .wait(.seconds(20)))
+        world.clock.advance(by: .seconds(20))
+        #expect(world.core.next(at: world.clock.boot) == .evaluate)
+        #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .minimal)
+        world.core.take(ProviderFacts(), cause: world.cause(.policy), at: world.clock.boot)
+        #expect(try #require(world.evaluate()).paths.first?.change.current.linkQuality == .unknown)
+        #expect(world.core.nextCheck == nil)
+    }
+
+    @Test func `a modem's signal is a quality too (S39)`() {
+        let world = World()
+        let facts = ProviderFacts(cellular: [2: CellularFacts(signalQuality: 45)])
+        world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+        #expect(world.evaluate()?.paths.first?.change.current.linkQuality == .moderate)
+    }
+
+    @Test func `changed monitors begin anew, the others go on`() throws {
+        var settings = EngineSettings.usual.with {
+            $0.monitors = [MonitorPolicy(name: "a", mark: 1), MonitorPolicy(name: "b", mark: 2)]
+        }
+        let world = World(settings)
+        let since = try #require(world.core.monitor(named: "a")).tracker.since
+        world.clock.advance(by: .seconds(9))
+        settings.policy.monitors = [MonitorPolicy(name: "a", mark: 1), MonitorPolicy(name: "b", mark: 3)]
+        settings.quiet = .milliseconds(10)
+        world.core.take(settings, cause: world.cause(.policy, "configuration"), at: world.clock.boot)
+        #expect(world.core.next(at: world.clock.boot) == .wait(.milliseconds(10)))
+        let update = try #require(world.evaluate())
+        #expect(update.paths.map(\.monitor) == ["b"] && update.paths.first?.change.previous == nil)
+        #expect(world.core.monitor(named: "a")?.tracker.since == since)
+        #expect(world.core.monitor(named: "b")?.tracker.since == world.clock.boot)
+        #expect(world.core.monitor(named: "z") == nil)
+    }
+
+    // MARK: - Flapping and sleep
+
+    @Test func `flapping is folded, and its end is told with the number of changes`() throws {
+        let world = World(.prompt)
+        var actions: [FlapFolder.Action] = []
+        for number in 0..<12 {
+            world.table.failure = number % 2 == 0 ? .noRoute : nil
+            world.clock.advance(by: .seconds(1))
+            actions += world.evaluate()?.paths.map(\.flapping) ?? []
+        }
+        let expected: [FlapFolder.Action] =
+            Array(repeating: .tell, count: 7) + [.start(changes: 8)] + Array(repeating: .fold, count: 4)
+        #expect(actions == expected)
+        var calmed: [String: Int] = [:]
+        for _ in 0..<20 where calmed.isEmpty {
+            guard case .wait(let delay) = world.core.next(at: world.clock.boot) else { break }
+            world.clock.advance(by: delay)
+            calmed = world.evaluate()?.calmed ?? [:]
+        }
+        #expect(calmed == ["default": 4])
+        #expect(world.core.next(at: world.clock.boot) == .idle)
+    }
+
+    @Test func `what happened before a sleep is no flapping (S49)`() {
+        let world = World(.prompt)
+        for number in 0..<12 {
+            world.table.failure = number % 2 == 0 ? .noRoute : nil
+            world.clock.advance(by: .seconds(1))
+            if number % 6 == 5 { world.core.slept(until: world.clock.boot) }
+            #expect(world.evaluate()?.paths.map(\.flapping) == [.tell])
+        }
+    }
+
+    // MARK: - Gateways
+
+    @Test func `the entry of a new gateway is read before the path is published (S52)`() throws {
+        var settings = EngineSettings.usual
+        settings.gatewayInterval = .seconds(10)
+        let world = World(settings, isFirst: false)
+        world.core.trigger(world.cause(.initial), at: world.clock.boot)
+        var asked: [NeighborKey] = []
+        let update = world.core.evaluate(world.table, clock: world.clock) { key in
+            asked.append(key)
+            return Neighbor(index: key.index, address: key.address, state: .failed)
+        }
+        #expect(asked == [NeighborKey(index: 2, address: .of("10.1.0.1"))])
+        let path = try #require(update?.paths.first?.change.current)
+        #expect(path.warnings == [.gatewayUnreachable] && path.gateways.map(\.isReachable) == [false])
+        let entry = Neighbor(index: 2, address: .of("10.1.0.1"), state: .reachable)
+        _ = world.hear(28, .neighbor(entry, removed: false))
+        #expect(try #require(world.evaluate()).paths.first?.change.current.warnings == [])
+    }
+
+    @Test func `new gateways are asked at once, all of them again after the interval (S52)`() {
+        let (one, two) = (
+            NeighborKey(index: 2, address: .of("10.1.0.1")), NeighborKey(index: 3, address: .of("fe80::1"))
+        )
+        var schedule = GatewaySchedule(interval: .seconds(10))
+        #expect(schedule.due == nil)
+        #expect(schedule.watch([one], at: .seconds(100)) == [one])
+        #expect(schedule.due == .seconds(110))
+        #expect(schedule.watch([one, two], at: .seconds(105)) == [two])
+        #expect(schedule.takeDue(at: .seconds(109)) == [])
+        #expect(schedule.takeDue(at: .seconds(111)) == [one, two])
+        #expect(schedule.due == .seconds(121))
+        #expect(schedule.watch([], at: .seconds(112)) == [])
+        #expect(schedule.due == nil && schedule.takeDue(at: .seconds(500)) == [])
+        var off = GatewaySchedule(interval: nil)
+        #expect(off.watch([one], at: .zero) == [] && off.due == nil && off.takeDue(at: .seconds(9)) == [])
+    }
+}

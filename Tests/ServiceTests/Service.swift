@@ -1,0 +1,190 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// A directory that goes with the value; anybody may enter it.
+final class Scratch {
+    let path: String
+
+    init() throws {
+        path = "/tmp/nwpath-service-\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        try Command.run(["mkdir", "-m", "755", path])
+    }
+
+    deinit { _ = try? Command.run(["rm", "-rf", path]) }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func text(_ name: String) throws -> String { try Command.run(["cat", file(name)]) }
+
+    func write(_ text: String, to name: String) throws {
+        try FileDescriptor(opening: file(name), flags: O_WRONLY | O_CREAT | O_TRUNC).writeAll(Array(text.utf8).span)
+    }
+
+    func exists(_ name: String) -> Bool { unsafe access(file(name), F_OK) == 0 }
+
+    func mode(_ name: String) throws -> String { try Command.run(["stat", "-c", "%a %U", file(name)]).trimmed }
+}
+
+extension String {
+    var trimmed: String { String(self[..<(lastIndex { $0 != "\n" }.map { index(after: $0) } ?? startIndex)]) }
+    var lines: [String] { split(separator: "\n").map(String.init) }
+}
+
+/// The tree and the programs beside the tests.
+enum Place {
+    static let root = String(#filePath.dropLast("/Tests/ServiceTests/Service.swift".count))
+    static let fixtures = root + "/Tests/ServiceTests/Fixtures"
+
+    /// The program under test, built into the directory of the test bundle.
+    static var program: String {
+        get throws {
+            let name = try Command.run(["readlink", "/proc/\(getpid())/exe"]).trimmed
+            // Under `swift test` the bundle is the program itself; a helper of the toolchain may run it instead.
+            let beside = name[..<(name.lastIndex(of: "/") ?? name.endIndex)] + "/nwpath"
+            return unsafe access(String(beside), X_OK) == 0 ? String(beside) : root + "/.build/debug/nwpath"
+        }
+    }
+
+    /// Runs one of our checks in the virtual environment of the tests, which is made where `make` has not done so.
+    static func python(_ arguments: [String], input: String = "") throws -> String {
+        try Command.run([python.get()] + arguments, input: input)
+    }
+
+    private static let python = Result {
+        let venv = root + "/.build/venv"
+        let packages = "import jsonschema, prometheus_client"
+        let script =
+            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
+            + "\(venv)/bin/python -c '\(packages)' 2>/dev/null || \(venv)/bin/pip install -q jsonschema prometheus_client"
+        try Command.run(["sh", "-c", script])
+        return venv + "/bin/python"
+    }
+}
+
+/// What a program printed, and how it ended.
+struct Outcome: Equatable {
+    var code: Int32
+    var output: String
+}
+
+/// The real service in the namespace of the test, with its files in a directory of its own.
+final class Service {
+    let scratch: Scratch
+    private(set) var process: RunningCommand
+    private let namespace: Namespace
+
+    var log: String { scratch.file("events.jsonl") }
+    var socket: String { scratch.file("api.sock") }
+
+    /// Starts it and waits until it answers.
+    init(_ arguments: [String] = [], in scratch: Scratch? = nil, debounce: String = "0s") async throws {
+        let scratch = try scratch ?? Scratch()
+        self.scratch = scratch
+        namespace = .current
+        process = try Self.start(arguments, in: scratch, debounce: debounce)
+        try await wait()
+    }
+
+    /// Starts it without waiting.
+    static func start(_ arguments: [String] = [], in scratch: Scratch, debounce: String = "0s") throws -> RunningCommand
+    {
+        let usual = [
+            "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--no-mdns", "--debounce",
+            debounce,
+        ]
+        let listen =
+            arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
+        let inside = ["nsenter", "--net=\(Namespace.current.path)"]
+        return try RunningCommand(inside + [try Place.program, "serve"] + usual + listen + arguments, captures: true)
+    }
+
+    /// Waits until it answers.
+    func wait() async throws {
+        await namespace.loop.eventually(within: .seconds(20), "an answer") { (try? get("/-/ready")) == "ok\n" }
+    }
+
+    /// Starts it again after it ended.
+    func restart(_ arguments: [String] = []) async throws {
+        process = try Self.start(arguments, in: scratch)
+        try await wait()
+    }
+
+    /// Runs curl through the unix socket.
+    func curl(_ arguments: [String]) throws -> String {
+        try Command.run(["curl", "-s", "--max-time", "20", "--unix-socket", socket] + arguments)
+    }
+
+    func get(_ path: String, _ arguments: [String] = []) throws -> String {
+        try curl(arguments + ["http://localhost\(path)"])
+    }
+
+    func json(_ path: String) throws -> JSONValue {
+        try JSONValue(parsing: try get(path, ["-H", "Accept: application/json"]))
+    }
+
+    /// The status code of a request.
+    func code(_ path: String, _ arguments: [String] = []) throws -> String {
+        try get(path, ["-o", "/dev/null", "-w", "%{http_code}"] + arguments)
+    }
+
+    /// Starts curl on a stream, whose text goes to a file of the scratch directory.
+    func stream(_ path: String, to name: String, _ arguments: [String] = []) throws -> RunningCommand {
+        let words = ["-s", "-N", "--unix-socket", socket, "-o", scratch.file(name)]
+        return try RunningCommand(["curl"] + words + arguments + ["http://localhost\(path)"])
+    }
+
+    /// Ends it by a signal.
+    func stop(_ signal: Int32 = SIGTERM) -> Outcome {
+        process.signal(signal)
+        return Self.outcome(of: process)
+    }
+
+    static func outcome(of process: RunningCommand) -> Outcome {
+        do {
+            return Outcome(code: 0, output: try process.finish())
+        } catch let failure as CommandFailure {
+            return Outcome(code: failure.code, output: failure.output)
+        } catch {
+            return Outcome(code: -1, output: "\(error)")
+        }
+    }
+
+    /// The records of the log.
+    func records() throws -> [JSONValue] { try scratch.text("events.jsonl").lines.map { try JSONValue(parsing: $0) } }
+
+    /// The records of one kind.
+    func records(_ event: String) throws -> [JSONValue] { try records().filter { $0["event"]?.string == event } }
+
+    /// Waits for a record of the log.
+    func eventually(_ event: String, count: Int = 1) async throws {
+        try await namespace.loop.eventually(within: .seconds(20), "\(count) of \(event)") {
+            try records(event).count >= count
+        }
+    }
+}
+
+/// The usual network of a test: a veth pair with an address, and a default route on demand.
+enum Uplink {
+    static func make() throws {
+        try Namespace.current.ipBatch([
+            "link add up0 type veth peer name peer0", "link set up0 up", "link set peer0 up",
+            "addr add 192.0.2.2/24 dev up0",
+        ])
+    }
+
+    static func connect() throws { try Namespace.current.ip("route replace default via 192.0.2.1") }
+    static func disconnect() throws { try Namespace.current.ip("route del default via 192.0.2.1") }
+
+    /// Adds and removes addresses for as long as the value lives; each is an event.
+    static func load() throws -> RunningCommand {
+        // A virtual link without a default route is left out everywhere (rule S15).
+        try connect()
+        let script = Place.fixtures + "/load.py"
+        return try RunningCommand(["nsenter", "--net=\(Namespace.current.path)", "python3", script, "up0"])
+    }
+}
