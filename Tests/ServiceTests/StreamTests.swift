@@ -105,10 +105,14 @@ import Testing
         _ = try await events(1, in: service, "stalled")
         stalled.signal(SIGSTOP)
         let reading = try service.stream("/api/v1/events?since=1", to: "reading", ["-H", "Accept: text/event-stream"])
-        // More than every buffer between the two holds.
-        for _ in 0..<6 {
-            for verb in ["add", "del"] {
-                try Namespace.current.ipBatch((0..<500).map { "addr \(verb) 10.1.\($0 / 250).\($0 % 250)/32 dev up0" })
+        // More than every buffer between the two holds, in portions that a reader on a busy machine can follow.
+        for round in 0..<12 {
+            let verb = round % 2 == 0 ? "add" : "del"
+            try Namespace.current.ipBatch((0..<500).map { "addr \(verb) 10.1.\($0 / 250).\($0 % 250)/32 dev up0" })
+            await Namespace.current.loop.eventually(within: .seconds(60), "the reader follows") {
+                let last = try? Command.run(["tail", "-n", "1", service.log])
+                let seq = (last.flatMap { try? JSONValue(parsing: $0.trimmed) })?["seq"]?.int ?? 0
+                return (try? Command.run(["grep", "-q", "\"seq\":\(seq),", service.scratch.file("reading")])) != nil
             }
         }
         try Uplink.disconnect()
