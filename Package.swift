@@ -84,6 +84,11 @@ let package = Package(
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
+        .testTarget(
+            name: "ProvidersTests",
+            dependencies: ["Addressing", "LinuxIO", "PathModel", "Providers", "TestSupport"],
+            exclude: ["Fixtures"]
+        ),
     ]
 )
 
