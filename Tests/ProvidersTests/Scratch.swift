@@ -10,6 +10,8 @@ final class Scratch {
 
     init() throws {
         path = try Command.run(["mktemp", "-d", "/tmp/nwpath-providers.XXXXXX"]).filter { $0 != "\n" }
+        // Services that give up root still have to reach the bus inside.
+        try Command.run(["chmod", "755", path])
     }
 
     deinit { _ = try? Command.run(["rm", "-rf", path]) }

@@ -16,6 +16,8 @@ if ! getent passwd systemd-resolve >/dev/null; then
     mount --bind "$directory/passwd" /etc/passwd
     mount --bind "$directory/group" /etc/group
 fi
+: >"$directory/etc-resolv.conf"
+mount --bind "$directory/etc-resolv.conf" /etc/resolv.conf
 mount -t tmpfs none /run
 mkdir -p /run/systemd
 install -d -o systemd-resolve -g systemd-resolve /run/systemd/resolve
