@@ -11,7 +11,11 @@ import Testing
     private let loop = Namespace.current.loop
 
     /// Makes one call and waits for its result.
-    private func answer(_ connection: BusConnection, _ method: BusMethod, _ words: [String] = []) async
+    private func answer(
+        _ connection: BusConnection,
+        _ method: BusMethod,
+        _ words: [String] = []
+    ) async
         -> Result<[BusValue], ProviderError>?
     {
         var result: Result<[BusValue], ProviderError>?

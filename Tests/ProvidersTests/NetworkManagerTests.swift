@@ -22,7 +22,9 @@ import Testing
 
     /// The process of NetworkManager itself: the fixture's shells replace themselves with it.
     private func nmcli(_ words: String) throws {
-        try Command.run(["env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "nmcli"] + words.split(separator: " ").map(String.init))
+        try Command.run(
+            ["env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)", "nmcli"] + words.split(separator: " ").map(String.init)
+        )
     }
 
     private func provide() -> (BusConnection, NetworkManagerProvider) {

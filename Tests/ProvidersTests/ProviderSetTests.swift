@@ -14,7 +14,8 @@ import Testing
     private let local = DNSServer(ScopedAddress(.v4(0x7F00_0001)))
     private let far = DNSServer(ScopedAddress(.v4(0xC000_0201)))
 
-    private func dns(_ servers: [DNSServer], _ change: (inout ProviderSnapshot) -> Void = { _ in }) -> DNSConfiguration {
+    private func dns(_ servers: [DNSServer], _ change: (inout ProviderSnapshot) -> Void = { _ in }) -> DNSConfiguration
+    {
         var snapshot = ProviderSnapshot()
         snapshot.resolver = DNSConfiguration(servers: servers, source: "/etc/resolv.conf")
         change(&snapshot)
@@ -33,8 +34,16 @@ import Testing
     }
 
     @Test func `knows the stub by its file, too`() {
-        #expect(dns([local]) { $0.isResolvedStub = true; $0.resolved = [far] }.upstream == [far])
-        #expect(dns([far]) { $0.isResolvedStub = true; $0.resolved = [far] }.upstream == nil)
+        #expect(
+            dns([local]) {
+                $0.isResolvedStub = true; $0.resolved = [far]
+            }.upstream == [far]
+        )
+        #expect(
+            dns([far]) {
+                $0.isResolvedStub = true; $0.resolved = [far]
+            }.upstream == nil
+        )
     }
 
     @Test func `takes NetworkManager's servers for its own local server only`() {
@@ -48,10 +57,14 @@ import Testing
         var asked: [Set<IPAddress>] = []
         var snapshot = ProviderSnapshot()
         snapshot.resolver = DNSConfiguration(servers: [far])
-        let none = snapshot.merged { asked.append($0); return $0 }
+        let none = snapshot.merged {
+            asked.append($0); return $0
+        }
         #expect(asked.isEmpty && none.dns.listeningLoopbacks.isEmpty)
         snapshot.resolver = DNSConfiguration(servers: [far, local])
-        let one = snapshot.merged { asked.append($0); return $0.union([.v4(1)]) }
+        let one = snapshot.merged {
+            asked.append($0); return $0.union([.v4(1)])
+        }
         #expect(asked == [[.v4(0x7F00_0001)]])
         #expect(one.dns.listeningLoopbacks == [.v4(0x7F00_0001)])
     }
@@ -93,7 +106,9 @@ import Testing
 
     @Test func `finds the hint in the DHCP options`() throws {
         let device: BusValue = .table(["Interface": .text("eth0"), "Dhcp4Config": .text("/dhcp/1")])
-        for (key, value) in [("private_43", "ANDROID_METERED"), ("vendor_encapsulated_options", "41:4e"), ("x", "ANDROID_METERED")] {
+        for (key, value) in [
+            ("private_43", "ANDROID_METERED"), ("vendor_encapsulated_options", "41:4e"), ("x", "ANDROID_METERED"),
+        ] {
             let options: BusValue = .table(["Options": .table([key: .text(value)])])
             let reader = try reader([
                 "/d/1": [NetworkManagerReader.device: device], "/dhcp/1": [NetworkManagerReader.dhcp: options],
@@ -111,14 +126,19 @@ import Testing
         #expect(Array(reader.devices(names).keys) == [3])
     }
 
-    @Test(arguments: [(1, .unspecified), (2, .wifi), (5, .bluetooth), (8, .modem), (29, .vpn), (30, .wifi)] as [(UInt64, DeviceFacts.Role)])
+    @Test(
+        arguments: [(1, .unspecified), (2, .wifi), (5, .bluetooth), (8, .modem), (29, .vpn), (30, .wifi)]
+            as [(UInt64, DeviceFacts.Role)]
+    )
     func `knows the kind of a device`(type: UInt64, role: DeviceFacts.Role) throws {
         let device: BusValue = .table(["Interface": .text("eth0"), "DeviceType": .unsigned(type)])
         #expect(try reader(["/d/1": [NetworkManagerReader.device: device]]).devices(names)[2]?.role == role)
     }
 
     @Test func `tells the servers behind its dnsmasq, the administrator's first`() throws {
-        let entry: BusValue = .table(["nameservers": .list([.text("192.0.2.1"), .text("no")]), "interface": .text("eth0")])
+        let entry: BusValue = .table([
+            "nameservers": .list([.text("192.0.2.1"), .text("no")]), "interface": .text("eth0"),
+        ])
         func manager(_ mode: String, _ global: BusValue) -> [String: [String: BusValue]] {
             let dns: BusValue = .table(["Mode": .text(mode), "Configuration": .list([entry])])
             return [

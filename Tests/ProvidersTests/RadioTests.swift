@@ -112,7 +112,10 @@ import Testing
         #expect(facts.isStation)
     }
 
-    @Test(arguments: [([(7, 0xC3)], -61), ([(7, 0xC3), (13, 0xBA)], -70), ([(1, 0xC3)], nil)] as [([(UInt16, UInt8)], Int?)])
+    @Test(
+        arguments: [([(7, 0xC3)], -61), ([(7, 0xC3), (13, 0xBA)], -70), ([(1, 0xC3)], nil)]
+            as [([(UInt16, UInt8)], Int?)]
+    )
     func `reads a signal, the average first`(values: [(UInt16, UInt8)], expected: Int?) throws {
         let info = values.flatMap { attribute($0.0, [$0.1]) }
         let bytes = message(19, attribute(3, [5, 0, 0, 0]) + attribute(21 | 0x8000, info))

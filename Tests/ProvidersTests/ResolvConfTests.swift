@@ -24,9 +24,12 @@ import Testing
             ("nameserver resolver.example\n", []),
             ("nameserver\n", []),
             ("", []),
-            ("nameserver 1.1.1.1\nnameserver 2.2.2.2\nnameserver 3.3.3.3\nnameserver 4.4.4.4\n", [
-                "1.1.1.1", "2.2.2.2", "3.3.3.3",
-            ]),
+            (
+                "nameserver 1.1.1.1\nnameserver 2.2.2.2\nnameserver 3.3.3.3\nnameserver 4.4.4.4\n",
+                [
+                    "1.1.1.1", "2.2.2.2", "3.3.3.3",
+                ]
+            ),
         ] as [(String, [String])]
     )
     func `takes the servers that the C library takes`(text: String, servers: [String]) {
@@ -118,7 +121,8 @@ import Testing
 }
 
 @Suite struct InotifyEventTests {
-    private let record: [UInt8] = [1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0] + Array("resolv.conf".utf8)
+    private let record: [UInt8] =
+        [1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0] + Array("resolv.conf".utf8)
         + [0, 0, 0, 0, 0]
 
     @Test func `reads records one after another`() {

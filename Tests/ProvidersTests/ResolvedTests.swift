@@ -19,7 +19,8 @@ import Testing
     @Test func `reads global and per-link servers once each`() {
         let local: [UInt8] = [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
         let list: BusValue = .list([
-            entry(0, [192, 0, 2, 1], 0), entry(2, local, 0), entry(0, [192, 0, 2, 1], 53), entry(0, [192, 0, 2, 2], 5353),
+            entry(0, [192, 0, 2, 1], 0), entry(2, local, 0), entry(0, [192, 0, 2, 1], 53),
+            entry(0, [192, 0, 2, 2], 5353),
         ])
         let servers = ResolvedReader.servers(["DNSEx": list], names: names)
         #expect(servers?.map(\.description) == ["192.0.2.1", "fe80::1%eth0", "192.0.2.2:5353"])

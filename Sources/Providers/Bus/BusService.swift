@@ -63,7 +63,8 @@ final class BusService: BusListener {
     private func subscribe() {
         cancelRetry()
         let asked = generation
-        let changes = "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+        let changes =
+            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
             + "member='NameOwnerChanged',arg0='\(name)'"
         for rule in [changes] + rules.map({ "type='signal',sender='\(name)',\($0)" }) {
             connection?.call(.broker("AddMatch"), [rule]) { [weak self] result in

@@ -89,7 +89,8 @@ public final class WirelessProvider {
     private func open(_ handler: @escaping (WirelessMessage.Message) -> Void) throws(ProviderError) -> Endpoint {
         let endpoint = Endpoint(try GenericSocket())
         do throws(Errno) {
-            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) { [weak self, weak endpoint] _ in
+            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) {
+                [weak self, weak endpoint] _ in
                 guard let self, let endpoint else { return }
                 read(endpoint, handler)
             }
