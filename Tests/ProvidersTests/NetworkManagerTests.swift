@@ -58,7 +58,9 @@ import Testing
         #expect(!provider.isConnecting)
 
         var phases: Set<DeviceFacts.Phase> = []
-        provider.onChange = { if let phase = provider.devices[index]?.phase { phases.insert(phase) } }
+        provider.onChange = { [weak provider] in
+            if let phase = provider?.devices[index]?.phase { phases.insert(phase) }
+        }
         try nmcli("connection add type ethernet ifname v0 con-name c ipv6.method disabled autoconnect no")
         try nmcli("--wait 20 connection up c")
         await loop.eventually(within: .seconds(20)) { provider.devices[index]?.phase == .connected }

@@ -73,7 +73,7 @@ import Testing
         let mirror = mirror(ServiceTiming(grace: .seconds(60), check: .milliseconds(100), retry: .milliseconds(20)))
         await loop.eventually { state(mirror) == 1 }
         var seen: [Int?] = []
-        mirror.onChange = { seen.append(state(mirror)) }
+        mirror.onChange = { [weak mirror] in seen.append(mirror.flatMap(state)) }
         fake.signal(SIGKILL)
         await loop.eventually { mirror.health.isStale }
         #expect(state(mirror) == 1)
