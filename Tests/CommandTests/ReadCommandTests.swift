@@ -13,6 +13,7 @@ import Testing
         let service = try Service()
         try service.connect()
         try await service.start()
+        try await service.settle("satisfied")
         let good = try await service.ask("status")
         #expect(good.status == 0)
         #expect(good.firstLine.hasPrefix("✓ Path default is satisfied via eth0, for "))

@@ -16,7 +16,7 @@ import Testing
         let publisher = try avahi.publish("Büro: Dr. No's", "_ipp._tcp", 631, ["txtvers=1", "note", "empty="])
         let recorder = try Recorder(wire)
         recorder.census.start()
-        await loop.eventually(within: .seconds(20)) { recorder.service("Büro: Dr. No's") != nil }
+        await loop.eventually(within: .seconds(60)) { recorder.service("Büro: Dr. No's") != nil }
         let service = try #require(recorder.service("Büro: Dr. No's"))
         #expect(service.type == "_ipp._tcp" && service.domain == "local" && service.port == 631)
         #expect(service.host == "avahi-host.local" && service.interface == "v0")
@@ -28,12 +28,11 @@ import Testing
         }
         #expect(recorder.census.serviceTypes.contains("_ipp._tcp"))
 
-        await loop.eventually(within: .seconds(12)) { !recorder.summaries.isEmpty }
+        await loop.eventually(within: .seconds(90)) { recorder.summaries.contains { $0.services >= 1 } }
         #expect(recorder.summaries.first?.interfaces == ["v0"])
-        #expect((recorder.summaries.first?.services ?? 0) >= 1)
 
         publisher.signal(SIGTERM)
-        await loop.eventually(within: .seconds(10)) { recorder.service("Büro: Dr. No's") == nil }
+        await loop.eventually(within: .seconds(60)) { recorder.service("Büro: Dr. No's") == nil }
         #expect(recorder.removals.map(\.reason) == [.goodbye])
         #expect(recorder.events.contains(.typeRemoved("_ipp._tcp")))
         for family in AddressFamily.allCases {
@@ -54,18 +53,18 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(MadeUpService().all)
         if avahiFirst {
-            await loop.eventually(within: .seconds(10)) {
+            await loop.eventually(within: .seconds(60)) {
                 responder.queries.contains { !$0.authorities.isEmpty }
             }
             recorder.census.start()
         }
-        await loop.eventually(within: .seconds(20)) {
+        await loop.eventually(within: .seconds(60)) {
             recorder.service("Local") != nil && recorder.service("Lamp") != nil
         }
         #expect(recorder.service("Local")?.host == "same-host.local")
         #expect(recorder.census.counters.values.allSatisfy { $0.socketFailures == 0 && $0.echoes > 0 })
         local.signal(SIGTERM)
-        await loop.eventually(within: .seconds(10)) { recorder.service("Local") == nil }
+        await loop.eventually(within: .seconds(60)) { recorder.service("Local") == nil }
         #expect(recorder.removals.map(\.reason) == [.goodbye])
     }
 }

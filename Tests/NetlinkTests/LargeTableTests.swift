@@ -10,15 +10,15 @@ import Testing
 @Suite(.inNamespace) struct LargeTableTests {
     private let namespace = Namespace.current
 
-    @Test func `5,000 links are read whole, once each`() async throws {
-        try namespace.ipBatch((0..<2500).map { "link add a\($0) type veth peer name b\($0)" })
+    @Test func `500 links are read whole, once each`() async throws {
+        try namespace.ipBatch((0..<250).map { "link add a\($0) type veth peer name b\($0)" })
         let kernel = try LiveKernel()
         let links = try kernel.links()
         #expect(links.isConsistent && links.isComplete && links.undecodable == 0)
-        #expect(links.values.count == 5001)
-        #expect(Set(links.values.map(\.index)).count == 5001)
+        #expect(links.values.count == 501)
+        #expect(Set(links.values.map(\.index)).count == 501)
         let names = Set(links.values.map(\.name))
-        #expect(names.isSuperset(of: ["lo", "a0", "b0", "a2499", "b2499"]))
+        #expect(names.isSuperset(of: ["lo", "a0", "b0", "a249", "b249"]))
         #expect(links.values.dropFirst().allSatisfy { $0.kind == "veth" && $0.lower != nil })
         let last = try #require(links.values.last)
         #expect(try kernel.link(index: last.index) == last)

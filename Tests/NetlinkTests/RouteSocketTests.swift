@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `a dump that was stopped uses the socket up`() async throws {
-        try namespace.ipBatch((0..<300).map { "link add a\($0) type veth peer name b\($0)" })
+        try namespace.ipBatch((0..<60).map { "link add a\($0) type veth peer name b\($0)" })
         var socket = try RouteSocket()
         var seen = 0
         let completion = try socket.exchange(.links) { _, _ in

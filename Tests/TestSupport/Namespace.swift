@@ -10,6 +10,8 @@ internal import Synchronization
 /// The namespace ends with its thread, so nothing is left behind however a test ends. Works as root, and as anybody
 /// under `unshare -rn`.
 public final class Namespace: Sendable {
+    private static let nextIndex = Atomic<Int>(10_000)
+
     /// The loop whose thread lives in the namespace.
     public let loop: EventLoop
     /// The kernel's id of that thread; `/proc/<pid>/task/<id>/ns/net` names the namespace.
@@ -62,8 +64,12 @@ public final class Namespace: Sendable {
     }
 
     /// Joins this namespace and `peer` by a veth pair, both ends up.
+    ///
+    /// The near end gets an index that the far end cannot have: the kernel tells the carrier of a veth whose two ends
+    /// have the same index only once a second, a hundred links of the whole machine at a time.
     public func connect(_ name: String, to peer: Namespace, as peerName: String) throws {
-        try ip("link add \(name) type veth peer name \(peerName) netns \(peer.path)")
+        let index = Self.nextIndex.wrappingAdd(1, ordering: .relaxed).newValue
+        try ip("link add name \(name) index \(index) type veth peer name \(peerName) netns \(peer.path)")
         try ip("link set \(name) up")
         try peer.ip("link set \(peerName) up")
     }
