@@ -102,10 +102,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("0.0.0.0/1", true), ("128.0.0.0/1", true), ("32.0.0.0/3", true), ("16.0.0.0/4", false), ("10.0.0.0/8", false),
-        ("2000::/3", true), ("2000::/4", false), ("::/0", true), ("2001:db8:9::/48", false),
+        ("0.0.0.0/1", true), ("128.0.0.0/1", true), ("10.0.0.0/8", true), ("10.0.0.0/9", false), ("10.1.0.0/16", false),
+        ("2000::/3", true), ("2001::/16", true), ("2001::/17", false), ("::/0", true), ("2001:db8:9::/48", false),
     ])
-    func `prefixes up to three bits pass`(prefix: String, passes: Bool) async throws {
+    func `prefixes that may stand for the Internet pass`(prefix: String, passes: Bool) async throws {
         let peer = try namespace.uplink()
         let ear = try Ear(groups: [.ipv4Route, .ipv6Route])
         try namespace.ip("route add \(prefix) dev v0 table 201")

@@ -208,7 +208,7 @@ import Testing
         #expect(kernel.nextTime == .nanoseconds(7000))
         #expect(kernel.next() == batch(7000, 2))
         #expect(kernel.nextTime == .nanoseconds(8000))
-        #expect(kernel.next() == batch(8000, 0))
+        #expect(kernel.advance() == batch(8000, 0))
         #expect(kernel.next() == batch(9000, 1))
         #expect(kernel.nextTime == .nanoseconds(9500))
         #expect(kernel.next() == .end(boot: .nanoseconds(9500)))

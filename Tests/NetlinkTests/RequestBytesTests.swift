@@ -156,14 +156,19 @@ import Testing
         return 0
     }
 
-    private func passes(type: UInt16, length: UInt8, flags: UInt16 = 0) -> Bool {
-        run(RouteFilter.program, on: Builder.route(length: length).message(type: type, flags: flags)) > 0
+    private func passes(type: UInt16, family: UInt8 = 2, length: UInt8, flags: UInt16 = 0) -> Bool {
+        let route = Builder.route(family: family, length: length)
+        return run(RouteFilter.program, on: route.message(type: type, flags: flags)) > 0
     }
 
-    @Test(arguments: [24, 25] as [UInt16])
-    func `routes with up to three bits pass, longer ones do not`(type: UInt16) {
+    @Test(arguments: [24, 25] as [UInt16], [(2, 8), (10, 16)] as [(UInt8, UInt8)])
+    func `routes that may stand for the Internet pass, longer ones do not`(
+        type: UInt16,
+        limit: (family: UInt8, length: UInt8)
+    ) {
         for length in 0...128 as ClosedRange<UInt8> {
-            #expect(passes(type: type, length: length) == (length <= 3), "/\(length)")
+            let passes = passes(type: type, family: limit.family, length: length)
+            #expect(passes == (length <= limit.length), "/\(length)")
         }
     }
 

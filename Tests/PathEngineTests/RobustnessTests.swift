@@ -56,7 +56,7 @@ import Testing
         #expect(subject.engine.silentChanges == 1)
         try peer.ip("link set v1 up")
         await subject.satisfied()
-        #expect(subject.engine.silentChanges == 2)
+        #expect(subject.engine.silentChanges >= 2)
     }
 
     @Test func `audits of a machine on which nothing happens tell nothing (S9)`() async throws {

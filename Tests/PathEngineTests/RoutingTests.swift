@@ -140,7 +140,8 @@ import Testing
             subject.path(of: "marked")?.ipv4?.interfaces.map(\.name) == ["v0"]
         }
         #expect(subject.changes.isEmpty, "the default monitor has nothing to tell")
-        #expect(subject.updates.last?.cause.kind == .rule)
+        let update = try #require(subject.updates.last { !$0.paths.isEmpty })
+        #expect(update.cause.kind == .rule && update.paths.map(\.monitor) == ["marked"])
     }
 
     // MARK: - Probes

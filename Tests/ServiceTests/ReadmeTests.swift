@@ -45,10 +45,13 @@ enum TestableBlocks {
             in: scratch
         )
         for block in try TestableBlocks.blocks(of: document) {
-            let script = "set -e\n" + block
+            // A reader that would go on for ever is stopped after a moment.
+            let tail = "tail() { timeout 1 tail \"$@\" || [ $? -eq 124 ]; }\n"
+            let script = "set -e\n" + tail + block
             let words = [
                 "nsenter", "--net=\(Namespace.current.path)", "env", "-C", scratch.path, "HOME=\(home)",
-                "NWPATH_SOCKET=\(service.socket)", "XDG_RUNTIME_DIR=\(scratch.path)",
+                "NWPATH_SOCKET=\(service.socket)", "NWPATH_URL=http://127.0.0.1:8353",
+                "XDG_RUNTIME_DIR=\(scratch.path)",
                 "PATH=\(scratch.path):/usr/bin:/bin:/usr/sbin:/sbin",
                 "timeout", "20", "bash", "-o", "pipefail", "-c", script,
             ]

@@ -10,7 +10,7 @@ extension EventLoop {
     /// - Returns: Whether it held in time.
     @discardableResult
     public func eventually(
-        within limit: Duration = .seconds(5),
+        within limit: Duration = .seconds(20),
         _ what: String = "the condition",
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: () throws -> Bool

@@ -4,11 +4,13 @@ internal import CNetlink
 
 /// The classic BPF program that keeps long prefixes from waking us (rule S3).
 ///
-/// It drops `RTM_NEWROUTE` and `RTM_DELROUTE` whose `rtm_dst_len` is over 3, and passes everything else, parts of
-/// dumps included.
+/// It drops `RTM_NEWROUTE` and `RTM_DELROUTE` whose `rtm_dst_len` is over 8 (IPv4) or 16 (IPv6), and passes everything
+/// else, parts of dumps included. A shorter prefix may stand for the Internet (rule S20), so its changes must be heard.
 enum RouteFilter {
-    /// The longest prefix that passes: `0.0.0.0/0`, its halves, and `2000::/3`.
-    static let longestPrefix: UInt32 = 3
+    /// The longest IPv4 prefix that passes.
+    static let longestIPv4Prefix: UInt32 = 8
+    /// The longest IPv6 prefix that passes.
+    static let longestIPv6Prefix: UInt32 = 16
 
     /// The program, as `nwp_attach_filter` takes it.
     ///
@@ -18,11 +20,16 @@ enum RouteFilter {
         [
             instruction(BPF_LD | BPF_H | BPF_ABS, 4),
             instruction(BPF_JMP | BPF_JEQ | BPF_K, swapped(RTM_NEWROUTE), then: 1, otherwise: 0),
-            instruction(BPF_JMP | BPF_JEQ | BPF_K, swapped(RTM_DELROUTE), then: 0, otherwise: 5),
+            instruction(BPF_JMP | BPF_JEQ | BPF_K, swapped(RTM_DELROUTE), then: 0, otherwise: 9),
             instruction(BPF_LD | BPF_H | BPF_ABS, 6),
-            instruction(BPF_JMP | BPF_JSET | BPF_K, swapped(Int(NLM_F_MULTI)), then: 3, otherwise: 0),
+            instruction(BPF_JMP | BPF_JSET | BPF_K, swapped(Int(NLM_F_MULTI)), then: 7, otherwise: 0),
+            // The family, then the prefix length.
+            instruction(BPF_LD | BPF_B | BPF_ABS, 16),
+            instruction(BPF_JMP | BPF_JEQ | BPF_K, 10, then: 2, otherwise: 0),
             instruction(BPF_LD | BPF_B | BPF_ABS, 17),
-            instruction(BPF_JMP | BPF_JGT | BPF_K, longestPrefix, then: 0, otherwise: 1),
+            instruction(BPF_JMP | BPF_JGT | BPF_K, longestIPv4Prefix, then: 2, otherwise: 3),
+            instruction(BPF_LD | BPF_B | BPF_ABS, 17),
+            instruction(BPF_JMP | BPF_JGT | BPF_K, longestIPv6Prefix, then: 0, otherwise: 1),
             instruction(BPF_RET | BPF_K, 0),
             instruction(BPF_RET | BPF_K, .max),
         ]

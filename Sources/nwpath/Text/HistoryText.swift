@@ -72,6 +72,6 @@ struct HistoryText {
 
     private static func quote(_ field: String) -> String {
         guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
-        return "\"" + field.replacing("\"", with: "\"\"") + "\""
+        return "\"" + field.flatMap { $0 == "\"" ? "\"\"" : String($0) } + "\""
     }
 }
