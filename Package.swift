@@ -133,15 +133,22 @@ let package = Package(
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
+            name: "ProvidersTests",
+            dependencies: ["Addressing", "LinuxIO", "PathModel", "Providers", "TestSupport"],
+            exclude: ["Fixtures"]
+        ),
+        .testTarget(
             name: "PathEngineTests",
             dependencies: [
-                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport",
+                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers",
+                "TestSupport",
             ]
         ),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
+                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
+                "DNSWire",
                 "StatusClient", "Configuration", "TestSupport",
             ]
         ),
@@ -167,7 +174,8 @@ let package = Package(
         .testTarget(
             name: "ServiceTests",
             dependencies: [
-                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService", "nwpath",
+                "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService",
+                "nwpath",
                 "TestSupport",
             ],
             exclude: ["Fixtures"]

@@ -105,12 +105,13 @@ extension SettingOutline {
             case .section(let outlines): children = references(outlines, below: key)
             case .map(let outlines, _, _, _): children = references(outlines, below: key + ".NAME")
             }
+            let isInMap = key.split(separator: ".").contains("NAME")
             let reference = Configuration.Reference(
                 key: key,
                 summary: outline.summary,
                 expectation: outline.expectation,
                 standard: standard,
-                variable: isValue && !key.split(separator: ".").contains("NAME") ? Configuration.variable(forKey: key) : nil
+                variable: isValue && !isInMap ? Configuration.variable(forKey: key) : nil
             )
             return [reference] + children
         }

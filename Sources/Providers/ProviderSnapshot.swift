@@ -38,6 +38,7 @@ public struct ProviderSnapshot: Hashable, Sendable {
     /// systemd-resolved speaks for its own stub only, NetworkManager for its own dnsmasq only, and resolv.conf for
     /// everything else. A radio is off when anybody says so.
     /// - Parameter listening: Which of the given loopback addresses somebody listens on, at port 53.
+    /// - Returns: The facts a path is made of.
     public func merged(listening: (Set<IPAddress>) -> Set<IPAddress>) -> ProviderFacts {
         ProviderFacts(
             dns: mergedDNS(listening: listening),

@@ -23,8 +23,11 @@ public struct GatewayChanged: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .gatewayChanged }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String {
         if let gateway {
             return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface) is \(gateway.address)"
@@ -51,8 +54,11 @@ public struct GatewayReachability: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { isReachable ? .gatewayReachable : .gatewayUnreachable }
+    /// How much it matters.
     public var severity: Severity { isReachable ? .info : .warning }
+    /// The event in one sentence.
     public var message: String {
         "Gateway \(gateway.address) on \(gateway.interface) \(isReachable ? "answers" : "does not answer")"
     }
@@ -77,8 +83,11 @@ public struct DNSChanged: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .dnsChanged }
+    /// How much it matters.
     public var severity: Severity { dns.usable || !previous.usable ? .info : .warning }
+    /// The event in one sentence.
     public var message: String {
         let count = "\(dns.servers.count) DNS server\(dns.servers.count == 1 ? "" : "s")"
         return dns.usable ? count : "\(count), none can be reached"

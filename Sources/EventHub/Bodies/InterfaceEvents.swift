@@ -15,8 +15,11 @@ public struct InterfaceAdded: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .interfaceAdded }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String { "\(interface.name) appeared" }
 }
 
@@ -31,8 +34,11 @@ public struct InterfaceRemoved: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .interfaceRemoved }
+    /// How much it matters.
     public var severity: Severity { interface.required ? .warning : .info }
+    /// The event in one sentence.
     public var message: String { "\(interface.name) is gone" }
 }
 
@@ -64,10 +70,13 @@ public struct InterfaceChanged: EventBody {
         self.previous = .object(old)
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .interfaceChanged }
+    /// How much it matters.
     public var severity: Severity {
         interface.usable || interface.problem == .enslaved || interface.problem == .ignored ? .info : .warning
     }
+    /// The event in one sentence.
     public var message: String {
         let (name, fields) = (interface.name, Set(changed))
         if fields.contains("name"), let old = previous["name"]?.string { return "\(old) is now called \(name)" }
@@ -116,8 +125,11 @@ public struct AddressChanged: EventBody {
         self.cause = cause
     }
 
+    /// Which kind of event it is.
     public var name: EventName { isAdded ? .addressAdded : .addressRemoved }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String {
         "\(interface.name) \(isAdded ? "gained" : "lost") \(address.address)/\(address.prefixLength)"
     }

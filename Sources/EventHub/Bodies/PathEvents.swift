@@ -18,8 +18,11 @@ public struct PathSnapshot: EventBody {
         self.sentence = sentence
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .pathSnapshot }
+    /// How much it matters.
     public var severity: Severity { path.status == .satisfied ? .info : .warning }
+    /// The event in one sentence.
     public var message: String { sentence }
 
     private enum CodingKeys: String, CodingKey {
@@ -89,11 +92,14 @@ public struct PathChanged: EventBody {
         self.sentence = sentence
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .pathChanged }
+    /// How much it matters.
     public var severity: Severity {
         if path.status != .satisfied { return previous.status == .satisfied ? .error : .warning }
         return path.isExpensive || !path.warnings.isEmpty ? .warning : .info
     }
+    /// The event in one sentence.
     public var message: String { sentence }
 
     private enum CodingKeys: String, CodingKey {
@@ -139,8 +145,11 @@ public struct PathFlapping: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .pathFlapping }
+    /// How much it matters.
     public var severity: Severity { flapping.state == "started" ? .warning : .info }
+    /// The event in one sentence.
     public var message: String {
         guard flapping.state == "started" else {
             return "Path \(monitor) is calm again after \(flapping.changes) more changes"

@@ -11,8 +11,11 @@ public struct ServiceAdded: EventBody {
     /// Describes a new service.
     public init(_ service: ServiceDocument) { self.service = service }
 
+    /// Which kind of event it is.
     public var name: EventName { .serviceAdded }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String { "\(service.label) appeared on \(service.interface)" }
 
     private enum CodingKeys: String, CodingKey { case service }
@@ -45,8 +48,11 @@ public struct ServiceChanged: EventBody {
         self.previous = .object(old)
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .serviceChanged }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String { "\(service.label) changed \(changed.joined(separator: ", "))" }
 
     private enum CodingKeys: String, CodingKey { case service, changed, previous }
@@ -73,8 +79,11 @@ public struct ServiceRemoved: EventBody {
         removed = Removed(reason: reason.rawValue, seenForSeconds: Rounded.seconds(seenFor))
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .serviceRemoved }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String { "\(service.label) went away: \(removed.reason)" }
 
     private enum CodingKeys: String, CodingKey { case service, removed }
@@ -101,8 +110,11 @@ public struct ServiceResolveFailed: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .serviceResolveFailed }
+    /// How much it matters.
     public var severity: Severity { .warning }
+    /// The event in one sentence.
     public var message: String {
         "\(service.name) (\(service.type)) on \(service.interface) cannot be resolved: "
             + "no \(service.missing.joined(separator: ", "))"
@@ -122,8 +134,11 @@ public struct ServiceTypeChanged: EventBody {
         self.isAdded = isAdded
     }
 
+    /// Which kind of event it is.
     public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
 
     private enum CodingKeys: String, CodingKey { case serviceType = "service_type" }
@@ -169,8 +184,11 @@ public struct CensusCompleted: EventBody {
         )
     }
 
+    /// Which kind of event it is.
     public var name: EventName { .censusCompleted }
+    /// How much it matters.
     public var severity: Severity { .info }
+    /// The event in one sentence.
     public var message: String {
         "Census: \(census.services) service\(census.services == 1 ? "" : "s") "
             + "of \(census.types) type\(census.types == 1 ? "" : "s")"

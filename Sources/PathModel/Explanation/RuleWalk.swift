@@ -122,7 +122,8 @@ extension PolicyRule {
     var line: String {
         var words = selector == "all" ? ["from all"] : [selector]
         if selector.hasPrefix("not ") {
-            words = selector.split(separator: " ").contains("from") ? [selector] : ["not from all " + selector.dropFirst(4)]
+            let hasSource = selector.split(separator: " ").contains("from")
+            words = hasSource ? [selector] : ["not from all " + selector.dropFirst(4)]
         } else if !words[0].hasPrefix("from ") {
             words = ["from all " + words[0]]
         }

@@ -32,7 +32,9 @@ public import LinuxIO
 
     /// The address of the system's bus: `DBUS_SYSTEM_BUS_ADDRESS`, or the well-known socket.
     public static var systemAddress: String {
-        guard let text = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS") else { return "unix:path=/run/dbus/system_bus_socket" }
+        guard let text = unsafe getenv("DBUS_SYSTEM_BUS_ADDRESS") else {
+            return "unix:path=/run/dbus/system_bus_socket"
+        }
         return unsafe String(cString: text)
     }
 

@@ -81,7 +81,9 @@ struct BusObjects: Equatable {
     private mutating func add(_ object: [String: BusValue], at path: String) -> Bool {
         var isNew = false
         for (interface, properties) in object where interfaces.contains(interface) {
-            guard let properties = properties.table, objects[path] != nil || objects.count < Self.limit else { continue }
+            guard let properties = properties.table, objects[path] != nil || objects.count < Self.limit else {
+                continue
+            }
             objects[path, default: [:]][interface] = properties
             isNew = true
         }

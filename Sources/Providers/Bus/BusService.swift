@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import LinuxIO
+
 /// One well-known name on a bus: who owns it, its signals, and calls to it.
 ///
 /// Signals count only from the connection that owns the name now.
@@ -21,6 +23,8 @@ final class BusService: BusListener {
     private let rules: [String]
     /// Counts connections, so that answers to questions of an earlier one are dropped.
     private var generation = 0
+    private var retry: EventLoop.Timer?
+    private var pause = Duration.zero
 
     /// Watches `name`; `rules` are what its signals must match, without type and sender.
     init(connection: BusConnection, name: String, rules: [String]) {
@@ -43,31 +47,54 @@ final class BusService: BusListener {
 
     func busDidConnect() {
         generation += 1
+        pause = connection?.timing.shortestPause ?? .seconds(1)
+        subscribe()
+    }
+
+    func busDidDisconnect(_ error: ProviderError) {
+        generation += 1
+        cancelRetry()
+        guard owner != nil else { return onError(error) }
+        owner = nil
+        onVanish(error)
+    }
+
+    /// Asks the bus for signals and for the owner; asks again after a pause when the bus does not answer.
+    private func subscribe() {
+        cancelRetry()
         let asked = generation
-        let report: (Result<[BusValue], ProviderError>) -> Void = { [weak self] result in
-            if case .failure(let error) = result { self?.onError(error) }
-        }
-        let changes = "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+        let changes =
+            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
             + "member='NameOwnerChanged',arg0='\(name)'"
-        connection?.call(.broker("AddMatch"), [changes], completion: report)
-        for rule in rules {
-            connection?.call(.broker("AddMatch"), ["type='signal',sender='\(name)',\(rule)"], completion: report)
+        for rule in [changes] + rules.map({ "type='signal',sender='\(name)',\($0)" }) {
+            connection?.call(.broker("AddMatch"), [rule]) { [weak self] result in
+                guard let self, generation == asked, case .failure(let error) = result else { return }
+                failed(error)
+            }
         }
         connection?.call(.broker("GetNameOwner"), [name]) { [weak self] result in
             guard let self, generation == asked else { return }
             switch result {
             case .success(let values): setOwner(values.first?.text)
             case .failure(.refused(name: "org.freedesktop.DBus.Error.NameHasNoOwner")): setOwner(nil)
-            case .failure(let error): onError(error)
+            case .failure(let error): failed(error)
             }
         }
     }
 
-    func busDidDisconnect(_ error: ProviderError) {
-        generation += 1
-        guard owner != nil else { return onError(error) }
-        owner = nil
-        onVanish(error)
+    private func failed(_ error: ProviderError) {
+        onError(error)
+        guard retry == nil, let connection else { return }
+        retry = connection.loop.schedule(after: pause) { [weak self] in
+            self?.retry = nil
+            self?.subscribe()
+        }
+        pause = min(pause * 2, connection.timing.longestPause)
+    }
+
+    private func cancelRetry() {
+        if let retry { connection?.loop.cancel(retry) }
+        retry = nil
     }
 
     func wants(_ signal: BusSignal) -> Bool {

@@ -17,13 +17,17 @@ public struct BusSignal: Hashable, Sendable {
 }
 
 extension BusSignal {
-    /// Reads the header of a signal; `nil` for any other message. The values are still to be read.
+    /// Reads the header of a signal; `nil` for any other message.
+    ///
+    /// The values are still to be read.
     init?(header message: OpaquePointer) {
         var type: UInt8 = 0
         guard unsafe sd_bus_message_get_type(message, &type) >= 0, type == UInt8(SD_BUS_MESSAGE_SIGNAL) else {
             return nil
         }
-        func text(_ pointer: UnsafePointer<CChar>?) -> String { unsafe pointer.map { unsafe String(cString: $0) } ?? "" }
+        func text(_ pointer: UnsafePointer<CChar>?) -> String {
+            unsafe pointer.map { unsafe String(cString: $0) } ?? ""
+        }
         sender = unsafe text(sd_bus_message_get_sender(message))
         path = unsafe text(sd_bus_message_get_path(message))
         interface = unsafe text(sd_bus_message_get_interface(message))

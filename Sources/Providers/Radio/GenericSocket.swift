@@ -47,12 +47,16 @@ internal import LinuxIO
     }
 
     /// Sends a dump request; `index` names the interface where the command asks for one.
-    borrowing func requestDump(family: UInt16, command: UInt8, index: Int?) throws(ProviderError) {
+    /// - Returns: The number that its answers carry.
+    @discardableResult
+    borrowing func requestDump(family: UInt16, command: UInt8, index: Int?) throws(ProviderError) -> UInt32 {
         guard let message = unsafe nlmsg_alloc() else { throw .system(call: "nlmsg_alloc", code: Errno(ENOMEM)) }
         defer { unsafe nlmsg_free(message) }
         unsafe genlmsg_put(message, 0, 0, Int32(family), 0, Int32(NLM_F_DUMP), command, 0)
         if let index, let number = UInt32(exactly: index) { unsafe nla_put_u32(message, 3, number) }
         guard unsafe nl_send_auto(raw, message) >= 0 else { throw .system(call: "sendmsg", code: Errno.current) }
+        guard let header = unsafe nlmsg_hdr(message) else { return 0 }
+        return unsafe header.pointee.nlmsg_seq
     }
 
     /// Reads one datagram; `nil` when there is none now.

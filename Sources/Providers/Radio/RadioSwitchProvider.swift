@@ -99,7 +99,8 @@ public final class RadioSwitchProvider {
         for entry in entries {
             guard let index = UInt32(entry.dropFirst(6)) else { continue }
             func word(_ file: String) -> String {
-                guard let file = try? FileDescriptor(opening: "\(sysfs)/\(entry)/\(file)", flags: O_RDONLY | O_NONBLOCK),
+                guard
+                    let file = try? FileDescriptor(opening: "\(sysfs)/\(entry)/\(file)", flags: O_RDONLY | O_NONBLOCK),
                     let bytes = try? file.read(upTo: 64)
                 else { return "" }
                 return String(decoding: bytes.prefix { $0 > 32 }, as: UTF8.self)

@@ -9,7 +9,7 @@ public import PathModel
 /// kernel says so and the provider begins.
 public final class WirelessProvider {
     /// What is known, by interface index.
-    public private(set) var interfaces: [Int: WirelessFacts] = [:]
+    public var interfaces: [Int: WirelessFacts] { table.interfaces }
     /// How it goes.
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
@@ -24,8 +24,7 @@ public final class WirelessProvider {
     private let interval: Duration
     private var events: Endpoint?
     private var family: UInt16?
-    private var dump: [Int: WirelessFacts]?
-    private var isDirty = false
+    private var table = WirelessTable()
     private var sampler: EventLoop.Timer?
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
 
@@ -69,18 +68,29 @@ public final class WirelessProvider {
         }
         events = nil
         requests = nil
-        dump = nil
+        table.forgetQuestions()
     }
 
     /// Asks for the interfaces anew.
     public func refresh() {
-        guard let family, let requests else { return }
-        guard dump == nil else { return isDirty = true }
+        guard family != nil else { return }
+        table.ask(.interfaces)
+        sendNext()
+    }
+
+    private func sendNext() {
+        guard let family, let requests, let request = table.next() else { return }
         do throws(ProviderError) {
-            // NL80211_CMD_GET_INTERFACE.
-            try requests.socket.requestDump(family: family, command: 5, index: nil)
-            dump = [:]
+            switch request {
+            case .interfaces:
+                // NL80211_CMD_GET_INTERFACE.
+                table.sent(try requests.socket.requestDump(family: family, command: 5, index: nil))
+            case .station(let index):
+                // NL80211_CMD_GET_STATION.
+                table.sent(try requests.socket.requestDump(family: family, command: 17, index: index))
+            }
         } catch {
+            table.forgetQuestions()
             health.fail(error, at: loop.clock.boot)
             onChange()
         }
@@ -89,7 +99,8 @@ public final class WirelessProvider {
     private func open(_ handler: @escaping (WirelessMessage.Message) -> Void) throws(ProviderError) -> Endpoint {
         let endpoint = Endpoint(try GenericSocket())
         do throws(Errno) {
-            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) { [weak self, weak endpoint] _ in
+            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) {
+                [weak self, weak endpoint] _ in
                 guard let self, let endpoint else { return }
                 read(endpoint, handler)
             }
@@ -117,7 +128,7 @@ public final class WirelessProvider {
             } catch {
                 // An overrun: events were lost, or the end of a dump.
                 health.lastError = .system(call: "recv", code: error)
-                dump = nil
+                table.forgetQuestions()
                 debouncer.trigger()
                 return
             }
@@ -132,7 +143,7 @@ public final class WirelessProvider {
         if message.command == 1 && family == nil { find() }
         if message.command == 2 {
             family = nil
-            interfaces = [:]
+            table.removeAll()
             health.state = .absent
             onChange()
         }
@@ -140,31 +151,11 @@ public final class WirelessProvider {
 
     /// An answer: of the interface dump, or of a sample.
     private func take(_ message: WirelessMessage.Message) {
-        if message.type == WirelessMessage.doneType || message.type == WirelessMessage.errorType { return finishDump() }
-        if let (index, facts) = WirelessMessage.interface(message) {
-            guard (dump?.count ?? 0) < 1024 else { return }
-            dump?[index] = facts
-        } else if let (index, signal) = WirelessMessage.signal(message) {
-            guard interfaces[index] != nil, interfaces[index]?.signal != signal else { return }
-            interfaces[index]?.signal = signal
-            onChange()
-        }
-    }
-
-    private func finishDump() {
-        guard let found = dump else { return }
-        dump = nil
-        let merged = found.mapValues(\.self).reduce(into: [Int: WirelessFacts]()) { result, entry in
-            result[entry.key] = entry.value
-            if entry.value.ssid != nil { result[entry.key]?.signal = interfaces[entry.key]?.signal }
-        }
-        if merged != interfaces {
-            interfaces = merged
-            onChange()
-        }
-        if isDirty {
-            isDirty = false
-            refresh()
+        let outcome = table.receive(message)
+        if outcome.isChanged { onChange() }
+        if outcome.isFinished {
+            health.succeed()
+            sendNext()
         }
     }
 
@@ -172,12 +163,8 @@ public final class WirelessProvider {
         if let sampler { loop.cancel(sampler) }
         sampler = nil
         guard isSampling else { return }
-        if let family, let requests, dump == nil {
-            for (index, facts) in interfaces where facts.isStation {
-                // NL80211_CMD_GET_STATION.
-                try? requests.socket.requestDump(family: family, command: 17, index: index)
-            }
-        }
+        for request in table.stations { table.ask(request) }
+        sendNext()
         sampler = loop.schedule(after: interval) { [weak self] in self?.sample() }
     }
 }

@@ -36,7 +36,7 @@ struct ModemManagerReader {
         let capabilities = properties["CurrentCapabilities"]?.number ?? 0
         return CellularFacts(
             signalQuality: quality.flatMap { (0...100).contains($0) ? $0 : nil },
-            isSatellite: capabilities != 0xFFFF_FFFF && capabilities & Self.iridium != 0
+            isSatellite: (0..<0xFFFF_FFFF).contains(capabilities) && capabilities & Self.iridium != 0
         )
     }
 

@@ -38,9 +38,9 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         case "interface": self = .interface(String(parts[1]))
         case "service":
             let names = parts[1].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            guard names[0].hasPrefix("_"), names[0].split(separator: ".").count == 2, names.count == 1 || !names[1].isEmpty else {
-                return nil
-            }
+            guard names[0].hasPrefix("_"), names[0].split(separator: ".").count == 2,
+                names.count == 1 || !names[1].isEmpty
+            else { return nil }
             self = .service(type: names[0], name: names.count == 2 ? names[1] : nil)
         default: return nil
         }

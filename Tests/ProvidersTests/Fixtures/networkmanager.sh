@@ -24,6 +24,8 @@ path=$directory/profiles
 [device]
 keep-configuration=no
 CONFIGURATION
+: >"$directory/etc/resolv.conf"
+mount --bind "$directory/etc/resolv.conf" /etc/resolv.conf
 mount --bind "$directory/lib" /var/lib/NetworkManager
 mount -t tmpfs none /run
 # Without udev, a read-only /sys tells NetworkManager that it runs in a container and shall not wait for it.

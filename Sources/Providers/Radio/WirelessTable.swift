@@ -1,0 +1,97 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import PathModel
+
+/// What nl80211 told, and what is still to be asked: one question at a time, because the kernel refuses a second dump.
+struct WirelessTable: Equatable {
+    /// What is asked.
+    enum Request: Hashable {
+        /// `NL80211_CMD_GET_INTERFACE`: all interfaces.
+        case interfaces
+        /// `NL80211_CMD_GET_STATION`: the access point an interface is connected to.
+        case station(index: Int)
+    }
+
+    /// What an answer brought.
+    struct Outcome: Equatable {
+        /// Whether ``interfaces`` are others now.
+        var isChanged = false
+        /// Whether the question is answered, so that the next one may be asked.
+        var isFinished = false
+    }
+
+    /// How many interfaces are kept.
+    static let limit = 1024
+
+    private(set) var interfaces: [Int: WirelessFacts] = [:]
+    private var waiting: [Request] = []
+    private var current: Request?
+    private var sequence: UInt32 = 0
+    private var found: [Int: WirelessFacts] = [:]
+
+    /// Notes a question; one that already waits is asked once.
+    mutating func ask(_ request: Request) {
+        if !waiting.contains(request) && waiting.count < Self.limit { waiting.append(request) }
+    }
+
+    /// The next question to send; `nil` while one is being answered, or when there is none.
+    mutating func next() -> Request? {
+        guard current == nil, !waiting.isEmpty else { return nil }
+        current = waiting.removeFirst()
+        found = [:]
+        return current
+    }
+
+    /// The question was sent under this number, which its answers carry.
+    mutating func sent(_ sequence: UInt32) { self.sequence = sequence }
+
+    /// Forgets all questions, such as after an overrun or a failed send.
+    mutating func forgetQuestions() {
+        current = nil
+        waiting = []
+    }
+
+    /// Forgets everything: the family went away.
+    mutating func removeAll() { self = WirelessTable() }
+
+    /// The questions a sample of the signal takes.
+    var stations: [Request] {
+        interfaces.filter { $0.value.isStation }.keys.sorted().map { .station(index: $0) }
+    }
+
+    /// Takes an answer.
+    mutating func receive(_ message: WirelessMessage.Message) -> Outcome {
+        guard let current, message.sequence == sequence else { return Outcome() }
+        let isEnd = message.type == WirelessMessage.doneType || message.type == WirelessMessage.errorType
+        switch current {
+        case .interfaces where isEnd:
+            self.current = nil
+            // An error tells nothing about the interfaces.
+            guard message.type == WirelessMessage.doneType else { return Outcome(isFinished: true) }
+            return Outcome(isChanged: replace(), isFinished: true)
+        case .interfaces:
+            if let (index, facts) = WirelessMessage.interface(message), found.count < Self.limit {
+                found[index] = facts
+            }
+            return Outcome()
+        case .station where isEnd:
+            self.current = nil
+            return Outcome(isFinished: true)
+        case .station:
+            guard let (index, signal) = WirelessMessage.signal(message), let known = interfaces[index],
+                known.signal != signal
+            else { return Outcome() }
+            interfaces[index]?.signal = signal
+            return Outcome(isChanged: true)
+        }
+    }
+
+    /// Takes over the interfaces of a finished dump; a signal outlives it as long as the network stays.
+    private mutating func replace() -> Bool {
+        for (index, facts) in found where facts.ssid != nil && facts.ssid == interfaces[index]?.ssid {
+            found[index]?.signal = interfaces[index]?.signal
+        }
+        defer { interfaces = found }
+        return interfaces != found
+    }
+}

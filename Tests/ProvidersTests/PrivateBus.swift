@@ -1,0 +1,66 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import TestSupport
+
+@testable import Providers
+
+/// A message bus of a test's own: a real dbus-daemon.
+final class PrivateBus {
+    let scratch: Scratch
+    private(set) var daemon: RunningCommand?
+
+    var address: String { "unix:path=\(scratch("bus"))" }
+
+    init(running: Bool = true) throws {
+        scratch = try Scratch()
+        let template = try Command.run(["cat", fixtures + "/bus.conf.in"])
+        let text = template.split(separator: "DIRECTORY", omittingEmptySubsequences: false)
+        try scratch.write(text.joined(separator: scratch.path), to: "bus.conf")
+        if running { try start() }
+    }
+
+    func start() throws {
+        _ = try? Command.run(["rm", "-f", scratch("bus")])
+        daemon = try RunningCommand(["dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile"])
+    }
+
+    func kill() {
+        daemon?.signal(SIGKILL)
+        daemon = nil
+    }
+
+    /// A connection that gives up soon, for tests of failures.
+    func connect(_ loop: EventLoop, limit: Duration = .milliseconds(300)) -> BusConnection {
+        let timing = BusConnection.Timing(
+            limit: limit,
+            shortestPause: .milliseconds(20),
+            longestPause: .milliseconds(80)
+        )
+        let connection = BusConnection(loop: loop, address: address, timing: timing)
+        connection.start()
+        return connection
+    }
+
+    /// Starts the fake that stands for hardware.
+    func fake(_ names: String...) throws -> RunningCommand {
+        try RunningCommand(["/usr/bin/python3", fixtures + "/fake_services.py", address] + names)
+    }
+
+    /// Tells the fake what to do.
+    func tell(_ name: String, _ code: String) throws {
+        try Command.run([
+            "busctl", "--address=\(address)", "call", name, "/org/nwpath/Test", "org.nwpath.Test", "Do", "s", code,
+        ])
+    }
+}
+
+extension ServiceTiming {
+    /// Short enough for a test to see everything.
+    static let quick = ServiceTiming(
+        grace: .milliseconds(400),
+        check: .milliseconds(100),
+        retry: .milliseconds(20)
+    )
+}

@@ -1,0 +1,87 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Glibc
+import LinuxIO
+import PathModel
+import TestSupport
+import Testing
+
+@testable import Providers
+
+@Suite struct ResolvedReaderTests {
+    private let names = InterfaceNames(index: { _ in nil }, name: { $0 == 2 ? "eth0" : nil })
+
+    private func entry(_ index: Int64, _ bytes: [UInt8], _ port: UInt64) -> BusValue {
+        .list([.signed(index), .signed(bytes.count == 4 ? 2 : 10), .bytes(bytes), .unsigned(port), .text("")])
+    }
+
+    @Test func `reads global and per-link servers once each`() {
+        let local: [UInt8] = [0xFE, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        let list: BusValue = .list([
+            entry(0, [192, 0, 2, 1], 0), entry(2, local, 0), entry(0, [192, 0, 2, 1], 53),
+            entry(0, [192, 0, 2, 2], 5353),
+        ])
+        let servers = ResolvedReader.servers(["DNSEx": list], names: names)
+        #expect(servers?.map(\.description) == ["192.0.2.1", "fe80::1%eth0", "192.0.2.2:5353"])
+        #expect(servers?.map(\.interfaceIndex) == [nil, 2, nil])
+    }
+
+    @Test func `takes the fallback servers only when there are no others`() {
+        let one: BusValue = .list([.list([.signed(0), .signed(2), .bytes([192, 0, 2, 1])])])
+        let two: BusValue = .list([entry(0, [192, 0, 2, 2], 0)])
+        #expect(ResolvedReader.servers(["DNS": one, "FallbackDNSEx": two], names: names)?.count == 1)
+        let fallback = ResolvedReader.servers(["DNSEx": .list([]), "FallbackDNSEx": two], names: names)
+        #expect(fallback?.map(\.description) == ["192.0.2.2"])
+        #expect(ResolvedReader.servers(["DNSEx": .list([])], names: names) == [])
+    }
+
+    @Test(arguments: [[:], ["DNSEx": .text("no")], ["DNS": .unsigned(1)]] as [[String: BusValue]])
+    func `knows nothing from nonsense`(properties: [String: BusValue]) {
+        #expect(ResolvedReader.servers(properties, names: names) == nil)
+    }
+
+    @Test func `leaves out servers it cannot read`() {
+        let list: BusValue = .list([.text("no"), .list([]), entry(0, [1, 2, 3], 0), entry(0, [192, 0, 2, 1], 70_000)])
+        #expect(ResolvedReader.servers(["DNSEx": list], names: names)?.map(\.description) == ["192.0.2.1"])
+    }
+}
+
+/// Where the real systemd-resolved is: unpacked into the build directory, or of the machine.
+private let program: String? = [
+    package + "/.build/resolved/lib/systemd/systemd-resolved", "/usr/lib/systemd/systemd-resolved",
+].first { unsafe access($0, X_OK) == 0 }
+
+@Suite(.inNamespace) struct ResolvedProviderTests {
+    private let here = Namespace.current
+    private let loop = Namespace.current.loop
+
+    @Test(.enabled(if: program != nil, "systemd-resolved is not unpacked"))
+    func `asks the real systemd-resolved for the servers behind its stub`() async throws {
+        let bus = try PrivateBus()
+        try here.ip("link add v0 type veth peer name v1")
+        let index = try #require(InterfaceNames.kernel.index("v0"))
+        let resolved = try RunningCommand([
+            "nsenter", "--net=\(here.path)", fixtures + "/resolved.sh", try #require(program), bus.scratch.path,
+        ])
+        let connection = bus.connect(loop)
+        let provider = ResolvedProvider(connection: connection, timing: .quick)
+        provider.start()
+        await loop.eventually(within: .seconds(15)) { provider.health.state == .active }
+        #expect(provider.upstream == [])
+        let path = "/org/freedesktop/resolve1"
+        try Command.run([
+            "busctl", "--address=\(bus.address)", "call", ResolvedReader.name, path, ResolvedReader.interface,
+            "SetLinkDNS", "ia(iay)", "\(index)", "1", "2", "4", "192", "0", "2", "53",
+        ])
+        provider.refresh()
+        await loop.eventually { provider.upstream?.map(\.description) == ["192.0.2.53"] }
+        #expect(provider.upstream?.first?.interfaceIndex == index)
+        resolved.signal(SIGSTOP)
+        await loop.eventually { provider.health.isStale }
+        #expect(provider.upstream?.count == 1)
+        resolved.signal(SIGCONT)
+        await loop.eventually { provider.health.state == .active }
+        connection.stop()
+    }
+}
