@@ -37,7 +37,7 @@ private let parts = [
 private let owing: Set<String> = [
     "CommandLineKit", "Configuration", "DNSWire", "Documents + EventHub", "EventLog", "Metrics", "MulticastDNS",
     "Netlink",
-    "OrderedJSON", "PathEngine", "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
+    "OrderedJSON", "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
 ]
 
 @Suite struct RatioTests {
