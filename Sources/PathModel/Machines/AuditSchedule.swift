@@ -15,7 +15,7 @@ public struct AuditSchedule: Hashable, Sendable {
     private var isLost = false
 
     /// Audits every `interval`, and every `lossInterval` at first after a loss.
-    public init(interval: Duration = .seconds(30), lossInterval: Duration = .seconds(5)) {
+    public init(interval: Duration = .seconds(30), lossInterval: Duration = .seconds(10)) {
         self.interval = max(interval, .zero)
         self.lossInterval = min(max(lossInterval, .milliseconds(10)), self.interval)
     }
