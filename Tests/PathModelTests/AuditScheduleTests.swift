@@ -19,11 +19,11 @@ import Testing
     @Test func `after a loss audits come more often until recovery (lesson 19)`() {
         var schedule = AuditSchedule()
         _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .link, at: .seconds(100))
-        #expect(schedule.due == .seconds(105))
-        _ = schedule.evaluated(isSatisfied: false, didChange: false, cause: .audit, at: .seconds(105))
         #expect(schedule.due == .seconds(110))
-        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .audit, at: .seconds(110))
-        #expect(schedule.due == .seconds(140))
+        _ = schedule.evaluated(isSatisfied: false, didChange: false, cause: .audit, at: .seconds(110))
+        #expect(schedule.due == .seconds(120))
+        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .audit, at: .seconds(120))
+        #expect(schedule.due == .seconds(150))
     }
 
     @Test(arguments: CauseKind.allCases)
