@@ -113,7 +113,8 @@ import Testing
             let sockets = ["netlink", "unix", "tcp", "tcp6", "udp", "udp6"].map { "/proc/net/\($0)" }
             counts.append(try Namespace.current.run(["cat"] + sockets).lines.count)
         }
-        #expect(counts.last == counts.first)
+        // Closed sockets may linger for a moment; a leak would add one a daemon.
+        #expect((counts.suffix(10).min() ?? .max) <= (counts.prefix(10).max() ?? 0) + 5)
     }
 }
 

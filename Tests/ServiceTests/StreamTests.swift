@@ -59,11 +59,12 @@ import Testing
         let lines = try service.stream("/api/v1/events?since=1", to: "lines", ["-H", "Accept: application/x-ndjson"])
         try Uplink.connect()
         try await service.eventually("path.changed")
-        let log = try service.scratch.text("events.jsonl").lines
-        await Namespace.current.loop.eventually {
-            ((try? service.scratch.text("lines")) ?? "").lines.count >= log.count - 1
+        // Further events, such as those of addresses that were checked for duplicates, may still come.
+        var log: [String] = []
+        await Namespace.current.loop.eventually("the stream to hold what the log holds") {
+            log = ((try? service.scratch.text("events.jsonl")) ?? "").lines
+            return ((try? service.scratch.text("lines")) ?? "").lines == Array(log.dropFirst())
         }
-        #expect(try service.scratch.text("lines").lines == Array(log.dropFirst()))
         withExtendedLifetime(lines) {}
         var next = "1"
         var sequences: [Int] = []
@@ -74,7 +75,8 @@ import Testing
             sequences += events.compactMap { $0["seq"]?.int }
             next = try #require(page["next"]?.string)
         }
-        #expect(sequences == Array(2...log.count))
+        #expect(sequences.starts(with: 2...log.count))
+        #expect(sequences == Array(2..<(sequences.count + 2)))
         let changes = try service.json("/api/v1/events?since=1&event=path.*")["events"]?.array ?? []
         #expect(changes.compactMap { $0["event"]?.string } == ["path.snapshot", "path.changed"])
     }
