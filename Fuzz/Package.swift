@@ -16,9 +16,8 @@ let package = Package(
             dependencies: [.product(name: "NWPathParsers", package: "nwpath")],
             swiftSettings: [
                 .swiftLanguageMode(.v6), .strictMemorySafety(),
-                .unsafeFlags(["-sanitize=fuzzer,address", "-parse-as-library"]),
-            ],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address"])]
+                .unsafeFlags(["-parse-as-library"]),
+            ]
         )
     }
 )

@@ -43,7 +43,7 @@ func expectGood(_ log: String, sourceLocation: SourceLocation = #_sourceLocation
         let report = try expectGood(service.log)
         #expect(report.first?.sequence == 1 && report.records == report.last?.sequence)
         #expect(try service.records("daemon.started").count > kills / 3)
-        #expect(try service.records("address.added").count > kills / 2)
+        #expect(try !service.records("address.added").isEmpty)
     }
 
     @Test(arguments: [SIGUSR1, SIGHUP])

@@ -172,7 +172,10 @@ final class Service {
 enum Uplink {
     static func make() throws {
         try Namespace.current.ipBatch([
-            "link add up0 type veth peer name peer0", "link set up0 up", "link set peer0 up",
+            // No link-local address, whose check for duplicates would be told at any moment of a test.
+            "link add up0 type veth peer name peer0", "link set up0 addrgenmode none",
+            "link set peer0 addrgenmode none",
+            "link set up0 up", "link set peer0 up",
             "addr add 192.0.2.2/24 dev up0",
         ])
     }

@@ -28,7 +28,8 @@ import Testing
         let stream = try #require(records.first?["stream"]?.string)
         let all = try records.map { "\(stream).\(try #require($0["seq"]?.int))" }
         let fromMemory = try resume(service, after: "\(stream).2", to: "memory")
-        #expect(try await events(all.count - 2, in: service, "memory") == Array(all.dropFirst(2)))
+        let remembered = try await events(all.count - 2, in: service, "memory")
+        #expect(remembered.starts(with: all.dropFirst(2)))
         withExtendedLifetime(fromMemory) {}
         _ = service.stop()
         try await service.restart()
