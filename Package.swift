@@ -183,7 +183,9 @@ let package = Package(
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
-            dependencies: ["StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport"]
+            dependencies: [
+                "StatusServer", "OrderedJSON", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
+            ]
         ),
         .testTarget(
             name: "StatusClientTests",

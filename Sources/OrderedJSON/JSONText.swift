@@ -1,8 +1,17 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// JSON tokens appended to one buffer: the only place where values become text.
-struct JSONText {
+public struct JSONText {
     private(set) var bytes: [UInt8] = []
+
+    init() {}
+
+    /// A string as JSON writes it, quotes included, for documents that are put together from parts.
+    public static func quote(_ text: String) -> String {
+        var output = JSONText()
+        output.append(string: text)
+        return String(decoding: output.bytes, as: UTF8.self)
+    }
 
     mutating func reserve(_ count: Int) {
         bytes.reserveCapacity(count)

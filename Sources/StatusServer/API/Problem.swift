@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+
 /// A failure in machine-readable form (RFC 9457, `application/problem+json`).
 public struct Problem: Error, Equatable, Sendable {
     /// The kinds of problems that clients can tell apart.
@@ -86,27 +88,5 @@ public struct Problem: Error, Equatable, Sendable {
         case 505: "HTTP version not supported"
         default: "Error \(status)"
         }
-    }
-}
-
-/// Text as a JSON string.
-enum JSONText {
-    /// Quotes and escapes (RFC 8259 section 7).
-    static func quote(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            case _ where scalar.value < 32:
-                let hex = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

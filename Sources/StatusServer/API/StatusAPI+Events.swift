@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+
 /// The three forms of `/api/v1/events`.
 extension StatusAPI {
     private static let json = "application/json"

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Metrics
+internal import OrderedJSON
 
 /// The two ways an event is written to a stream.
 enum StreamFormat: Equatable {
