@@ -4,9 +4,9 @@ import Testing
 
 /// How many lines of tests a part of the program has for each of its own.
 ///
-/// All lines of Swift count on both sides, comments and blank ones too. Parts that are tested through each other are
-/// counted together: documents are what the bodies of events show, and the service is run by the tests of its
-/// commands. C shims have no side here: whoever calls them tests them. Support code that only one part's tests use
+/// Lines of code count on both sides: neither blank ones nor comments, so that a documented interface is not dearer
+/// than a bare one and prose cannot pay for a missing test. Parts that are tested through each other are counted
+/// together: documents are what the bodies of events show, and the service is run by the tests of its commands. C shims have no side here: whoever calls them tests them. Support code that only one part's tests use
 /// counts for that part; `TestSupport` counts for nobody.
 private struct Part: Sendable, CustomTestStringConvertible {
     let sources: [String]
@@ -28,21 +28,30 @@ private let parts = [
     Part("DNSWire", atLeast: 1.5), Part("MulticastDNS", atLeast: 1.5),
     Part("Documents", "EventHub"), Part("EventLog", tests: ["EventLogTests", "EventLogWriter"]), Part("Metrics"),
     Part("StatusServer", "StatusClient"), Part("Configuration"), Part("CommandLineKit"),
-    Part("PathService", "nwpath", tests: ["PathServiceTests", "ServiceTests", "nwpathTests", "CommandTests"]),
+    Part(
+        "PathService",
+        "nwpath",
+        tests: ["PathServiceTests", "ServiceTests", "nwpathTests", "CommandTests", "ExplanationTests", "ReplayTests"]
+    ),
 ]
 
 /// Parts that are known to owe lines: their shortfall is reported without failing the suite.
 ///
 /// Only ever shortened.
 private let owing: Set<String> = [
-    "CommandLineKit", "Configuration", "DNSWire", "Documents + EventHub", "EventLog", "Metrics", "MulticastDNS",
-    "Netlink",
-    "OrderedJSON", "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
+    "CommandLineKit", "Configuration", "DNSWire", "EventLog", "Metrics", "MulticastDNS", "Netlink", "OrderedJSON",
+    "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
 ]
 
 @Suite struct RatioTests {
     private func lines(in folder: String) -> Int {
-        SourceTree.swiftFiles(in: folder).reduce(0) { $0 + $1.lines.count }
+        SourceTree.swiftFiles(in: folder).reduce(0) { total, file in
+            total
+                + file.lines.count { line in
+                    let text = line.drop { $0 == " " }
+                    return !text.isEmpty && !text.hasPrefix("//")
+                }
+        }
     }
 
     @Test(arguments: parts)
