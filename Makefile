@@ -38,6 +38,7 @@ sanitize: test-dependencies
 	@Tests/run --sanitize=thread
 
 soak: build test-dependencies
+	@python3 -B Tests/Soak/judge_test -q
 	@Tests/Soak/soak --binary .build/release/nwpath --seconds $(or $(SECONDS),600) $(ARGS)
 
 bench: build test-dependencies
