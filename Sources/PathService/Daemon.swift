@@ -184,6 +184,8 @@ public final class Daemon {
         store.configuration = { [unowned self] in configuration.json }
         source.onReload = { [unowned self] in try reloadForRequest() }
         source.onError = { [unowned self] line in options.report(line) }
+        // Signals are measured only while somebody looks on (rule S39).
+        server.onListening = { [unowned self] isListening in providers.samplesSignals = isListening }
         registerMetrics()
     }
 

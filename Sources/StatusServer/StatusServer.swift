@@ -80,6 +80,12 @@ public final class StatusServer {
     /// How many event streams are open.
     public var streamCount: Int { api.streams.count }
 
+    /// Called with `true` when the first event stream is opened, and with `false` when the last one has ended.
+    public var onListening: (Bool) -> Void {
+        get { api.streams.onListening }
+        set { api.streams.onListening = newValue }
+    }
+
     /// Takes new host names and a new limit of streams; what is open stays open.
     public func take(_ configuration: Configuration) {
         setHosts(HostPolicy(names: configuration.hostNames))

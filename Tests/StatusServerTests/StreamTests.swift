@@ -150,6 +150,24 @@ import Testing
         _ = (second, third)
     }
 
+    @Test func `tells when the first listener comes and the last one leaves`() async throws {
+        let fixture = try ServerFixture()
+        var told: [Bool] = []
+        fixture.server.onListening = { told.append($0) }
+        let first = try await fixture.stream()
+        let second = try await fixture.stream()
+        #expect(told == [true])
+        first.finishSending()
+        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        #expect(told == [true])
+        second.finishSending()
+        await fixture.loop.eventually { fixture.server.streamCount == 0 }
+        #expect(told == [true, false])
+        let third = try await fixture.stream()
+        #expect(told == [true, false, true])
+        _ = third
+    }
+
     @Test func `writes to idle streams, and has no timer without them`() async throws {
         let fixture = try ServerFixture { $0.api.pingInterval = .milliseconds(5) }
         let client = try await fixture.stream()

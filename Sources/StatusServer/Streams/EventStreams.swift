@@ -77,6 +77,9 @@ final class EventStreams {
         self.afterGrace = afterGrace
     }
 
+    /// Called with `true` when the first client comes, and with `false` when the last one left.
+    var onListening: (Bool) -> Void = { _ in }
+
     /// How many clients listen.
     var count: Int { subscribers.count }
 
@@ -89,6 +92,7 @@ final class EventStreams {
         if let reason = start.reset { _ = stream.send(format.frame(resetEvent(reason))) }
         let id = ObjectIdentifier(subscriber)
         subscribers[id] = subscriber
+        if subscribers.count == 1 { onListening(true) }
         metrics.opened(format.transport)
         stream.onDrained = { [weak self, weak subscriber] in
             if let subscriber { self?.catchUp(subscriber) }
@@ -153,6 +157,7 @@ final class EventStreams {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return }
         metrics.closed(subscriber.format.transport)
         subscriber.stream.onDrained = nil
+        if subscribers.isEmpty { onListening(false) }
     }
 }
 
