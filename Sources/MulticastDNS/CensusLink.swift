@@ -88,8 +88,7 @@ final class CensusLink {
             let reception = directory.receive(
                 buffer.span.extracting(0..<datagram.count),
                 family,
-                from: datagram.source,
-                port: datagram.port,
+                from: PacketOrigin(source: datagram.source, port: datagram.port),
                 at: now
             )
             switch reception {
@@ -102,11 +101,11 @@ final class CensusLink {
     }
 
     /// Sends packets back to back; one that fails does not stop the next.
-    func send(_ packets: [[UInt8]], _ family: AddressFamily, counters: inout MulticastCounters) {
+    func send(_ packets: [OutgoingPacket], _ family: AddressFamily, counters: inout MulticastCounters) {
         guard let socket = sockets[family] else { return }
-        for packet in packets {
+        for packet in packets where packet.destination == .group {
             do throws(Errno) {
-                try socket.socket.send(packet.span)
+                try socket.socket.send(packet.bytes.span)
                 counters.sent += 1
             } catch {
                 counters.sendFailures += 1

@@ -144,21 +144,20 @@ struct LinkDirectory: Sendable {
 
     // MARK: - Packets and time
 
-    /// Reads a packet from the group.
+    /// Reads a packet.
     mutating func receive(
         _ bytes: Span<UInt8>,
         _ family: AddressFamily,
-        from source: IPAddress,
-        port: UInt16,
+        from origin: PacketOrigin,
         at now: Duration
     ) -> Zone.Reception {
-        guard let reception = zones[family]?.receive(bytes, port: port, at: now, interest: interest) else {
+        guard let reception = zones[family]?.receive(bytes, from: origin, at: now, interest: interest) else {
             return .ignored
         }
         guard case .response(let message, let changed) = reception else { return reception }
         var touched: Set<DomainName> = []
         for record in message.answers + message.additionals where record.timeToLive > 0 && record.classCode == 1 {
-            learn(record, from: source, at: now, touched: &touched)
+            learn(record, from: origin.source, at: now, touched: &touched)
         }
         for record in changed { touched.formUnion(dependents(of: record)) }
         evaluate(touched, at: now)
@@ -190,7 +189,7 @@ struct LinkDirectory: Sendable {
     }
 
     /// The packets that are due now, for each family.
-    mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [[UInt8]])] {
+    mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [OutgoingPacket])] {
         AddressFamily.allCases.compactMap { family in
             guard let packets = zones[family]?.packets(at: now), !packets.isEmpty else { return nil }
             return (family, packets)

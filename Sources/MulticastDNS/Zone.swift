@@ -5,8 +5,8 @@ internal import DNSWire
 
 /// Everything known and planned on one interface by one family: RFC 6762 section 20 calls the two families zones.
 ///
-/// A responder's machines (probing, announcing, answering) belong beside `cache` and `schedule`: they see the same
-/// messages in `receive` and put their packets out by the same way.
+/// What is asked (`cache`, `schedule`) and what is answered (`responder`) see the same messages in `receive` and put
+/// their packets out by the same way.
 struct Zone: Sendable {
     /// What a packet was.
     enum Reception: Sendable {
@@ -23,13 +23,14 @@ struct Zone: Sendable {
     }
 
     static let port: UInt16 = 5353
-    private static let echoMemory = 64
+    private static let echoMemory = 256
 
     let family: AddressFamily
     /// The most bytes of a query: the MTU less the headers.
     let payloadLimit: Int
     var cache: RecordCache
     var schedule: QuestionSchedule
+    var responder: Responder
     private var random: RandomSource
     private var sent: [[UInt8]] = []
 
@@ -39,20 +40,23 @@ struct Zone: Sendable {
         cache = RecordCache(limit: settings.maximumRecords)
         schedule = QuestionSchedule(budget: settings.questionsPerSecond)
         self.random = random
+        // Of its own, so that the delays of questions do not depend on what is answered.
+        var seed = random
+        responder = Responder(family: family, payloadLimit: payloadLimit, random: RandomSource(seed: ~seed.next()))
     }
 
     var nextDeadline: Duration? {
-        [cache.nextDeadline, schedule.nextDeadline].compactMap(\.self).min()
+        [cache.nextDeadline, schedule.nextDeadline, responder.nextDeadline].compactMap(\.self).min()
     }
 
     mutating func ask(_ question: Question, times: Int, at now: Duration) {
         schedule.ask(question, times: times, at: now, random: &random)
     }
 
-    /// Reads a packet from the group.
+    /// Reads a packet.
     mutating func receive(
         _ bytes: Span<UInt8>,
-        port: UInt16,
+        from origin: PacketOrigin,
         at now: Duration,
         interest: Interest
     ) -> Reception {
@@ -61,10 +65,12 @@ struct Zone: Sendable {
         do { message = try Message(parsing: bytes) } catch { return .malformed(error) }
         guard message.flags.operation == 0, message.flags.responseCode == 0 else { return .ignored }
         guard message.flags.contains(.response) else {
-            if port == Self.port { hear(message, at: now) }
+            if origin.port == Self.port, origin.wasMulticast { hear(message, at: now) }
+            responder.receive(query: message, from: origin, at: now)
             return .query(message)
         }
-        guard port == Self.port else { return .ignored }
+        guard origin.port == Self.port else { return .ignored }
+        responder.receive(response: message, from: origin, at: now)
         var changed: [ResourceRecord] = []
         for record in message.answers + message.additionals {
             switch cache.insert(record, at: now, interest: interest, random: &random) {
@@ -76,11 +82,12 @@ struct Zone: Sendable {
     }
 
     /// The packets that are due now.
-    mutating func packets(at now: Duration) -> [[UInt8]] {
+    mutating func packets(at now: Duration) -> [OutgoingPacket] {
         let questions = schedule.due(at: now)
-        guard !questions.isEmpty else { return [] }
-        let packets = QueryWriter.packets(questions, limit: payloadLimit) { cache.knownAnswers(to: $0, at: now) }
-        sent = Array((sent + packets).suffix(Self.echoMemory))
+        let queries = QueryWriter.packets(questions, limit: payloadLimit) { cache.knownAnswers(to: $0, at: now) }
+        let packets = queries.map { OutgoingPacket(bytes: $0) } + responder.packets(at: now)
+        let looped = packets.filter { $0.destination == .group }
+        if !looped.isEmpty { sent = Array((sent + looped.map(\.bytes)).suffix(Self.echoMemory)) }
         return packets
     }
 

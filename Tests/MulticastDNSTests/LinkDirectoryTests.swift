@@ -38,7 +38,7 @@ private struct Bench {
         directory.advance(to: now)
         for (family, packets) in directory.packets(at: now) {
             for packet in packets {
-                guard let message = try? Message(parsing: packet.span) else { continue }
+                guard let message = try? Message(parsing: packet.bytes.span) else { continue }
                 questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
             }
         }
@@ -47,7 +47,7 @@ private struct Bench {
 
     mutating func hear(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4, from source: UInt32 = 9) {
         let bytes = Message(flags: [.response, .authoritative], answers: records).encoded() ?? []
-        _ = directory.receive(bytes.span, family, from: .v4(source), port: 5353, at: now)
+        _ = directory.receive(bytes.span, family, from: PacketOrigin(source: .v4(source), port: 5353), at: now)
         act()
     }
 
@@ -511,7 +511,7 @@ private struct Bench {
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            _ = bench.directory.receive(bytes.span, .ipv4, from: .v4(1), port: 5353, at: time(0))
+            _ = bench.directory.receive(bytes.span, .ipv4, from: PacketOrigin(source: .v4(1), port: 5353), at: time(0))
         }
         bench.run(to: 30)
         var honest = lamp

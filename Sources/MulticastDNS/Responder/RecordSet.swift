@@ -1,0 +1,25 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// Records that are owned together: probed, announced, changed and withdrawn as one.
+struct RecordSet: Hashable, Sendable {
+    /// What identifies a set through all its changes.
+    struct ID: Hashable, Sendable, Comparable {
+        let rawValue: Int
+
+        static func < (left: ID, right: ID) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    let id: ID
+    /// Records that only this host may have; their names are probed for.
+    var unique: [ResourceRecord] = []
+    /// Records of which other hosts have more.
+    var shared: [ResourceRecord] = []
+    /// Shared records that other hosts may have just the same, so that nobody says goodbye for them (rule P14).
+    var common: [ResourceRecord] = []
+    /// Names that have the addresses of whichever interface they are published on (rule A12).
+    var hosts: Set<DomainName> = []
+    /// Whether the names are left to another responder on this machine that answers for them with our addresses.
+    var yieldsToNeighbour = false
+}
