@@ -41,7 +41,7 @@ extension RecordCache {
         let known = keys.flatMap { entries[$0].map { Array($0.values) } ?? [] }.sorted { $0.order < $1.order }
         return known.compactMap { entry in
             let left = entry.expires - now
-            guard !entry.isLeaving, left * 2 >= entry.lifetime else { return nil }
+            guard !entry.isLeaving, !entry.isDoubted, left * 2 >= entry.lifetime else { return nil }
             var record = entry.record
             record.timeToLive = UInt32(clamping: left.components.seconds)
             return record
@@ -51,12 +51,15 @@ extension RecordCache {
     /// Gives records that are suspected to be stale ten seconds to be answered for (rule C7).
     ///
     /// The caller asks for them at least twice meanwhile; a fresh answer makes them whole again.
-    mutating func reconfirm(pointer target: DomainName, of type: DomainName, at now: Duration) {
-        let key = RecordKey(type, .ptr)
-        guard var entry = entries[key]?[.pointer(target)] else { return }
+    /// - Returns: Whether the record is known.
+    mutating func reconfirm(_ record: ResourceRecord, at now: Duration) -> Bool {
+        let key = RecordKey(record.name, record.type)
+        guard var entry = entries[key]?[record.data] else { return false }
         entry.expires = min(entry.expires, now + Self.patience)
-        entries[key]?[.pointer(target)] = entry
+        entry.isDoubted = true
+        entries[key]?[record.data] = entry
         note(entry.expires)
+        return true
     }
 
     /// Takes note of another host's question that should bring a multicast answer (rule C8).

@@ -43,6 +43,10 @@ struct RecordCache: Sendable {
         var received: Duration
         var expires: Duration
         var loss = Loss.expired
+        /// Its owner claimed to be the only one (cache-flush).
+        var isUnique = false
+        /// Somebody asked for it to be confirmed.
+        var isDoubted = false
         /// How many of the four refreshes are behind us, and the jitter of all of them as a part of the TTL.
         var refreshes = 0
         var jitter: Double
@@ -96,6 +100,14 @@ struct RecordCache: Sendable {
         return entry.record
     }
 
+    /// Whether a record is known whose owner claims to be the only one, and which need not be asked for yet.
+    func isUnique(_ key: RecordKey, at now: Duration) -> Bool {
+        entries[key]?.values.contains { $0.isUnique && !$0.isLeaving && !$0.isDoubted && $0.expires > now } ?? false
+    }
+
+    /// The names that have records of a type.
+    func names(of type: RecordType) -> [DomainName] { entries.keys.filter { $0.type == type }.map(\.name) }
+
     /// Whether the name's owner said that it has no such type (rule C9).
     func denies(_ key: RecordKey, at now: Duration) -> Bool {
         records(RecordKey(key.name, .nsec), at: now).contains { record in
@@ -132,6 +144,7 @@ struct RecordCache: Sendable {
             jitter: Double.random(in: 0...0.02, using: &random)
         )
         entry.expires = now + entry.lifetime
+        entry.isUnique = received.flushesCache
         note(min(entry.expires, Self.refreshDue(entry)))
         if let known {
             entries[key]?[record.data] = entry

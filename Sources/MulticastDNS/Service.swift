@@ -41,6 +41,8 @@ public struct Service: Hashable, Sendable {
     public var firstSeen: Duration
     /// When it was last heard of, since boot.
     public var lastSeen: Duration
+    /// Where it runs: all its SRV records, in the order in which they are to be tried; the first one is shown.
+    public var locations: [ServiceLocation] = []
 
     /// The identity.
     public var id: ID { ID(instance: instance, interfaceIndex: interfaceIndex) }
@@ -54,6 +56,27 @@ public struct Service: Hashable, Sendable {
         if rawText != previous.rawText { fields.append(.text) }
         return fields
     }
+}
+
+/// An instance that is announced, resolved or not.
+public struct ServiceAnnouncement: Hashable, Sendable {
+    /// The full name of the instance, as labels.
+    public let instance: DomainName
+    /// What people call it, safe to show.
+    public let name: String
+    /// The type, such as `_ipp._tcp`.
+    public let type: String
+    /// The domain, `local`.
+    public let domain: String
+    /// The subtypes it was found by, safe to show, sorted.
+    public let subtypes: [String]
+    /// The interface's name.
+    public let interface: String
+    /// The interface's index.
+    public let interfaceIndex: Int
+
+    /// The identity.
+    public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }
 
 /// A field whose change is reported.
@@ -94,6 +117,9 @@ public struct UnresolvedService: Hashable, Sendable {
     public let interfaceIndex: Int
     /// The record types nobody answered for, such as `SRV`.
     public let missing: [String]
+
+    /// The identity.
+    public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }
 
 /// What a census found.

@@ -34,7 +34,7 @@ struct Zone: Sendable {
     private var random: RandomSource
     private var sent: [[UInt8]] = []
 
-    init(_ family: AddressFamily, settings: CensusSettings, mtu: Int, random: RandomSource) {
+    init(_ family: AddressFamily, settings: MulticastSettings, mtu: Int, random: RandomSource) {
         self.family = family
         payloadLimit = max(512, min(mtu, Message.maximumLength) - (family == .ipv4 ? 28 : 48))
         cache = RecordCache(limit: settings.maximumRecords)

@@ -11,13 +11,20 @@ private let lamp = MadeUpService()
 /// A directory with both families, a clock, and a memory of what it did.
 private struct Bench {
     var directory: LinkDirectory
-    var events: [ServiceEvent] = []
+    var events: [BrowseEvent] = []
+    private var list: BrowseList
     var questions: [(time: Double, family: AddressFamily, question: Question)] = []
     private var now = time(0)
 
-    init(families: [AddressFamily] = AddressFamily.allCases, settings: CensusSettings = CensusSettings()) {
+    init(
+        _ wish: Wish = Wish(census: CensusSettings()),
+        families: [AddressFamily] = AddressFamily.allCases,
+        settings: MulticastSettings = MulticastSettings()
+    ) {
         directory = LinkDirectory(index: 2, name: "eth0", settings: settings, random: RandomSource(seed: 3))
+        list = BrowseList(names: wish.census == nil ? wish.pointers : nil)
         for family in families { directory.open(family, mtu: 1500, at: time(0)) }
+        directory.add(wish, of: 1, at: time(0))
     }
 
     /// Lets the directory act at each of its deadlines, up to `seconds`.
@@ -42,7 +49,14 @@ private struct Bench {
                 questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
             }
         }
-        events += directory.takeEvents()
+        for event in directory.takeEvents() {
+            events += list.take(event).filter { event in
+                switch event {
+                case .found, .lost(_, last: nil, reason: _, seenFor: _): false
+                default: true
+                }
+            }
+        }
     }
 
     mutating func hear(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4, from source: UInt32 = 9) {
@@ -79,11 +93,11 @@ private struct Bench {
     var summary: [String] {
         events.map { event in
             switch event {
-            case .added(let service): "added \(service.name)"
+            case .found(let announcement): "found \(announcement.name)"
+            case .resolved(let service): "added \(service.name)"
             case .changed(let service, let fields, _): "changed \(service.name) \(fields.map(\.rawValue))"
-            case .removed(let service, let reason, _): "removed \(service.name) \(reason.rawValue)"
-            case .resolveFailed(let service): "failed \(service.name) \(service.missing)"
-            default: "other"
+            case .lost(let announcement, _, let reason, _): "removed \(announcement.name) \(reason.rawValue)"
+            case .unresolved(let service): "failed \(service.name) \(service.missing)"
             }
         }
     }
@@ -231,7 +245,7 @@ private struct Bench {
         ("_x._sctp.local", false), ("_x._tcp.example", false), ("_sub._x._tcp.local", false), ("_tcp.local", false),
     ])
     func `is lenient about the names of types`(name: String, isType: Bool) throws {
-        #expect(LinkDirectory.isServiceType(try #require(DomainName(name))) == isType)
+        #expect(ServiceName.isType(try #require(DomainName(name))) == isType)
     }
 }
 
@@ -322,7 +336,7 @@ private struct Bench {
         #expect(bench.summary == ["added Lamp"])
         bench.run(to: 60)
         #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
-        guard case .removed(_, _, let seenFor) = bench.events.last else { return }
+        guard case .lost(_, _, _, let seenFor) = bench.events.last else { return }
         #expect(seenFor == .seconds(11))
     }
 
@@ -338,7 +352,7 @@ private struct Bench {
         bench.run(to: 22)
         #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
         #expect(bench.directory.instances.isEmpty && bench.directory.interest.hosts.isEmpty)
-        #expect(bench.directory.types.isEmpty)
+        #expect(bench.directory.interest.types.isEmpty)
     }
 
     @Test func `a crash is noticed by the location's TTL, and the stale pointer goes too`() {
@@ -406,7 +420,7 @@ private struct Bench {
         bench.run(to: 30)
         for family in AddressFamily.allCases {
             let times = bench.questions.filter {
-                $0.family == family && $0.question.name == LinkDirectory.enumeration
+                $0.family == family && $0.question.name == ServiceName.enumeration
             }.map(\.time)
             #expect(times.count == 4 && (times.first ?? 1) <= 0.12)
             #expect(zip(times.dropFirst(), times).map { ($0 - $1).rounded() } == [1, 2, 4])
@@ -458,11 +472,11 @@ private struct Bench {
         var bench = Bench(families: [.ipv4])
         bench.beginCensus()
         let odd = try #require(DomainName("_odd._tcp.example.com"))
-        bench.hear([ResourceRecord(LinkDirectory.enumeration, .ptr, .pointer(odd), timeToLive: 10)])
+        bench.hear([ResourceRecord(ServiceName.enumeration, .ptr, .pointer(odd), timeToLive: 10)])
         bench.run(to: 1)
         #expect(bench.questions.contains { $0.question.name == DomainName("_odd._tcp.local") })
         let bad = try #require(DomainName("printer"))
-        bench.hear([ResourceRecord(LinkDirectory.enumeration, .ptr, .pointer(bad), timeToLive: 10)])
+        bench.hear([ResourceRecord(ServiceName.enumeration, .ptr, .pointer(bad), timeToLive: 10)])
         bench.run(to: 2)
         #expect(!bench.questions.contains { $0.question.name == bad })
     }
@@ -482,7 +496,7 @@ private struct Bench {
     }
 
     @Test func `a flood of made-up instances does not keep an honest one out`() {
-        var settings = CensusSettings()
+        var settings = MulticastSettings()
         settings.maximumInstances = 200
         settings.maximumRecords = 1000
         var bench = Bench(families: [.ipv4], settings: settings)
@@ -499,7 +513,7 @@ private struct Bench {
         #expect(bench.summary == ["added Lamp"])
         bench.run(to: 60)
         #expect(bench.directory.services.count == 1)
-        #expect(bench.directory.waiting.isEmpty)
+        #expect(bench.directory.waiting.count == 0)
     }
 
     @Test func `survives fuzzed packets, and an honest service afterwards`() throws {

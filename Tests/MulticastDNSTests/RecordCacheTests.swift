@@ -282,7 +282,8 @@ private struct Bench {
             var bench = Bench()
             bench.insert(pointer, at: 0)
             bench.insert(sibling, at: 0)
-            bench.cache.reconfirm(pointer: host, of: type, at: time(5))
+            let isKnown = bench.cache.reconfirm(pointer, at: time(5))
+            #expect(isKnown)
             #expect(bench.cache.knownAnswers(to: Question(type, .ptr), at: time(5)).map(\.data) == [sibling.data])
             if isConfirmed { bench.insert(pointer, at: 6) }
             #expect(bench.advance(to: 14.9).lost.isEmpty)
@@ -293,8 +294,10 @@ private struct Bench {
     @Test func `confirming does not prolong`() throws {
         let type = try #require(DomainName("_x._tcp.local"))
         var bench = Bench()
-        bench.insert(ResourceRecord(type, .ptr, .pointer(host), timeToLive: 3), at: 0)
-        bench.cache.reconfirm(pointer: host, of: type, at: time(1))
+        let pointer = ResourceRecord(type, .ptr, .pointer(host), timeToLive: 3)
+        bench.insert(pointer, at: 0)
+        let isKnown = bench.cache.reconfirm(pointer, at: time(1))
+        #expect(isKnown)
         #expect(bench.advance(to: 3).lost.count == 1)
     }
 

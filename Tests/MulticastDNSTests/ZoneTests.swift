@@ -13,7 +13,7 @@ private struct Bench {
     var zone: Zone
 
     init(_ family: AddressFamily = .ipv4, mtu: Int = 1500) {
-        zone = Zone(family, settings: CensusSettings(), mtu: mtu, random: RandomSource(seed: 7))
+        zone = Zone(family, settings: MulticastSettings(), mtu: mtu, random: RandomSource(seed: 7))
     }
 
     mutating func receive(_ message: Message, port: UInt16 = 5353, at seconds: Double = 0) -> Zone.Reception {

@@ -6,8 +6,10 @@ internal import DNSWire
 extension LinkDirectory {
     /// What the zones together know of one instance.
     struct View {
-        var pointer: ResourceRecord?
-        var location: ServiceLocation?
+        /// The lifetime of the record that announced it.
+        var timeToLive: UInt32 = 0
+        var locations: [ServiceLocation] = []
+        var location: ServiceLocation? { locations.first }
         var text: [ResourceRecord] = []
         var addresses: [ScopedAddress] = []
         /// What nobody said, nor denied.
@@ -24,12 +26,14 @@ extension LinkDirectory {
 
     private mutating func evaluate(_ name: DomainName, at now: Duration) {
         guard var state = instances[name] else { return }
-        let view = view(of: name, type: state.type, at: now)
-        guard view.pointer != nil else {
-            if let service = state.published { report(removal: service, state, reason: state.cause, at: now) }
-            forget(name)
-            return
+        for source in state.sources where !isPointed(name, by: source, at: now) {
+            detach(name, &state, from: source)
         }
+        guard !state.sources.isEmpty || wishes.wants(instance: name) else {
+            return lose(name, state, at: now)
+        }
+        tellAnnouncement(of: name, &state, at: now)
+        let view = view(of: name, state, at: now)
         setHost(view.location?.target, of: name, was: state.host)
         state.host = view.location?.target
         if state.published == nil {
@@ -39,21 +43,56 @@ extension LinkDirectory {
         }
         instances[name] = state
         if state.published == nil { interest.reported.remove(name) } else { interest.reported.insert(name) }
-        wait(name, until: state.deadline)
+        if state.isResolving { resolving.insert(name) } else { resolving.remove(name) }
+        waiting[name] = state.deadline
+    }
+
+    private func isPointed(_ name: DomainName, by source: DomainName, at now: Duration) -> Bool {
+        AddressFamily.allCases.contains {
+            zones[$0]?.cache.record(RecordKey(source, .ptr), .pointer(name), at: now) != nil
+        }
+    }
+
+    /// Ends with an instance that nobody announces and no client asks for by name.
+    private mutating func lose(_ name: DomainName, _ state: Instance, at now: Duration) {
+        if let service = state.published { report(removal: service, state, reason: state.cause, at: now) }
+        if !state.announced.isEmpty { tellWithdrawal(of: name, state, reason: state.cause, at: now) }
+        instances[name]?.sources = state.sources
+        forget(name)
+    }
+
+    /// Tells by which names an instance is announced, when that has changed.
+    private mutating func tellAnnouncement(of name: DomainName, _ state: inout Instance, at now: Duration) {
+        guard state.announced != state.sources else { return }
+        if state.sources.isEmpty {
+            tellWithdrawal(of: name, state, reason: state.cause, at: now)
+        } else {
+            let isNew = state.announced.isEmpty
+            events.append(.announced(announcement(of: name, state), by: state.sources))
+            // Resolved for a client that asked for it by name, it is news to those that browse.
+            if isNew, let service = state.published { events.append(.resolved(service)) }
+        }
+        state.announced = state.sources
     }
 
     /// Gathers the records of an instance from both zones.
-    func view(of name: DomainName, type: DomainName, at now: Duration) -> View {
+    func view(of name: DomainName, _ state: Instance, at now: Duration) -> View {
         var view = View()
-        let caches = AddressFamily.allCases.compactMap { zones[$0]?.cache }
-        func records(_ key: RecordKey) -> [ResourceRecord] { caches.flatMap { $0.records(key, at: now) } }
-        view.pointer = caches.compactMap { $0.record(RecordKey(type, .ptr), .pointer(name), at: now) }.first
-        let locations = records(RecordKey(name, .srv)).compactMap { record -> ServiceLocation? in
-            guard case .service(let location) = record.data else { return nil }
-            return location
+        func records(_ key: RecordKey) -> [ResourceRecord] {
+            AddressFamily.allCases.flatMap { zones[$0]?.cache.records(key, at: now) ?? [] }
+        }
+        for source in [state.type] + state.sources.sorted() where view.timeToLive == 0 {
+            for family in AddressFamily.allCases {
+                let pointer = zones[family]?.cache.record(RecordKey(source, .ptr), .pointer(name), at: now)
+                view.timeToLive = max(view.timeToLive, pointer?.timeToLive ?? 0)
+            }
+        }
+        for record in records(RecordKey(name, .srv)) {
+            guard case .service(let location) = record.data, !view.locations.contains(location) else { continue }
+            view.locations.append(location)
         }
         // Lower priority first, then greater weight: for showing, the choice must not be random (rule D4).
-        view.location = locations.min { ($0.priority, $1.weight) < ($1.priority, $0.weight) }
+        view.locations.sort { ($0.priority, $1.weight) < ($1.priority, $0.weight) }
         for record in records(RecordKey(name, .txt)) where !view.text.contains(where: { $0.data == record.data }) {
             view.text.append(record)
         }
@@ -66,10 +105,14 @@ extension LinkDirectory {
             for case .address(let address) in found.map(\.data) {
                 addresses.insert(ScopedAddress(address, scope: self.name))
             }
-            if found.isEmpty, !caches.contains(where: { $0.denies(key, at: now) }) { view.missing.append(key) }
+            if found.isEmpty, !isDenied(key, at: now) { view.missing.append(key) }
         }
         view.addresses = addresses.sorted()
         return view
+    }
+
+    private func isDenied(_ key: RecordKey, at now: Duration) -> Bool {
+        AddressFamily.allCases.contains { zones[$0]?.cache.denies(key, at: now) == true }
     }
 
     /// Goes on with an instance that is not reported yet.
@@ -84,9 +127,9 @@ extension LinkDirectory {
                 state.hasFailed = false
                 state.hasToldFailure = false
                 state.asked = []
-                state.published = service(name, state, view)
-                lastNews = now
-                if let service = state.published { events.append(.added(service)) }
+                let service = service(name, state, view)
+                state.published = service
+                events.append(.resolved(service))
                 return
             }
             // Waiting for the text: nothing will be reported before it comes or the time is up.
@@ -94,11 +137,9 @@ extension LinkDirectory {
         } else {
             state.reportAt = nil
         }
-        if let giveUpAt = state.giveUpAt, giveUpAt <= now {
-            fail(name, &state, view)
-        } else if state.giveUpAt != nil {
-            ask(for: view, &state, at: now)
-        }
+        let isNamed = wishes.wants(instance: name)
+        if state.giveUpAt != nil || isNamed { ask(for: view, &state, isNamed, at: now) }
+        if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view) }
     }
 
     private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View) {
@@ -107,7 +148,7 @@ extension LinkDirectory {
         guard !state.hasToldFailure else { return }
         state.hasToldFailure = true
         events.append(
-            .resolveFailed(
+            .unresolved(
                 UnresolvedService(
                     instance: name,
                     name: Self.displayName(of: name, type: state.type),
@@ -130,12 +171,14 @@ extension LinkDirectory {
     private static let typeNames: [RecordType: String] = [.srv: "SRV", .txt: "TXT", .a: "A", .aaaa: "AAAA"]
 
     /// Asks, once per resolving, for what is missing (trap: waiting for the next round would cost a second).
-    private mutating func ask(for view: View, _ state: inout Instance, at now: Duration) {
+    ///
+    /// For a client that named the instance it is asked for until it comes.
+    private mutating func ask(for view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
         for key in view.missing where state.asked.insert(key).inserted {
             // With one address known, the other family is a wish; without any, it is needed.
             let isWish = !view.addresses.isEmpty && (key.type == .a || key.type == .aaaa)
             for family in AddressFamily.allCases {
-                zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : 3, at: now)
+                zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : isNamed ? .max : 3, at: now)
             }
         }
     }
@@ -154,7 +197,7 @@ extension LinkDirectory {
             state.giveUpAt = giveUpAt
             state.reportAt = nil
             if giveUpAt <= now { return withdraw(name, &state, published, reason: .unresolvable, at: now) }
-            return ask(for: view, &state, at: now)
+            return ask(for: view, &state, wishes.wants(instance: name), at: now)
         }
         state.giveUpAt = nil
         var current = service(name, state, view)
@@ -171,7 +214,7 @@ extension LinkDirectory {
         let reportAt = state.reportAt ?? now + Self.settling
         state.reportAt = reportAt
         // A new host may need its addresses.
-        if current.host != published.host { ask(for: view, &state, at: now) }
+        if current.host != published.host { ask(for: view, &state, wishes.wants(instance: name), at: now) }
         guard reportAt <= now else { return }
         state.reportAt = nil
         state.asked = []
@@ -193,10 +236,14 @@ extension LinkDirectory {
         state.giveUpAt = nil
         state.hasFailed = true
         state.hasToldFailure = true
-        for family in AddressFamily.allCases {
-            zones[family]?.cache.reconfirm(pointer: name, of: state.type, at: now)
-            zones[family]?.ask(Question(state.type, .ptr), times: 2, at: now)
+        for source in state.sources {
+            reconfirm(ResourceRecord(source, .ptr, .pointer(name), timeToLive: 0), at: now)
         }
+        guard wishes.wants(instance: name) else { return }
+        state.asked = []
+        state.giveUpAt = now + Self.resolving
+        state.hasFailed = false
+        ask(for: view(of: name, state, at: now), &state, true, at: now)
     }
 
     private mutating func report(removal service: Service, _ state: Instance, reason: RemovalReason, at now: Duration) {
@@ -220,9 +267,10 @@ extension LinkDirectory {
             addresses: view.addresses,
             text: TextRecord(strings: strings).entries,
             rawText: strings,
-            timeToLive: .seconds(Int64(view.pointer?.timeToLive ?? 0)),
+            timeToLive: .seconds(Int64(view.timeToLive)),
             firstSeen: state.firstSeen,
-            lastSeen: state.lastSeen
+            lastSeen: state.lastSeen,
+            locations: view.locations
         )
     }
 }

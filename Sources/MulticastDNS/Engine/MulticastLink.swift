@@ -4,7 +4,7 @@ internal import Addressing
 internal import LinuxIO
 
 /// The sockets of one interface, and the directory they feed; confined to the loop's thread.
-final class CensusLink {
+final class MulticastLink {
     private final class Socket {
         let socket: MulticastSocket
         let watch: EventLoop.Watch
@@ -30,12 +30,17 @@ final class CensusLink {
     var directory: LinkDirectory
     private let loop: EventLoop
     private var sockets: [AddressFamily: Socket] = [:]
-    private var buffer = [UInt8](repeating: 0, count: CensusLink.bufferSize)
+    private var buffer = [UInt8](repeating: 0, count: MulticastLink.bufferSize)
 
     init(loop: EventLoop, directory: LinkDirectory) {
         self.loop = loop
         self.directory = directory
     }
+
+    /// The interface's index.
+    var index: Int { directory.index }
+    /// The interface's name.
+    var name: String { directory.name }
 
     /// Whether the family has a socket that was opened with these addresses.
     func isOpen(_ family: AddressFamily, with addresses: Set<MulticastInterface.Address>) -> Bool {

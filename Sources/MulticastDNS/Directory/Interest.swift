@@ -12,10 +12,13 @@ struct Interest: Sendable {
     var reported: Set<DomainName> = []
     /// Hosts whose addresses are wanted, and the instances that want them.
     var hosts: [DomainName: Set<DomainName>] = [:]
+    /// Records that a client wants by themselves.
+    var watched: Set<RecordKey> = []
 
     /// Whether records of this name and type are wanted.
     func contains(_ key: RecordKey) -> Bool {
-        switch key.type {
+        if !watched.isEmpty && watched.contains(key) { return true }
+        return switch key.type {
         case .ptr: types.contains(key.name)
         case .srv, .txt: instances.contains(key.name)
         case .a, .aaaa, .nsec: hosts[key.name] != nil
@@ -25,7 +28,8 @@ struct Interest: Sendable {
 
     /// Whether a reported service stands on this record.
     func protects(_ record: ResourceRecord) -> Bool {
-        switch record.data {
+        if record.type != .ptr && watched.contains(RecordKey(record.name, record.type)) { return true }
+        return switch record.data {
         case .pointer(let target): reported.contains(target)
         case .service, .text: reported.contains(record.name)
         case .address, .nextSecure: hosts[record.name]?.isDisjoint(with: reported) == false

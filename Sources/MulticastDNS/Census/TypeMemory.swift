@@ -23,6 +23,9 @@ struct TypeMemory: Sendable {
     /// The types, sorted.
     var types: [DomainName] { lastNamed.keys.sorted() }
 
+    /// Whether a type is remembered.
+    func contains(_ type: DomainName) -> Bool { lastNamed[type] != nil }
+
     /// Forgets who introduced what, so that each sender may introduce types again.
     mutating func beginCensus() { newBySource = [:] }
 

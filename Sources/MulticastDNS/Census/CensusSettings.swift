@@ -12,12 +12,6 @@ public struct CensusSettings: Hashable, Sendable {
     public var maximumTypes: Int
     /// How many types one sender may introduce per census.
     public var maximumTypesPerSource: Int
-    /// How many instances are followed per interface.
-    public var maximumInstances: Int
-    /// How many records are kept per interface and family.
-    public var maximumRecords: Int
-    /// How many questions leave per second, interface and family.
-    public var questionsPerSecond: Int
 
     /// The settings by default: a census per minute.
     public init() {
@@ -25,9 +19,6 @@ public struct CensusSettings: Hashable, Sendable {
         wellKnownTypes = Self.usualTypes.compactMap { DomainName("\($0).local") }
         maximumTypes = 256
         maximumTypesPerSource = 64
-        maximumInstances = 4096
-        maximumRecords = 16384
-        questionsPerSecond = 2000
     }
 
     private static let usualTypes = [

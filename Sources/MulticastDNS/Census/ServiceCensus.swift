@@ -1,0 +1,198 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+
+/// Finds the services on all given interfaces by multicast DNS, and follows them: a client of ``MulticastEngine``.
+///
+/// Confined to the thread of its loop. The service types are asked for once per interval; between two censuses it
+/// listens, and refreshes what it reported.
+public final class ServiceCensus {
+    /// Called on the loop's thread for everything that happens, in order.
+    public var onEvent: (ServiceEvent) -> Void = { _ in }
+    /// When the last census was completed, on the calendar.
+    public private(set) var lastCompleted: WallTime?
+    /// The engine it asks by; other clients may share it.
+    public let engine: MulticastEngine
+
+    private let settings: CensusSettings
+    private let ownsEngine: Bool
+    private var reportedTypes: Set<String> = []
+    private var list = BrowseList(names: nil)
+    private var id: Int?
+    private var run: CensusRun?
+    private var tally = CensusSummary(empty: ())
+    private var nextCensus: Duration?
+    private var hasLostServices = false
+
+    /// Makes a census with an engine of its own, which it starts and stops; it does nothing before ``start()``.
+    public convenience init(
+        loop: EventLoop,
+        clock: any TimeSource,
+        settings: CensusSettings = CensusSettings(),
+        random: RandomSource = RandomSource()
+    ) {
+        self.init(MulticastEngine(loop: loop, clock: clock, random: random), settings: settings, ownsEngine: true)
+    }
+
+    /// Makes a census on an engine that others start, stop and tell of interfaces; it does nothing before ``start()``.
+    public convenience init(_ engine: MulticastEngine, settings: CensusSettings = CensusSettings()) {
+        self.init(engine, settings: settings, ownsEngine: false)
+    }
+
+    private init(_ engine: MulticastEngine, settings: CensusSettings, ownsEngine: Bool) {
+        self.engine = engine
+        self.settings = settings
+        self.ownsEngine = ownsEngine
+    }
+
+    deinit {
+        if let id { engine.detach(id) }
+    }
+
+    /// What was counted per interface and family since the start; interfaces that left stay.
+    public var counters: [MulticastCounters.Key: MulticastCounters] { engine.counters }
+
+    /// The types that have a service, sorted, such as `_ipp._tcp`.
+    public var serviceTypes: [String] { reportedTypes.sorted() }
+
+    /// The resolved services, sorted by type, name and interface.
+    public var services: [Service] {
+        list.services.sorted {
+            ($0.type, $0.name, $0.interface, $0.instance) < ($1.type, $1.name, $1.interface, $1.instance)
+        }
+    }
+
+    /// Whether a census is under way.
+    public var isRunning: Bool { run != nil }
+
+    /// Sets the interfaces of the engine; see ``MulticastEngine/setInterfaces(_:)``.
+    public func setInterfaces(_ interfaces: [MulticastInterface]) { engine.setInterfaces(interfaces) }
+
+    /// Starts the engine, if it is its own, and begins the first census.
+    public func start() {
+        guard id == nil else { return }
+        id = engine.attach(self)
+        if ownsEngine { engine.start() }
+        if run == nil { beginCensus(at: engine.clock.boot) }
+        engine.pump()
+    }
+
+    /// Forgets everything, without a word, for what was found is not gone; stops the engine, if it is its own.
+    public func stop() {
+        run = nil
+        nextCensus = nil
+        if ownsEngine { engine.stop() }
+        if let id { engine.detach(id) }
+        id = nil
+        reportedTypes = []
+        list = BrowseList(names: nil)
+    }
+
+    /// Begins a census now, unless one is under way.
+    public func runCensus() {
+        guard id != nil, run == nil else { return }
+        beginCensus(at: engine.clock.boot)
+        engine.pump()
+    }
+
+    // MARK: - The census
+
+    private var isResolving: Bool { engine.links.values.contains { $0.directory.isResolving } }
+
+    private func beginCensus(at now: Duration) {
+        run = CensusRun(at: now)
+        nextCensus = now + max(settings.interval, .seconds(10))
+        tally = CensusSummary(empty: ())
+        // Sockets that could not be opened, or that failed, get another chance.
+        engine.retrySockets()
+        for link in engine.links.values { link.directory.beginCensus(at: now) }
+    }
+
+    private func stepCensus(at now: Duration) {
+        while let step = run?.step(at: now, isResolving: isResolving) {
+            switch step {
+            case .wait: return
+            case .provisional: onEvent(.censusProvisional(summary(at: now)))
+            case .complete:
+                let summary = summary(at: now)
+                run = nil
+                lastCompleted = engine.clock.wall
+                for link in engine.links.values { link.directory.endCensus() }
+                onEvent(.censusCompleted(summary))
+            }
+        }
+    }
+
+    private func summary(at now: Duration) -> CensusSummary {
+        var summary = tally
+        summary.duration = now - (run?.started ?? now)
+        summary.types = reportedTypes.count
+        summary.services = list.services.count
+        summary.unresolved = engine.links.values.reduce(0) { $0 + $1.directory.unresolvedCount }
+        summary.interfaces = engine.links.values.map(\.name).sorted()
+        return summary
+    }
+
+    // MARK: - Reports
+
+    private func publish(_ event: BrowseEvent, at now: Duration) {
+        switch event {
+        case .found:
+            run?.news(at: now)
+        case .resolved(let service):
+            run?.news(at: now)
+            tally.added += 1
+            if reportedTypes.insert(service.type).inserted { onEvent(.typeAdded(service.type)) }
+            onEvent(.added(service))
+        case .changed(let service, let fields, let previous):
+            tally.changed += 1
+            onEvent(.changed(service, fields: fields, previous: previous))
+        case .unresolved(let service): onEvent(.resolveFailed(service))
+        case .lost(_, let service, let reason, let seenFor):
+            guard let service else { return }
+            tally.removed += 1
+            hasLostServices = true
+            onEvent(.removed(service, reason: reason, seenFor: seenFor))
+        }
+    }
+
+    private func publishLostTypes() {
+        guard hasLostServices else { return }
+        hasLostServices = false
+        let present = Set(list.services.map(\.type))
+        for type in reportedTypes.subtracting(present).sorted() {
+            reportedTypes.remove(type)
+            onEvent(.typeRemoved(type))
+        }
+    }
+}
+
+extension ServiceCensus: EngineClient {
+    var wish: Wish { Wish(census: settings) }
+
+    var nextDeadline: Duration? {
+        guard var run, case .wait(let until) = run.step(at: engine.clock.boot, isResolving: isResolving) else {
+            return run == nil ? nextCensus : engine.clock.boot
+        }
+        return min(nextCensus ?? until, until)
+    }
+
+    func receive(_ events: [DirectoryEvent], at now: Duration) {
+        for event in events {
+            for told in list.take(event) { publish(told, at: now) }
+        }
+        publishLostTypes()
+    }
+
+    func advance(to now: Duration) {
+        if let nextCensus, nextCensus <= now, run == nil { beginCensus(at: now) }
+        stepCensus(at: now)
+    }
+
+    func linkOpened(at now: Duration) {
+        // What is new on the wire is asked now, not with the next census.
+        guard id != nil else { return }
+        if run == nil { beginCensus(at: now) } else { run?.news(at: now) }
+        for link in engine.links.values where !link.directory.isCensusRunning { link.directory.beginCensus(at: now) }
+    }
+}

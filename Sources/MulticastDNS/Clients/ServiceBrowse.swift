@@ -1,0 +1,55 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import DNSWire
+
+/// Follows the services of some types, as long as it is held.
+///
+/// Confined to the thread of its engine's loop, and to be let go there.
+public final class ServiceBrowse {
+    private let engine: MulticastEngine
+    let wish: Wish
+    private let onEvent: (BrowseEvent) -> Void
+    private var list: BrowseList
+    private var id: Int?
+
+    /// Starts to browse several types at once; what is known already is told within this call.
+    /// - Parameters:
+    ///   - engine: The engine, started or not.
+    ///   - types: Types such as `_http._tcp.local`, and subtypes such as `_printer._sub._http._tcp.local`.
+    ///   - interface: The one interface to look on, by name; `nil` is all of them.
+    ///   - onEvent: Called on the loop's thread for everything that happens, in order.
+    public init(
+        _ engine: MulticastEngine,
+        types: [DomainName],
+        interface: String? = nil,
+        onEvent: @escaping (BrowseEvent) -> Void
+    ) {
+        self.engine = engine
+        self.onEvent = onEvent
+        wish = Wish(interface: interface, pointers: Set(types))
+        list = BrowseList(names: Set(types))
+        id = engine.attach(self)
+    }
+
+    deinit { cancel() }
+
+    /// The instances that are present, resolved or not, in no order.
+    public var announcements: [ServiceAnnouncement] { list.announcements }
+
+    /// The resolved services, in no order.
+    public var services: [Service] { list.services }
+
+    /// Ends it: nothing is told any more, and nothing asked.
+    public func cancel() {
+        if let id { engine.detach(id) }
+        id = nil
+    }
+}
+
+extension ServiceBrowse: EngineClient {
+    func receive(_ events: [DirectoryEvent], at now: Duration) {
+        for event in events {
+            for told in list.take(event) { onEvent(told) }
+        }
+    }
+}

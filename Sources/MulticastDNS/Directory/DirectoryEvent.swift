@@ -1,0 +1,23 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// What a link's directory tells, in order; clients pick what they asked for.
+enum DirectoryEvent: Hashable, Sendable {
+    /// An instance is announced by pointers of these names; told again when the names change.
+    case announced(ServiceAnnouncement, by: Set<DomainName>)
+    /// Nobody announces it any more.
+    case withdrawn(ServiceAnnouncement, reason: RemovalReason, seenFor: Duration)
+    /// It is resolved.
+    case resolved(Service)
+    /// What is known of it changed.
+    case changed(Service, fields: [ServiceField], previous: Service)
+    /// It is not resolved any more; when it is still announced it may come back.
+    case removed(Service, reason: RemovalReason, seenFor: Duration)
+    /// It could not be resolved; told once.
+    case unresolved(UnresolvedService)
+    /// A record that was wanted by itself came, by the first family of the link.
+    case recordAdded(ResourceRecord)
+    /// It left, by the last family of the link.
+    case recordRemoved(ResourceRecord, reason: RemovalReason)
+}

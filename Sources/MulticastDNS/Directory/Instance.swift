@@ -1,0 +1,67 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// What a directory knows of one instance, besides its records.
+struct Instance: Sendable {
+    /// The type it is shown with.
+    var type: DomainName
+    /// The names whose pointers lead to it: types, and subtypes.
+    var sources: Set<DomainName> = []
+    /// The sources that clients were told.
+    var announced: Set<DomainName> = []
+    let firstSeen: Duration
+    var lastSeen: Duration
+    /// What was reported; `nil` while it is not resolved.
+    var published: Service?
+    /// Why the last lost record went.
+    var cause = RemovalReason.expired
+    var host: DomainName?
+    /// What was asked for since resolving began.
+    var asked: Set<RecordKey> = []
+    /// When to report what is there, when to give up, and whether a failure was told.
+    var reportAt: Duration?
+    var giveUpAt: Duration?
+    var hasFailed = false
+    var hasToldFailure = false
+
+    init(type: DomainName, at now: Duration) {
+        self.type = type
+        firstSeen = now
+        lastSeen = now
+    }
+
+    var deadline: Duration? { [reportAt, giveUpAt].compactMap(\.self).min() }
+
+    /// Whether answers are waited for.
+    var isResolving: Bool { published == nil && giveUpAt != nil }
+}
+
+/// The forms of names that DNS-SD gives a meaning (RFC 6763).
+enum ServiceName {
+    static let enumeration = DomainName("_services._dns-sd._udp.local") ?? DomainName()
+    static let local = DomainName("local") ?? DomainName()
+    private static let subtype = Array("_sub".utf8)
+    private static let protocols = [Array("_tcp".utf8), Array("_udp".utf8)]
+
+    /// Whether it is `_name._tcp.local` or `_udp`; lenient about what is in the first label (rule N7).
+    static func isType(_ name: DomainName) -> Bool {
+        let labels = name.labels
+        guard labels.count == 3, labels[0].first == UInt8(ascii: "_"), name.isWithin(local) else { return false }
+        return protocols.contains { matches($0, labels[1]) }
+    }
+
+    /// The type that instances found under this name have: its own, or that of `label._sub._name._tcp.local` (rule N8).
+    static func type(browsedAs name: DomainName) -> DomainName? {
+        if isType(name) { return name }
+        let labels = name.labels
+        guard labels.count == 5, matches(subtype, labels[1]) else { return nil }
+        let type = name.parent.parent
+        return isType(type) ? type : nil
+    }
+
+    private static func matches(_ word: [UInt8], _ label: [UInt8]) -> Bool {
+        // Only ASCII letters differ by this bit within the words compared with.
+        word.count == label.count && zip(word, label).allSatisfy { $0 == $1 || ($0 >= 97 && $0 == $1 | 0x20) }
+    }
+}

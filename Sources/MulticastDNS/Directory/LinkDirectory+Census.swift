@@ -1,0 +1,73 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+extension LinkDirectory {
+    /// Asks for all types, and once more for what could not be resolved.
+    mutating func beginCensus(at now: Duration) {
+        guard memory != nil else { return }
+        isCensusRunning = true
+        memory?.beginCensus()
+        for family in AddressFamily.allCases { askTypes(in: family, at: now) }
+        let failed = instances.filter { $0.value.hasFailed }.keys
+        for name in failed { tryAgain(name, at: now) }
+        evaluate(Set(failed), at: now)
+    }
+
+    /// Ends the questions of the census.
+    mutating func endCensus() {
+        isCensusRunning = false
+        guard let memory else { return }
+        for type in [ServiceName.enumeration] + memory.types where !wishes.wants(pointersOf: type) {
+            guard !wishes.wants(record: RecordKey(type, .ptr)) else { continue }
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(type, .ptr)) }
+        }
+    }
+
+    mutating func askTypes(in family: AddressFamily, at now: Duration) {
+        guard let memory else { return }
+        for type in [ServiceName.enumeration] + memory.types {
+            zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+        }
+    }
+
+    // MARK: - What records say
+
+    /// Takes note of what a record of a response says beyond its own life.
+    mutating func learn(
+        _ record: ResourceRecord,
+        from source: IPAddress,
+        at now: Duration,
+        touched: inout Set<DomainName>
+    ) {
+        guard record.timeToLive > 0, record.classCode == 1 else { return }
+        if record.flushesCache {
+            // Answered by one family, it need not be asked by the other (rule Q5).
+            let question = Question(record.name, record.type)
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(question) }
+        }
+        switch record.data {
+        case .pointer(let target) where record.name == ServiceName.enumeration:
+            guard let type = try? target.prefix(2).appending(ServiceName.local), ServiceName.isType(type) else {
+                return
+            }
+            admit(type, from: source, at: now)
+        case .pointer(let target):
+            if ServiceName.isType(record.name), target.labelCount >= 4 { admit(record.name, from: source, at: now) }
+            follow(target, by: record.name, at: now, touched: &touched)
+        case .service, .text:
+            instances[record.name]?.lastSeen = now
+        default: break
+        }
+    }
+
+    private mutating func admit(_ type: DomainName, from source: IPAddress, at now: Duration) {
+        let inUse = interest.types
+        guard memory?.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }) == true, isCensusRunning
+        else { return }
+        for family in AddressFamily.allCases {
+            zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+        }
+    }
+}

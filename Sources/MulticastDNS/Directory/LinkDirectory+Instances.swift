@@ -1,0 +1,124 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+extension LinkDirectory {
+    /// Takes note that a pointer leads to an instance, if anybody wants it.
+    mutating func follow(
+        _ target: DomainName,
+        by source: DomainName,
+        at now: Duration,
+        touched: inout Set<DomainName>
+    ) {
+        if let state = instances[target] {
+            instances[target]?.lastSeen = now
+            guard !state.sources.contains(source), isFollowed(target, by: source) else { return }
+            attach(target, to: source)
+            touched.insert(target)
+            return
+        }
+        guard isFollowed(target, by: source), add(target, type: source, at: now) else { return }
+        attach(target, to: source)
+        touched.insert(target)
+    }
+
+    private func isFollowed(_ target: DomainName, by source: DomainName) -> Bool {
+        guard target.labelCount >= 4 else { return false }
+        return wishes.wants(pointersOf: source) || (memory != nil && ServiceName.isType(source))
+    }
+
+    private mutating func attach(_ instance: DomainName, to source: DomainName) {
+        guard instances[instance]?.sources.insert(source).inserted == true else { return }
+        // A type of its own tells more than a subtype or a guess.
+        if let type = ServiceName.type(browsedAs: source) { instances[instance]?.type = type }
+        instancesBySource[source, default: 0] += 1
+        interest.types.insert(source)
+    }
+
+    /// Forgets that pointers of this name lead to the instance.
+    mutating func detach(_ instance: DomainName, _ state: inout Instance, from source: DomainName) {
+        guard state.sources.remove(source) != nil else { return }
+        instancesBySource[source, default: 1] -= 1
+        guard instancesBySource[source, default: 0] <= 0 else { return }
+        instancesBySource[source] = nil
+        interest.types.remove(source)
+    }
+
+    /// Starts to follow an instance.
+    /// - Returns: Whether there was room.
+    mutating func add(_ instance: DomainName, type: DomainName, at now: Duration) -> Bool {
+        if instances.count >= settings.maximumInstances { makeRoom(at: now) }
+        guard instances.count < settings.maximumInstances else { return false }
+        var state = Instance(type: ServiceName.type(browsedAs: type) ?? type, at: now)
+        state.giveUpAt = now + Self.resolving
+        instances[instance] = state
+        waiting[instance] = state.deadline
+        resolving.insert(instance)
+        interest.instances.insert(instance)
+        return true
+    }
+
+    /// Begins to resolve an instance anew that was given up.
+    mutating func tryAgain(_ instance: DomainName, at now: Duration) {
+        guard instances[instance]?.published == nil else { return }
+        instances[instance]?.asked = []
+        instances[instance]?.giveUpAt = now + Self.resolving
+        waiting[instance] = instances[instance]?.deadline
+        resolving.insert(instance)
+    }
+
+    /// Forgets a sixteenth of the instances: those that failed to resolve, or have not resolved yet.
+    private mutating func makeRoom(at now: Duration) {
+        let candidates = instances.filter { $0.value.published == nil }.sorted { left, right in
+            (left.value.hasFailed ? 0 : 1, left.value.lastSeen, left.key)
+                < (right.value.hasFailed ? 0 : 1, right.value.lastSeen, right.key)
+        }
+        for (instance, state) in candidates.prefix(max(settings.maximumInstances / 16, 1)) {
+            if !state.announced.isEmpty { tellWithdrawal(of: instance, state, reason: .expired, at: now) }
+            forget(instance)
+        }
+    }
+
+    mutating func forget(_ instance: DomainName) {
+        guard var state = instances.removeValue(forKey: instance) else { return }
+        waiting[instance] = nil
+        resolving.remove(instance)
+        interest.instances.remove(instance)
+        interest.reported.remove(instance)
+        for key in state.asked where !wishes.wants(record: key) {
+            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
+        }
+        setHost(nil, of: instance, was: state.host)
+        for source in state.sources { detach(instance, &state, from: source) }
+    }
+
+    mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?) {
+        guard host != old else { return }
+        if let old {
+            interest.hosts[old]?.remove(instance)
+            if interest.hosts[old]?.isEmpty == true { interest.hosts[old] = nil }
+        }
+        if let host { interest.hosts[host, default: []].insert(instance) }
+    }
+
+    // MARK: - Announcements
+
+    func announcement(of name: DomainName, _ state: Instance) -> ServiceAnnouncement {
+        let subtypes = state.sources.filter { $0.labelCount == 5 }
+        return ServiceAnnouncement(
+            instance: name,
+            name: Self.displayName(of: name, type: state.type),
+            type: state.type.prefix(2).description,
+            domain: state.type.parent.parent.description,
+            subtypes: subtypes.compactMap(\.firstLabel).map { SafeText.text(of: $0) }.sorted(),
+            interface: self.name,
+            interfaceIndex: index
+        )
+    }
+
+    mutating func tellWithdrawal(of name: DomainName, _ state: Instance, reason: RemovalReason, at now: Duration) {
+        let seenFor = now - state.firstSeen
+        events.append(.withdrawn(announcement(of: name, state), reason: reason, seenFor: seenFor))
+    }
+}

@@ -1,0 +1,155 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+extension LinkDirectory {
+    /// Follows what a client wants from now on; what is known of it already is told by ``snapshot(for:at:)``.
+    mutating func add(_ wish: Wish, of client: Int, at now: Duration) {
+        if wishes.wishes[client] != nil { remove(client, at: now) }
+        wishes.add(wish, of: client)
+        for name in wish.pointers { interest.watched.insert(RecordKey(name, .ptr)) }
+        interest.watched.formUnion(wish.records)
+        var touched: Set<DomainName> = []
+        if let settings = wish.census, memory == nil { memory = TypeMemory(settings) }
+        for name in wish.pointers { adoptPointers(of: name, at: now, touched: &touched) }
+        if wish.census != nil {
+            let names = Set(AddressFamily.allCases.flatMap { zones[$0]?.cache.names(of: .ptr) ?? [] })
+            for name in names where ServiceName.isType(name) { adoptPointers(of: name, at: now, touched: &touched) }
+        }
+        for name in wish.instances {
+            if instances[name] == nil { _ = add(name, type: name.parent, at: now) }
+            if instances[name]?.hasFailed == true { tryAgain(name, at: now) }
+            touched.insert(name)
+        }
+        for family in AddressFamily.allCases { ask(wish, in: family, at: now) }
+        evaluate(touched, at: now)
+    }
+
+    /// Ends a client's wishes: questions, refreshes and instances that nobody else wants go, without a word.
+    mutating func remove(_ client: Int, at now: Duration) {
+        guard let wish = wishes.remove(client) else { return }
+        let keys = wish.pointers.map { RecordKey($0, .ptr) } + wish.records
+        for key in keys where !isWanted(key) {
+            interest.watched.remove(key)
+            if !isAskedByCensus(key) { cancel(key) }
+        }
+        if !wishes.wantsAll {
+            endCensus()
+            memory = nil
+        }
+        for (name, state) in instances where !isWanted(name, by: state.sources) { forget(name) }
+    }
+
+    /// What is known now of what is wished for, as if it had just happened.
+    func snapshot(for wish: Wish, at now: Duration) -> [DirectoryEvent] {
+        var snapshot: [DirectoryEvent] = []
+        for (name, state) in instances.sorted(by: { $0.key < $1.key })
+        where wish.census != nil || wish.instances.contains(name) || !state.sources.isDisjoint(with: wish.pointers) {
+            if !state.announced.isEmpty {
+                snapshot.append(.announced(announcement(of: name, state), by: state.announced))
+            }
+            if let service = state.published { snapshot.append(.resolved(service)) }
+        }
+        for key in wish.records.sorted(by: { ($0.name, $0.type) < ($1.name, $1.type) }) {
+            var told: Set<RecordData> = []
+            for family in AddressFamily.allCases {
+                for record in zones[family]?.cache.records(key, at: now) ?? [] where told.insert(record.data).inserted {
+                    snapshot.append(.recordAdded(record))
+                }
+            }
+        }
+        return snapshot
+    }
+
+    /// Doubts a record: it goes in ten seconds unless it is confirmed (rule C7).
+    mutating func reconfirm(_ record: ResourceRecord, at now: Duration) {
+        for family in AddressFamily.allCases where zones[family]?.cache.reconfirm(record, at: now) == true {
+            zones[family]?.ask(Question(record.name, record.type), times: 2, at: now)
+        }
+    }
+
+    /// Doubts what a service stands on.
+    mutating func reconfirm(_ service: Service, at now: Duration) {
+        guard let host = instances[service.instance]?.host else { return }
+        for key in [RecordKey(service.instance, .srv), RecordKey(host, .a), RecordKey(host, .aaaa)] {
+            for family in AddressFamily.allCases {
+                for record in zones[family]?.cache.records(key, at: now) ?? [] { reconfirm(record, at: now) }
+            }
+        }
+    }
+
+    /// Asks what a wish asks for, unless the answer is known to be complete.
+    mutating func ask(_ wish: Wish, in family: AddressFamily, at now: Duration) {
+        guard zones[family] != nil else { return }
+        for name in wish.pointers { zones[family]?.ask(Question(name, .ptr), times: wish.rounds, at: now) }
+        for key in wish.records where !isAnswered(key, at: now) {
+            zones[family]?.ask(Question(key.name, key.type), times: wish.rounds, at: now)
+        }
+    }
+
+    /// How often the most eager client wants a record asked for.
+    func rounds(of key: RecordKey) -> Int {
+        wishes.wishes.values.filter { $0.records.contains(key) }.map(\.rounds).max() ?? 0
+    }
+
+    /// Whether an instance with these sources is wanted by anybody.
+    func isWanted(_ name: DomainName, by sources: Set<DomainName>) -> Bool {
+        wishes.wants(instance: name) || (wishes.wantsAll && sources.contains(where: ServiceName.isType))
+            || sources.contains(where: wishes.wants(pointersOf:))
+    }
+
+    /// A unique record that is known, or denied, needs no question (rules Q5 and C9).
+    private func isAnswered(_ key: RecordKey, at now: Duration) -> Bool {
+        AddressFamily.allCases.contains { family in
+            guard let cache = zones[family]?.cache else { return false }
+            return cache.isUnique(key, at: now) || cache.denies(key, at: now)
+        }
+    }
+
+    private func isWanted(_ key: RecordKey) -> Bool {
+        wishes.wants(record: key) || (key.type == .ptr && wishes.wants(pointersOf: key.name))
+    }
+
+    private mutating func cancel(_ key: RecordKey) {
+        for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
+    }
+
+    private func isAskedByCensus(_ key: RecordKey) -> Bool {
+        guard isCensusRunning, key.type == .ptr, let memory else { return false }
+        return key.name == ServiceName.enumeration || memory.contains(key.name)
+    }
+
+    /// Takes over instances from pointers that were heard before anybody wanted them.
+    private mutating func adoptPointers(of name: DomainName, at now: Duration, touched: inout Set<DomainName>) {
+        for family in AddressFamily.allCases {
+            for record in zones[family]?.cache.records(RecordKey(name, .ptr), at: now) ?? [] {
+                guard case .pointer(let target) = record.data else { continue }
+                follow(target, by: name, at: now, touched: &touched)
+            }
+        }
+    }
+
+    // MARK: - Single records
+
+    /// Tells that a wanted record came, unless the other family knows it.
+    mutating func tellArrival(of record: ResourceRecord, by family: AddressFamily, at now: Duration) {
+        let key = RecordKey(record.name, record.type)
+        guard wishes.wants(record: key), !isKnown(record, besides: family, at: now) else { return }
+        events.append(.recordAdded(record))
+    }
+
+    /// Tells that a wanted record left, unless a family still knows it.
+    mutating func tellRemoval(of record: ResourceRecord, _ reason: RemovalReason, at now: Duration) {
+        let key = RecordKey(record.name, record.type)
+        guard wishes.wants(record: key), !isKnown(record, besides: nil, at: now) else { return }
+        events.append(.recordRemoved(record, reason: reason))
+    }
+
+    private func isKnown(_ record: ResourceRecord, besides family: AddressFamily?, at now: Duration) -> Bool {
+        AddressFamily.allCases.contains { other in
+            other != family
+                && zones[other]?.cache.record(RecordKey(record.name, record.type), record.data, at: now) != nil
+        }
+    }
+}

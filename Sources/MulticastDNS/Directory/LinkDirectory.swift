@@ -1,0 +1,193 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+/// The services of one interface: what its zones know, merged into services (rules D1 to D4, D6, D11, D12, Q20, Q21).
+///
+/// A service is derived anew from the caches whenever a record of it came or went, and compared with what was
+/// reported last; so no order of packets can leave a wrong state behind. Only what a client wishes is followed.
+struct LinkDirectory: Sendable {
+    /// How long a report waits for the rest of a burst.
+    static let settling = Duration.milliseconds(250)
+    /// How long resolving may take: questions at 0, 1 and 3 s, and time for the answers.
+    static let resolving = Duration.seconds(5)
+
+    let index: Int
+    let settings: MulticastSettings
+    var name: String
+    /// Go over `AddressFamily.allCases`, not over the keys: a loop over the keys keeps a copy, and a change copies all.
+    var zones: [AddressFamily: Zone] = [:]
+    var interest = Interest()
+    var instances: [DomainName: Instance] = [:]
+    var events: [DirectoryEvent] = []
+    var wishes = WishBook()
+    /// The types a census asks for; `nil` when nobody takes one.
+    var memory: TypeMemory?
+    var isCensusRunning = false
+    /// Instances that wait for a time of their own, and those whose answers are waited for.
+    var waiting = DeadlineQueue<DomainName>()
+    var resolving: Set<DomainName> = []
+    var instancesBySource: [DomainName: Int] = [:]
+    var random: RandomSource
+
+    init(index: Int, name: String, settings: MulticastSettings, random: RandomSource) {
+        self.index = index
+        self.name = name
+        self.settings = settings
+        self.random = random
+    }
+
+    /// The resolved services that are announced.
+    var services: [Service] { instances.values.compactMap { $0.announced.isEmpty ? nil : $0.published } }
+
+    /// How many instances are announced but given up.
+    var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil } }
+
+    /// Whether answers for an instance are waited for.
+    var isResolving: Bool { !resolving.isEmpty }
+
+    /// When ``advance(to:)`` is to be called next.
+    var nextDeadline: Duration? {
+        var next = waiting.next
+        for family in AddressFamily.allCases {
+            guard let deadline = zones[family]?.nextDeadline else { continue }
+            next = min(next ?? deadline, deadline)
+        }
+        return next
+    }
+
+    // MARK: - The link
+
+    /// Starts with a family, or asks again after its addresses changed; what is known stays.
+    mutating func open(_ family: AddressFamily, mtu: Int, at now: Duration) {
+        if zones[family] == nil {
+            zones[family] = Zone(family, settings: settings, mtu: mtu, random: RandomSource(seed: random.next()))
+        }
+        if isCensusRunning { askTypes(in: family, at: now) }
+        for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
+        for (instance, state) in instances {
+            for key in state.asked { zones[family]?.ask(Question(key.name, key.type), times: 3, at: now) }
+            if wishes.wants(instance: instance) { instances[instance]?.asked = [] }
+        }
+    }
+
+    /// Ends with a family; what only it knew is gone (rule C6).
+    mutating func close(_ family: AddressFamily, at now: Duration) {
+        guard let zone = zones.removeValue(forKey: family) else { return }
+        for key in interest.watched {
+            for record in zone.cache.records(key, at: now) { tellRemoval(of: record, .interfaceDown, at: now) }
+        }
+        for name in instances.keys { instances[name]?.cause = .interfaceDown }
+        evaluate(Set(instances.keys), at: now)
+        for name in instances.keys { instances[name]?.cause = .expired }
+    }
+
+    /// Takes the interface's new name; services move to it.
+    mutating func rename(to newName: String, at now: Duration) {
+        guard newName != name else { return }
+        for (instance, state) in instances.sorted(by: { $0.key < $1.key }) {
+            if let service = state.published {
+                events.append(.removed(service, reason: .interfaceDown, seenFor: now - state.firstSeen))
+                instances[instance]?.published = nil
+                instances[instance]?.reportAt = now
+            }
+            guard !state.announced.isEmpty else { continue }
+            tellWithdrawal(of: instance, state, reason: .interfaceDown, at: now)
+            instances[instance]?.announced = []
+        }
+        name = newName
+        evaluate(Set(instances.keys), at: now)
+    }
+
+    // MARK: - Packets and time
+
+    /// Reads a packet.
+    mutating func receive(
+        _ bytes: Span<UInt8>,
+        _ family: AddressFamily,
+        from origin: PacketOrigin,
+        at now: Duration
+    ) -> Zone.Reception {
+        guard let reception = zones[family]?.receive(bytes, from: origin, at: now, interest: interest) else {
+            return .ignored
+        }
+        guard case .response(let message, let changed) = reception else { return reception }
+        var touched: Set<DomainName> = []
+        for record in message.answers { learn(record, from: origin.source, at: now, touched: &touched) }
+        for record in message.additionals { learn(record, from: origin.source, at: now, touched: &touched) }
+        for record in changed {
+            let names = dependents(of: record)
+            if record.type == .srv || record.type == .a || record.type == .aaaa {
+                for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
+            }
+            touched.formUnion(names)
+            tellArrival(of: record, by: family, at: now)
+        }
+        evaluate(touched, at: now)
+        return reception
+    }
+
+    /// Lets time pass.
+    mutating func advance(to now: Duration) {
+        var touched = Set(waiting.takeDue(at: now))
+        for family in AddressFamily.allCases {
+            guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
+            for (record, loss) in result.lost { lose(record, loss, at: now, touched: &touched) }
+            for (key, step) in result.refresh {
+                // The last three tries go out by both families: the other one may still reach the owner.
+                for other in AddressFamily.allCases where other == family || step > 1 {
+                    zones[other]?.ask(Question(key.name, key.type), times: 1, at: now)
+                }
+            }
+        }
+        guard !touched.isEmpty else { return }
+        evaluate(touched, at: now)
+    }
+
+    /// The packets that are due now, for each family.
+    mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [OutgoingPacket])] {
+        AddressFamily.allCases.compactMap { family in
+            guard let packets = zones[family]?.packets(at: now), !packets.isEmpty else { return nil }
+            return (family, packets)
+        }
+    }
+
+    /// Takes what happened since the last call, in order.
+    mutating func takeEvents() -> [DirectoryEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    private mutating func lose(
+        _ record: ResourceRecord,
+        _ loss: RecordCache.Loss,
+        at now: Duration,
+        touched: inout Set<DomainName>
+    ) {
+        let names = dependents(of: record)
+        let reason = loss == .goodbye ? RemovalReason.goodbye : .expired
+        if record.type == .ptr || record.type == .srv {
+            for name in names { instances[name]?.cause = reason }
+        }
+        touched.formUnion(names)
+        let key = RecordKey(record.name, record.type)
+        guard interest.watched.contains(key) else { return }
+        tellRemoval(of: record, reason, at: now)
+        guard wishes.wants(record: key) else { return }
+        // What a client still wants is looked for again.
+        let rounds = rounds(of: key)
+        for family in AddressFamily.allCases where zones[family]?.cache.records(key, at: now).isEmpty == true {
+            zones[family]?.ask(Question(key.name, key.type), times: rounds, at: now)
+        }
+    }
+
+    /// The instances that a record is part of.
+    private func dependents(of record: ResourceRecord) -> Set<DomainName> {
+        switch record.data {
+        case .pointer(let target): instances[target] == nil ? [] : [target]
+        case .address, .nextSecure: interest.hosts[record.name] ?? []
+        default: instances[record.name] == nil ? [] : [record.name]
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+/// What one client wants of the links it looks at (rule Q7: nothing is asked or refreshed without one).
+struct Wish: Sendable {
+    /// The one interface to look on, by name; `nil` is all of them.
+    var interface: String?
+    /// Every service of every type, asked for whenever a census runs.
+    var census: CensusSettings?
+    /// Types and subtypes whose instances are wanted.
+    var pointers: Set<DomainName> = []
+    /// Instances that are to be resolved, announced or not.
+    var instances: Set<DomainName> = []
+    /// Single records.
+    var records: Set<RecordKey> = []
+    /// How often each question is asked; for ever when `Int.max`.
+    var rounds = Int.max
+}
+
+/// The wishes of all clients of a link, each question counted once however many want it.
+struct WishBook: Sendable {
+    private(set) var wishes: [Int: Wish] = [:]
+    private var pointerCounts: [DomainName: Int] = [:]
+    private var instanceCounts: [DomainName: Int] = [:]
+    private var recordCounts: [RecordKey: Int] = [:]
+
+    /// Whether everything is wanted.
+    var wantsAll: Bool { wishes.values.contains { $0.census != nil } }
+
+    func wants(pointersOf name: DomainName) -> Bool { pointerCounts[name] != nil }
+    func wants(instance: DomainName) -> Bool { instanceCounts[instance] != nil }
+    func wants(record: RecordKey) -> Bool { recordCounts[record] != nil }
+
+    mutating func add(_ wish: Wish, of client: Int) {
+        remove(client)
+        wishes[client] = wish
+        for name in wish.pointers { pointerCounts[name, default: 0] += 1 }
+        for name in wish.instances { instanceCounts[name, default: 0] += 1 }
+        for key in wish.records { recordCounts[key, default: 0] += 1 }
+    }
+
+    @discardableResult
+    mutating func remove(_ client: Int) -> Wish? {
+        guard let wish = wishes.removeValue(forKey: client) else { return nil }
+        for name in wish.pointers { Self.lower(&pointerCounts[name]) }
+        for name in wish.instances { Self.lower(&instanceCounts[name]) }
+        for key in wish.records { Self.lower(&recordCounts[key]) }
+        return wish
+    }
+
+    private static func lower(_ count: inout Int?) {
+        guard let value = count else { return }
+        count = value > 1 ? value - 1 : nil
+    }
+}

@@ -1,0 +1,89 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The next deadline of each of many keys; every change costs a logarithm.
+///
+/// A heap in which outdated slots stay until they come up, or until they outnumber the others.
+struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
+    private struct Slot: Sendable {
+        let deadline: Duration
+        let key: Key
+    }
+
+    private var deadlines: [Key: Duration] = [:]
+    private var heap: [Slot] = []
+
+    init() {}
+
+    /// How many keys have a deadline.
+    var count: Int { deadlines.count }
+
+    /// How many slots there are, outdated ones included.
+    var slots: Int { heap.count }
+
+    /// The first deadline of all.
+    var next: Duration? { heap.first?.deadline }
+
+    /// The keys that have a deadline.
+    var keys: some Collection<Key> { deadlines.keys }
+
+    /// The deadline of a key; `nil` takes it out.
+    subscript(key: Key) -> Duration? {
+        get { deadlines[key] }
+        set {
+            guard deadlines[key] != newValue else { return }
+            deadlines[key] = newValue
+            if let newValue { push(Slot(deadline: newValue, key: key)) }
+            if heap.count > 2 * deadlines.count + 64 {
+                heap = deadlines.map { Slot(deadline: $0.value, key: $0.key) }.sorted { $0.deadline < $1.deadline }
+            }
+            dropOutdated()
+        }
+    }
+
+    /// Sets a deadline unless the key has an earlier one.
+    mutating func lower(_ key: Key, to deadline: Duration) {
+        if let known = deadlines[key], known <= deadline { return }
+        self[key] = deadline
+    }
+
+    /// Takes out the keys whose time has come, the earliest first.
+    mutating func takeDue(at now: Duration) -> [Key] {
+        var due: [Key] = []
+        while let first = heap.first, first.deadline <= now {
+            pop()
+            // A key that was set to the same time again has a slot for each; the first one counts.
+            guard deadlines[first.key] == first.deadline else { continue }
+            deadlines[first.key] = nil
+            due.append(first.key)
+        }
+        dropOutdated()
+        return due
+    }
+
+    private mutating func dropOutdated() {
+        while let first = heap.first, deadlines[first.key] != first.deadline { pop() }
+    }
+
+    private mutating func push(_ slot: Slot) {
+        heap.append(slot)
+        var child = heap.count - 1
+        while child > 0, heap[child].deadline < heap[(child - 1) / 2].deadline {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    private mutating func pop() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var parent = 0
+        while true {
+            var child = 2 * parent + 1
+            guard child < heap.count else { return }
+            if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
+            guard heap[child].deadline < heap[parent].deadline else { return }
+            heap.swapAt(child, parent)
+            parent = child
+        }
+    }
+}

@@ -1,0 +1,23 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Who wants something of an engine: the census, a browse, a lookup.
+///
+/// Called on the loop's thread only. A client may attach and detach others from within any call.
+protocol EngineClient: AnyObject {
+    /// What it wants; read once, when it attaches.
+    var wish: Wish { get }
+    /// When ``advance(to:)`` is to be called next.
+    var nextDeadline: Duration? { get }
+    /// Takes what happened on a link it looks at.
+    func receive(_ events: [DirectoryEvent], at now: Duration)
+    /// Lets time pass.
+    func advance(to now: Duration)
+    /// A socket was opened on a link it looks at.
+    func linkOpened(at now: Duration)
+}
+
+extension EngineClient {
+    var nextDeadline: Duration? { nil }
+    func advance(to now: Duration) {}
+    func linkOpened(at now: Duration) {}
+}

@@ -1,0 +1,293 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import DNSWire
+public import LinuxIO
+
+/// Speaks multicast DNS on all given interfaces, for any number of clients.
+///
+/// Confined to the thread of its loop. It needs no other daemon, and shares port 5353 with one that is there. It asks
+/// and refreshes only what a client holds a wish for, and two clients with the same wish cause the traffic of one:
+/// ``ServiceCensus``, ``ServiceBrowse``, ``InstanceResolve``, ``HostLookup``, ``ReverseLookup``, ``TypeBrowse`` and
+/// ``RecordQuery`` are its clients.
+public final class MulticastEngine {
+    private struct Attachment {
+        let wish: Wish
+        weak var client: (any EngineClient)?
+        /// The links that know the wish, by index.
+        var links: Set<Int> = []
+    }
+
+    /// How many pairs of interface and family are counted at most; those of interfaces that left make room.
+    static let maximumCounters = 256
+
+    /// What was counted per interface and family since the start; interfaces that left stay.
+    public private(set) var counters: [MulticastCounters.Key: MulticastCounters] = [:]
+    /// Whether the sockets are open.
+    public private(set) var isStarted = false
+
+    let loop: EventLoop
+    let clock: any TimeSource
+    private let settings: MulticastSettings
+    private var random: RandomSource
+    private var interfaces: [Int: MulticastInterface] = [:]
+    private(set) var links: [Int: MulticastLink] = [:]
+    private var attachments: [Int: Attachment] = [:]
+    private var lastClient = 0
+    private var timer: (handle: EventLoop.Timer, deadline: Duration)?
+    private var isPumping = false
+    private var mustPumpAgain = false
+
+    /// Makes an engine that does nothing before ``start()``.
+    public init(
+        loop: EventLoop,
+        clock: any TimeSource,
+        settings: MulticastSettings = MulticastSettings(),
+        random: RandomSource = RandomSource()
+    ) {
+        self.loop = loop
+        self.clock = clock
+        self.settings = settings
+        self.random = random
+    }
+
+    /// Sets the interfaces to speak on: those that are up, can multicast and are wanted.
+    ///
+    /// Call it after every change of links or addresses; the same again does nothing. An interface that is left out
+    /// counts as down, and a changed set of addresses makes its family join the group anew.
+    public func setInterfaces(_ interfaces: [MulticastInterface]) {
+        let wanted = Dictionary(interfaces.map { ($0.index, $0) }) { $1 }
+        guard wanted != self.interfaces else { return }
+        self.interfaces = wanted
+        guard isStarted else { return }
+        applyInterfaces()
+        pump()
+    }
+
+    /// Opens the sockets.
+    public func start() {
+        guard !isStarted else { return }
+        isStarted = true
+        applyInterfaces()
+        pump()
+    }
+
+    /// Closes the sockets and forgets everything, without a word to the clients: what was found is not gone.
+    public func stop() {
+        isStarted = false
+        for link in links.values { link.closeAll() }
+        links = [:]
+        for id in attachments.keys { attachments[id]?.links = [] }
+        if let timer { loop.cancel(timer.handle) }
+        timer = nil
+    }
+
+    /// Has a record confirmed that seems to be wrong, such as one whose service does not answer (rule C7).
+    ///
+    /// It is asked for twice; without an answer it goes within ten seconds, and clients hear of it.
+    /// - Parameters:
+    ///   - record: The record; its lifetime does not matter.
+    ///   - interface: Where, by name; `nil` is everywhere.
+    public func reconfirm(_ record: ResourceRecord, on interface: String? = nil) {
+        let now = clock.boot
+        for link in links.values where interface == nil || link.directory.name == interface {
+            link.directory.reconfirm(record, at: now)
+        }
+        pump()
+    }
+
+    /// Has a service confirmed that cannot be reached: its location and its host's addresses (rule C7).
+    public func reconfirm(_ service: Service) {
+        let now = clock.boot
+        if let link = links[service.interfaceIndex] { link.directory.reconfirm(service, at: now) }
+        pump()
+    }
+
+    // MARK: - Clients
+
+    /// Takes on a client, and tells it what is known already.
+    ///
+    /// The client is held weakly; it detaches when it goes.
+    func attach(_ client: any EngineClient) -> Int {
+        lastClient += 1
+        let id = lastClient
+        attachments[id] = Attachment(wish: client.wish, client: client)
+        let now = clock.boot
+        for link in sortedLinks { attach(id, to: link, at: now) }
+        pump()
+        return id
+    }
+
+    func detach(_ id: Int) {
+        guard let attachment = attachments.removeValue(forKey: id) else { return }
+        let now = clock.boot
+        for index in attachment.links { links[index]?.directory.remove(id, at: now) }
+        pump()
+    }
+
+    private func attach(_ id: Int, to link: MulticastLink, at now: Duration) {
+        guard let attachment = attachments[id], (attachment.wish.interface ?? link.name) == link.name,
+            attachments[id]?.links.insert(link.index).inserted == true
+        else { return }
+        link.directory.add(attachment.wish, of: id, at: now)
+        // What others caused is told to all, this client included; the rest of what is known is told to it alone.
+        deliver(link, at: now, besides: id)
+        let known = link.directory.snapshot(for: attachment.wish, at: now)
+        if !known.isEmpty { attachment.client?.receive(known, at: now) }
+    }
+
+    /// Hands a link's events to the clients that look at it.
+    private func deliver(_ link: MulticastLink, at now: Duration, besides: Int? = nil) {
+        let events = link.directory.takeEvents()
+        guard !events.isEmpty else { return }
+        for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
+        where id != besides && attachment.links.contains(link.index) {
+            attachments[id]?.client?.receive(events, at: now)
+        }
+    }
+
+    private func deliverOpening(of opened: Set<Int>, at now: Duration) {
+        guard !opened.isEmpty else { return }
+        for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
+        where !attachment.links.isDisjoint(with: opened) {
+            attachments[id]?.client?.linkOpened(at: now)
+        }
+    }
+
+    // MARK: - Interfaces
+
+    var sortedLinks: [MulticastLink] { links.values.sorted { $0.index < $1.index } }
+
+    private func applyInterfaces() {
+        let now = clock.boot
+        for link in sortedLinks where interfaces[link.index] == nil {
+            links[link.index] = nil
+            link.closeAll()
+            for family in AddressFamily.allCases { link.directory.close(family, at: now) }
+            deliver(link, at: now)
+            for id in attachments.keys { attachments[id]?.links.remove(link.index) }
+        }
+        var opened: Set<Int> = []
+        for interface in interfaces.values.sorted(by: { $0.index < $1.index }) {
+            let link = links[interface.index] ?? makeLink(interface)
+            links[interface.index] = link
+            if link.name != interface.name { rename(link, to: interface.name, at: now) }
+            for family in AddressFamily.allCases where apply(interface, family, to: link, at: now) {
+                opened.insert(interface.index)
+            }
+            for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
+        }
+        // What is new on the wire is asked now.
+        deliverOpening(of: opened, at: now)
+    }
+
+    /// Tries again to open the sockets that could not be opened, or that were closed by an error.
+    func retrySockets() {
+        guard isStarted else { return }
+        applyInterfaces()
+    }
+
+    private func rename(_ link: MulticastLink, to name: String, at now: Duration) {
+        link.directory.rename(to: name, at: now)
+        deliver(link, at: now)
+        for (id, attachment) in attachments where (attachment.wish.interface ?? name) != name {
+            guard attachments[id]?.links.remove(link.index) != nil else { continue }
+            link.directory.remove(id, at: now)
+        }
+    }
+
+    /// Brings one family of a link in line.
+    /// - Returns: Whether a socket was opened.
+    private func apply(
+        _ interface: MulticastInterface,
+        _ family: AddressFamily,
+        to link: MulticastLink,
+        at now: Duration
+    ) -> Bool {
+        let addresses = interface.addresses(of: family)
+        guard !addresses.isEmpty else {
+            link.close(family)
+            link.directory.close(family, at: now)
+            return false
+        }
+        guard !link.isOpen(family, with: addresses) else { return false }
+        do throws(Errno) {
+            try link.open(family, addresses: addresses) { [unowned self, unowned link] in receive(on: link, family) }
+        } catch {
+            count(on: link, family) { counters in
+                counters.socketFailures += 1
+                counters.lastError = error
+            }
+            return false
+        }
+        link.directory.open(family, mtu: interface.mtu, at: now)
+        return true
+    }
+
+    private func makeLink(_ interface: MulticastInterface) -> MulticastLink {
+        let directory = LinkDirectory(
+            index: interface.index,
+            name: interface.name,
+            settings: settings,
+            random: RandomSource(seed: random.next())
+        )
+        return MulticastLink(loop: loop, directory: directory)
+    }
+
+    // MARK: - Packets
+
+    private func count(on link: MulticastLink, _ family: AddressFamily, _ body: (inout MulticastCounters) -> Void) {
+        let key = MulticastCounters.Key(interface: link.name, family: family)
+        if counters[key] == nil && counters.count >= Self.maximumCounters {
+            let present = Set(links.values.map(\.name))
+            counters = counters.filter { present.contains($0.key.interface) }
+        }
+        body(&counters[key, default: .init()])
+    }
+
+    private func receive(on link: MulticastLink, _ family: AddressFamily) {
+        let now = clock.boot
+        count(on: link, family) { link.receive(family, at: now, counters: &$0) }
+        pump()
+    }
+
+    /// Carries out what is due, on every link, and arms the timer for the rest.
+    func pump() {
+        mustPumpAgain = isPumping
+        guard !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        repeat {
+            mustPumpAgain = false
+            let now = clock.boot
+            for link in sortedLinks {
+                guard isStarted else { return }
+                link.directory.advance(to: now)
+                send(link, at: now)
+                deliver(link, at: now)
+            }
+            for (_, attachment) in attachments.sorted(by: { $0.key < $1.key }) { attachment.client?.advance(to: now) }
+        } while mustPumpAgain && isStarted
+        if isStarted { arm() }
+    }
+
+    private func send(_ link: MulticastLink, at now: Duration) {
+        for (family, packets) in link.directory.packets(at: now) {
+            count(on: link, family) { link.send(packets, family, counters: &$0) }
+        }
+    }
+
+    private func arm() {
+        let deadlines = links.values.map(\.directory.nextDeadline) + attachments.values.map { $0.client?.nextDeadline }
+        let next = deadlines.compactMap(\.self).min()
+        guard next != timer?.deadline else { return }
+        if let timer { loop.cancel(timer.handle) }
+        timer = next.map { deadline in
+            let handle = loop.schedule(at: deadline) { [unowned self] in
+                timer = nil
+                pump()
+            }
+            return (handle, deadline)
+        }
+    }
+}
