@@ -90,6 +90,8 @@ public final class EventLoop: Sendable {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
         while drainInbox() {
+            runDeferred()
+            unsafe reactor.arm()
             let count = unsafe nwp_epoll_wait(epoll.rawValue, &ready, 64)
             guard count >= 0 else { preconditionFailure("epoll_wait: \(Errno(count))") }
             for index in 0..<Int(count) {
@@ -152,6 +154,16 @@ public final class EventLoop: Sendable {
         return true
     }
 
+    /// Runs what handlers put off, and what that puts off again, until others have waited long enough.
+    private func runDeferred() {
+        for _ in 0..<Self.rounds {
+            let works = unsafe reactor.takeDeferred()
+            if works.isEmpty { return }
+            for work in works { work() }
+        }
+        _ = nwp_eventfd_signal(wake.rawValue)
+    }
+
     private func dispatch(_ token: UInt64, events: UInt32) {
         switch token {
         case Reactor.wakeToken:
@@ -159,7 +171,6 @@ public final class EventLoop: Sendable {
         case Reactor.timerToken:
             // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
             for timer in unsafe reactor.takeDueTimers(at: clock.boot) { unsafe reactor.takeHandler(of: timer)?() }
-            unsafe reactor.arm()
         default:
             unsafe reactor.handlers[token]?(Readiness(rawValue: events))
         }
@@ -210,6 +221,18 @@ extension EventLoop {
         confine()
         guard unsafe reactor.handlers.removeValue(forKey: watch.token) != nil else { return }
         _ = nwp_epoll_control(epoll.rawValue, EPOLL_CTL_DEL, watch.descriptor, 0, watch.token)
+    }
+}
+
+// MARK: - Putting off
+
+extension EventLoop {
+    /// Calls `work` once, after the handlers of all events in hand and before the loop waits for more.
+    ///
+    /// For what gathers over several events, or can wait until what is urgent is done: it costs no timer and no wake-up.
+    public func deferring(_ work: @escaping () -> Void) {
+        confine()
+        unsafe reactor.putOff(work)
     }
 }
 

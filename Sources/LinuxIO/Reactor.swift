@@ -11,6 +11,7 @@ struct Reactor: ~Copyable {
     var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
     let timer: FileDescriptor
 
+    private var deferred: [() -> Void] = []
     private var lastToken: UInt64 = 1
     private var lastTimer: UInt64 = 0
     private var timers: [UInt64: () -> Void] = [:]
@@ -40,7 +41,6 @@ struct Reactor: ~Copyable {
             if deadlines[middle].deadline > deadline { low = middle + 1 } else { high = middle }
         }
         deadlines.insert((deadline, lastTimer), at: low)
-        arm()
         return EventLoop.Timer(id: lastTimer)
     }
 
@@ -50,10 +50,9 @@ struct Reactor: ~Copyable {
         if deadlines.count > 32 && deadlines.count > 2 * timers.count {
             deadlines.removeAll { timers[$0.id] == nil }
         }
-        arm()
     }
 
-    /// Takes the timers whose time has come off the plan, the earliest first; ``arm()`` is called after their handlers.
+    /// Takes the timers whose time has come off the plan, the earliest first.
     mutating func takeDueTimers(at now: Duration) -> [EventLoop.Timer] {
         _ = try? timer.read(upTo: 8)
         armed = nil
@@ -76,15 +75,25 @@ struct Reactor: ~Copyable {
             handlers = [:]
             timers = [:]
             deadlines = []
+            deferred = []
         }
-        return [handlers, timers]
+        return [handlers, timers, deferred]
+    }
+
+    mutating func putOff(_ work: @escaping () -> Void) { deferred.append(work) }
+
+    /// Takes what was put off so far.
+    mutating func takeDeferred() -> [() -> Void] {
+        let works = deferred
+        if !works.isEmpty { deferred = [] }
+        return works
     }
 
     private mutating func dropCancelled() {
         while let last = deadlines.last, timers[last.id] == nil { deadlines.removeLast() }
     }
 
-    /// Sets the descriptor to the next deadline.
+    /// Sets the descriptor to the next deadline; the loop calls it once before it waits, however many timers changed.
     mutating func arm() {
         dropCancelled()
         let next = deadlines.last?.deadline

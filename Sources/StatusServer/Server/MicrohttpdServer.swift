@@ -128,8 +128,10 @@ extension MicrohttpdServer {
         guard !mustRunAgain, unsafe raw != nil else { return }
         mustRunAgain = true
         guard !isRunning else { return }
-        if let runTimer { loop.cancel(runTimer) }
-        runTimer = loop.schedule(after: .zero) { [weak self] in self?.run() }
+        loop.deferring { [weak self] in
+            // The library may have had its turn by now.
+            if let self, mustRunAgain { run() }
+        }
     }
 
     private func accept(_ descriptor: Int32, from listener: Listener) {
