@@ -5,7 +5,7 @@ public import OrderedJSON
 public import PathModel
 
 /// A router in use.
-public struct GatewayDocument: Encodable, Equatable, Sendable {
+public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     /// Its address, link-local ones with their interface.
     public var address: String
     /// The family of the packets it takes; the address may be of the other one (RFC 8950).
@@ -15,7 +15,7 @@ public struct GatewayDocument: Encodable, Equatable, Sendable {
     /// The metric of the route.
     public var metric: UInt32
     /// Whether it answers; `null` when it is not watched.
-    @Nullable public var reachable: Bool?
+    public var reachable: Bool?
 
     /// Shows a router.
     public init(_ gateway: Gateway) {
@@ -24,6 +24,15 @@ public struct GatewayDocument: Encodable, Equatable, Sendable {
         interface = gateway.interface
         metric = gateway.metric
         reachable = gateway.isReachable
+    }
+
+    /// Writes the members.
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("address", address)
+        object.write("family", family)
+        object.write("interface", interface)
+        object.write("metric", Int(metric))
+        object.write("reachable", reachable)
     }
 }
 

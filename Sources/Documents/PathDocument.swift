@@ -5,11 +5,11 @@ public import OrderedJSON
 public import PathModel
 
 /// A path as events, routes and commands show it.
-public struct PathDocument: Encodable, Equatable, Sendable {
+public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     /// `satisfied`, `unsatisfied` or `requiresConnection`.
     public var status: PathStatus
     /// Why not, such as `no_carrier`; `null` when satisfied.
-    @Nullable public var unsatisfiedReason: UnsatisfiedReason?
+    public var unsatisfiedReason: UnsatisfiedReason?
     /// The interfaces that can carry traffic, best first.
     public var interfaces: [Interface]
     /// Whether the traffic costs money.
@@ -37,38 +37,46 @@ public struct PathDocument: Encodable, Equatable, Sendable {
     /// Sixteen hexadecimal digits; equal exactly for equal paths.
     public var pathID: String
     /// The reason in words; `null` when satisfied.
-    @Nullable public var why: String?
+    public var why: String?
     /// What to do about it; `null` when there is nothing to say.
-    @Nullable public var hint: String?
+    public var hint: String?
 
-    enum CodingKeys: String, CodingKey {
-        case status
-        case unsatisfiedReason = "unsatisfied_reason"
-        case interfaces
-        case isExpensive = "is_expensive"
-        case isConstrained = "is_constrained"
-        case supportsIPv4 = "supports_ipv4"
-        case supportsIPv6 = "supports_ipv6"
-        case supportsDNS = "supports_dns"
-        case gateways
-        case isUltraConstrained = "is_ultra_constrained"
-        case linkQuality = "link_quality"
-        case sources
-        case underlyingTypes = "underlying_types"
-        case warnings
-        case pathID = "path_id"
-        case why
-        case hint
+    /// Writes the members.
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("status", status.rawValue)
+        object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
+        object.write("interfaces", interfaces)
+        object.write("is_expensive", isExpensive)
+        object.write("is_constrained", isConstrained)
+        object.write("supports_ipv4", supportsIPv4)
+        object.write("supports_ipv6", supportsIPv6)
+        object.write("supports_dns", supportsDNS)
+        object.write("gateways", gateways)
+        object.write("is_ultra_constrained", isUltraConstrained)
+        object.write("link_quality", linkQuality.rawValue)
+        object.write("sources", sources)
+        object.write("underlying_types", underlyingTypes.map(\.rawValue))
+        object.write("warnings", warnings.map(\.rawValue))
+        object.write("path_id", pathID)
+        object.write("why", why)
+        object.write("hint", hint)
     }
 
     /// An interface as a path lists it.
-    public struct Interface: Encodable, Equatable, Sendable {
+    public struct Interface: JSONObjectWritable, Equatable, Sendable {
         /// The kernel's name.
         public var name: String
         /// The kernel's index.
         public var index: Int
         /// What it is, in Apple's words.
         public var type: InterfaceType
+
+        /// Writes the members.
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("name", name)
+            object.write("index", index)
+            object.write("type", type.rawValue)
+        }
     }
 
     /// Shows a path.

@@ -17,6 +17,8 @@ public struct Event: Hashable, Sendable {
     public let severity: Severity
     /// One sentence for people.
     public let message: String
+    /// What it says about the status of a monitor; `nil` for events about other things.
+    public let status: MonitorStatus?
     /// The record as one line of JSON with its line feed: encoded once, shared by log, streams and pages.
     public let line: [UInt8]
 

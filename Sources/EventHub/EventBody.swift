@@ -1,5 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import OrderedJSON
+public import PathModel
+
 /// What happened, without the envelope.
 ///
 /// `encode(to:)` writes the data members; they follow the envelope in the same object, so their keys must differ from
@@ -11,10 +14,27 @@ public protocol EventBody: Encodable, Sendable {
     var severity: Severity { get }
     /// One sentence for people, without a full stop.
     var message: String { get }
+    /// What the event says about the status of a monitor; `nil` for events about other things.
+    var status: MonitorStatus? { get }
+}
+
+extension EventBody {
+    /// Nothing.
+    public var status: MonitorStatus? { nil }
+}
+
+/// The status of one monitor from an event on.
+public struct MonitorStatus: Hashable, Sendable {
+    /// The monitor.
+    public let monitor: String
+    /// Its status.
+    public let status: PathStatus
+    /// Why it is not satisfied.
+    public let reason: UnsatisfiedReason?
 }
 
 /// The eight members with which every record begins, in this order.
-struct EventEnvelope: Encodable {
+struct EventEnvelope: JSONObjectWritable {
     /// The value of `schema`: additive changes keep it, any other makes it `/2`.
     static let schema = "nwpath.event/1"
 
@@ -26,6 +46,17 @@ struct EventEnvelope: Encodable {
     let severity: Severity
     let host: String
     let message: String
+
+    func write(to object: inout JSONObjectWriter) {
+        object.write("time", time)
+        object.write("seq", seq)
+        object.write("stream", stream.description)
+        object.write("schema", schema)
+        object.write("event", event.rawValue)
+        object.write("severity", severity.rawValue)
+        object.write("host", host)
+        object.write("message", message)
+    }
 }
 
 /// A whole record: envelope and data in one object.

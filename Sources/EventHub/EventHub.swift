@@ -157,6 +157,7 @@ extension EventHub {
             name: body.name,
             severity: body.severity,
             message: body.message,
+            status: body.status,
             line: encode(envelope, body)
         )
     }

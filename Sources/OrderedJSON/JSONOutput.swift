@@ -115,6 +115,27 @@ final class JSONOutput {
         if isOpen(place) { close(downTo: place.index) }
     }
 
+    /// Writes members that a value writes itself to an object, which is opened if it is not yet.
+    func write(members value: some JSONObjectWritable, at place: Place) throws(JSONError) {
+        open(.object, at: place)
+        guard isOpen(place), frames[place.index].kind == .object else { throw .closedContainer(path: path) }
+        let count = frames[place.index].count
+        var writer = JSONObjectWriter(takeText(), count: count, depth: place.index + 1, isPretty: isPretty)
+        value.write(to: &writer)
+        frames[place.index].count = writer.count
+        text = writer.text
+        if case .notFinite(let inner) = writer.failure {
+            throw .notFinite(path: (keys(to: place) + [inner]).joined(separator: "."))
+        }
+    }
+
+    /// Gives the text away, so that it has one owner and is not copied when it grows.
+    private func takeText() -> JSONText {
+        let taken = text
+        text = JSONText()
+        return taken
+    }
+
     /// Claims a pending place for a scalar.
     func claim(_ place: Place) throws(JSONError) {
         guard isOpen(place), frames[place.index].kind == .pending else { throw .closedContainer(path: path) }

@@ -33,21 +33,22 @@ public struct JSONText {
 
     /// Appends a number in decimal digits.
     mutating func append(integer value: some FixedWidthInteger) {
-        var magnitude = UInt64(value.magnitude)
         if value < 0 { bytes.append(0x2D) }
-        let start = bytes.count
-        repeat {
-            bytes.append(UInt8(truncatingIfNeeded: 48 + magnitude % 10))
-            magnitude /= 10
-        } while magnitude > 0
-        bytes[start...].reverse()
+        var rest = UInt64(value.magnitude)
+        var divisor: UInt64 = 1
+        while rest / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            bytes.append(UInt8(truncatingIfNeeded: 48 + rest / divisor))
+            rest %= divisor
+            divisor /= 10
+        }
     }
 
     /// Appends a quoted string, escaped as RFC 8259 section 7 demands, with U+007F and the JavaScript line
     /// separators U+2028 and U+2029 escaped too; `/` stays as it is.
     mutating func append(string: String) {
         bytes.append(0x22)
-        if string.utf8.contains(where: Self.mayNeedEscape) {
+        if Self.mayNeedEscape(string.utf8Span.span) {
             for scalar in string.unicodeScalars { append(escaping: scalar) }
         } else {
             bytes.append(contentsOf: string.utf8)
@@ -55,9 +56,13 @@ public struct JSONText {
         bytes.append(0x22)
     }
 
-    private static func mayNeedEscape(_ byte: UInt8) -> Bool {
-        // 0xE2 begins U+2028 and U+2029, and few other characters.
-        byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xE2
+    private static func mayNeedEscape(_ text: Span<UInt8>) -> Bool {
+        for place in text.indices {
+            let byte = text[place]
+            // 0xE2 begins U+2028 and U+2029, and few other characters.
+            if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xE2 { return true }
+        }
+        return false
     }
 
     private mutating func append(escaping scalar: Unicode.Scalar) {

@@ -86,7 +86,7 @@ public struct UpdatePublisher {
                 monitor: path.monitor,
                 changed: change.changed.map(\.rawValue),
                 path: document,
-                previous: PathChanged.Previous(path: PathDocument(previous), duration: change.previousDuration),
+                previous: PathChanged.Previous(previous, duration: change.previousDuration),
                 cause: cause,
                 evaluation: update.evaluation,
                 sentence: PathSentence.change(change, monitor: path.monitor)

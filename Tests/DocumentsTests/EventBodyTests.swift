@@ -72,7 +72,7 @@ struct Example: Sendable, CustomTestStringConvertible {
                 monitor: "default",
                 changed: ["status", "interfaces"],
                 path: unsatisfied,
-                previous: PathChanged.Previous(path: satisfied, duration: .milliseconds(82_554)),
+                previous: PathChanged.Previous(Sample.satisfied, duration: .milliseconds(82_554)),
                 cause: cause,
                 evaluation: .microseconds(250),
                 sentence: "Path default is unsatisfied: eth0 has no carrier"
@@ -87,7 +87,7 @@ struct Example: Sendable, CustomTestStringConvertible {
                 monitor: "default",
                 changed: ["status"],
                 path: satisfied,
-                previous: PathChanged.Previous(path: unsatisfied, duration: .microseconds(1_234_567)),
+                previous: PathChanged.Previous(Sample.unsatisfied, duration: .microseconds(1_234_567)),
                 cause: cause.pointing(to: 43),
                 evaluation: .milliseconds(2500),
                 sentence: "Path default is satisfied via eth0"
@@ -376,6 +376,26 @@ struct Example: Sendable, CustomTestStringConvertible {
     ]
 }
 
+/// An object that begins with a member of its own, as records do.
+private struct Envelope: Encodable {
+    enum Keys: String, CodingKey { case first }
+    let body: AnyBody
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode(1, forKey: .first)
+        try body.encode(to: encoder)
+    }
+}
+
+private struct AnyBody: Encodable {
+    let body: any EventBody
+
+    init(_ body: any EventBody) { self.body = body }
+
+    func encode(to encoder: any Encoder) throws { try body.encode(to: encoder) }
+}
+
 @Suite struct EventBodyTests {
     private func hub() throws -> EventHub {
         EventHub(EventHub.Options(host: "edge-17"), after: try EventPosition("7f3a.42"), clock: ManualClock())
@@ -389,6 +409,48 @@ struct Example: Sendable, CustomTestStringConvertible {
         let message = try OrderedJSONEncoder().string(body.message)
         let parts = text.split(separator: #""message":"# + message + ",", maxSplits: 1)
         #expect(parts.last.map(String.init) == example.data)
+    }
+
+    @Test(arguments: Example.all)
+    func `a record is the same whatever its white space`(example: Example) throws {
+        let parts = [OrderedJSONEncoder(style: .compact), OrderedJSONEncoder(style: .pretty)].map { encoder in
+            (try? encoder.encode(Envelope(body: AnyBody(example.body)))) ?? []
+        }
+        let compact = try JSONValue(parsing: parts[0])
+        #expect(try JSONValue(parsing: parts[1]) == compact)
+        #expect(parts[1].contains(0x0A) && !parts[0].contains(0x0A))
+        #expect(compact["first"] == .integer(1), "the body shares the object of its envelope")
+    }
+
+    @Test(arguments: Example.all)
+    func `an event about a path, and no other, tells the status that its record shows`(example: Example) throws {
+        let event = try hub().draft(example.body)
+        let record = try JSONValue(parsing: event.json)
+        guard record["path"] != nil else {
+            #expect(event.status == nil)
+            return
+        }
+        let status = try #require(event.status)
+        #expect(status.monitor == record["monitor"]?.string)
+        #expect(status.status.rawValue == record["path"]?["status"]?.string)
+        #expect(status.reason?.rawValue == record["path"]?["unsatisfied_reason"]?.string)
+    }
+
+    @Test func `a cause tells only what is known of it`() throws {
+        let full = EventCause(
+            kind: "resume",
+            source: "timer",
+            message: "m",
+            received: WallTime(nanoseconds: 0),
+            sleptSeconds: 1.5
+        )
+        let text = try OrderedJSONEncoder().string(full)
+        let expected =
+            #"{"kind":"resume","source":"timer","message":"m","received":"1970-01-01T00:00:00.000000000Z","#
+            + #""slept_seconds":1.5}"#
+        #expect(text == expected)
+        #expect(try OrderedJSONEncoder().string(EventCause(kind: "audit")) == #"{"kind":"audit"}"#)
+        #expect(try OrderedJSONEncoder().string(full.pointing(to: .max)) == #"{"kind":"resume","seq":\#(UInt64.max)}"#)
     }
 
     @Test func `every kind of event that can happen today has an example`() {
@@ -417,7 +479,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             monitor: "default",
             changed: [],
             path: PathDocument(new),
-            previous: PathChanged.Previous(path: PathDocument(old), duration: .zero),
+            previous: PathChanged.Previous(old, duration: .zero),
             cause: Example.cause,
             evaluation: .zero,
             sentence: ""
@@ -433,7 +495,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             monitor: "default",
             changed: ["warnings"],
             path: PathDocument(path),
-            previous: PathChanged.Previous(path: PathDocument(Sample.satisfied), duration: .seconds(1)),
+            previous: PathChanged.Previous(Sample.satisfied, duration: .seconds(1)),
             cause: Example.cause,
             evaluation: .zero,
             sentence: ""

@@ -1,9 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import LinuxIO
+public import OrderedJSON
 
 /// What led to an event: a kernel message, a timer or a provider, or an earlier event of the same change.
-public struct EventCause: Encodable, Sendable, Equatable {
+public struct EventCause: JSONObjectWritable, Sendable, Equatable {
     /// `initial`, `link`, `addr`, `route`, `rule`, `nexthop`, `neigh`, `dns`, `policy`, `audit`, `resync`, `resume`, `expiry`
     /// or `settings`.
     public var kind: String
@@ -17,15 +18,6 @@ public struct EventCause: Encodable, Sendable, Equatable {
     public var received: String?
     /// How long the machine slept before it.
     public var sleptSeconds: Double?
-
-    enum CodingKeys: String, CodingKey {
-        case kind
-        case seq
-        case source
-        case message
-        case received
-        case sleptSeconds = "slept_seconds"
-    }
 
     /// Describes a cause.
     public init(
@@ -47,5 +39,15 @@ public struct EventCause: Encodable, Sendable, Equatable {
         var cause = EventCause(kind: kind)
         cause.seq = sequence
         return cause
+    }
+
+    /// Writes the members that there are.
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("kind", kind)
+        if let seq { object.write("seq", seq) }
+        if let source { object.write("source", source) }
+        if let message { object.write("message", message) }
+        if let received { object.write("received", received) }
+        if let sleptSeconds { object.write("slept_seconds", sleptSeconds) }
     }
 }

@@ -1,18 +1,20 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Documents
-internal import OrderedJSON
+public import OrderedJSON
 
 /// The interface a gateway is reached by, as other events name theirs.
-struct GatewayInterface: Encodable, Sendable {
+struct GatewayInterface: JSONObjectWritable, Sendable {
     let name: String
+
+    func write(to object: inout JSONObjectWriter) { object.write("name", name) }
 }
 
 /// `gateway.changed`: a default router came, went, or was replaced.
-public struct GatewayChanged: EventBody {
+public struct GatewayChanged: EventBody, JSONObjectWritable {
     let interface: GatewayInterface
-    @Nullable var gateway: GatewayDocument?
-    @Nullable var previous: GatewayDocument?
+    let gateway: GatewayDocument?
+    let previous: GatewayDocument?
     let cause: EventCause
 
     /// Describes the router now and before; `nil` where there is none.
@@ -34,6 +36,14 @@ public struct GatewayChanged: EventBody {
         }
         guard let previous else { return "No default gateway" }
         return "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface) is gone"
+    }
+
+    /// Writes the members after the envelope.
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("gateway", gateway)
+        object.write("previous", previous)
+        object.write("cause", cause)
     }
 
     private static func label(_ family: String) -> String { family == "ipv4" ? "IPv4" : "IPv6" }

@@ -2,8 +2,8 @@
 
 public import Documents
 internal import LinuxIO
-internal import OrderedJSON
-internal import PathModel
+public import OrderedJSON
+public import PathModel
 
 /// `path.snapshot`: what a path is when the service starts.
 public struct PathSnapshot: EventBody {
@@ -24,6 +24,10 @@ public struct PathSnapshot: EventBody {
     public var severity: Severity { path.status == .satisfied ? .info : .warning }
     /// The event in one sentence.
     public var message: String { sentence }
+    /// What the event says about the status of its monitor.
+    public var status: MonitorStatus? {
+        MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
+    }
 
     private enum CodingKeys: String, CodingKey {
         case monitor
@@ -32,27 +36,28 @@ public struct PathSnapshot: EventBody {
 }
 
 /// `path.changed`: a path is not what it was.
-public struct PathChanged: EventBody {
+public struct PathChanged: EventBody, JSONObjectWritable {
     /// What the path was before.
-    public struct Previous: Encodable, Sendable {
+    public struct Previous: JSONObjectWritable, Sendable {
         let status: PathStatus
-        @Nullable var unsatisfiedReason: UnsatisfiedReason?
+        let unsatisfiedReason: UnsatisfiedReason?
         let pathID: String
         let durationSeconds: Double
 
         /// Describes the state that ended, and how long it lasted.
-        public init(path: PathDocument, duration: Duration) {
+        public init(_ path: Path, duration: Duration) {
             status = path.status
-            unsatisfiedReason = path.unsatisfiedReason
-            pathID = path.pathID
+            unsatisfiedReason = path.reason
+            pathID = path.pathId
             durationSeconds = Rounded.seconds(duration)
         }
 
-        private enum CodingKeys: String, CodingKey {
-            case status
-            case unsatisfiedReason = "unsatisfied_reason"
-            case pathID = "path_id"
-            case durationSeconds = "duration_seconds"
+        /// Writes the members.
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("status", status.rawValue)
+            object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
+            object.write("path_id", pathID)
+            object.write("duration_seconds", durationSeconds)
         }
     }
 
@@ -102,13 +107,19 @@ public struct PathChanged: EventBody {
     /// The event in one sentence.
     public var message: String { sentence }
 
-    private enum CodingKeys: String, CodingKey {
-        case monitor
-        case changed
-        case path
-        case previous
-        case cause
-        case evaluationMicroseconds = "evaluation_us"
+    /// What the event says about the status of its monitor.
+    public var status: MonitorStatus? {
+        MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
+    }
+
+    /// Writes the members after the envelope.
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("monitor", monitor)
+        object.write("changed", changed)
+        object.write("path", path)
+        object.write("previous", previous)
+        object.write("cause", cause)
+        object.write("evaluation_us", Int(evaluationMicroseconds))
     }
 }
 
