@@ -161,8 +161,8 @@ public final class Daemon {
         let services = ServicePublisher(hub: hub, clock: clock)
         _ = hub.addSink { [unowned self] event in deliver(event) }
         engine.onUpdate = { [unowned self] update in
-            counters.observe(update, at: clock)
             updates.publish(update)
+            counters.observe(update, at: clock)
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }

@@ -39,7 +39,7 @@ final class HistoryIndex {
 
     /// Takes an event of this run.
     func take(_ event: Event) {
-        present.take(at: event.time, name: event.name.rawValue) { try? JSONValue(parsing: event.json) }
+        present.take(at: event.time, name: event.name.rawValue) { OutageMark(event) }
     }
 
     /// Works out the outages of a monitor.
@@ -64,7 +64,9 @@ final class HistoryIndex {
         guard let walk, let end else { return }
         let hasMore = try? walk.advance(lines: Self.piece) { header, line in
             guard header.position.stream != end.stream || header.sequence <= end.sequence else { return false }
-            past.take(at: header.time, name: header.event) { try? JSONValue(parsing: line) }
+            past.take(at: header.time, name: header.event) {
+                (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
+            }
             return true
         }
         guard hasMore ?? false else {
@@ -83,11 +85,11 @@ struct MarkList {
     /// The time of the last record, whatever it was.
     private(set) var lastHeard: WallTime?
 
-    /// Takes a record; `parse` is called only for those that matter.
-    mutating func take(at time: WallTime?, name: String, parse: () -> JSONValue?) {
+    /// Takes a record; `read` is called only for those that matter.
+    mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
         defer { lastHeard = time ?? lastHeard }
         guard name.hasPrefix("path.") || name.hasPrefix("daemon.") else { return }
-        guard let record = parse(), let mark = OutageMark(record) else { return }
+        guard let mark = read() else { return }
         switch mark {
         case .alive: return
         case .started(let time, _): marks.append(.started(time, lastHeard: lastHeard))

@@ -1,7 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import EventHub
 public import LinuxIO
 public import OrderedJSON
+internal import PathModel
 
 /// The little of a record that outages are worked out from.
 public enum OutageMark: Equatable, Sendable {
@@ -18,6 +20,27 @@ public enum OutageMark: Equatable, Sendable {
     public var time: WallTime {
         switch self {
         case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time
+        }
+    }
+
+    /// What a record of the log says, from the event it was made of.
+    public init(_ event: Event) {
+        switch event.name {
+        case .daemonStopping: self = .stopped(event.time)
+        case .daemonStarted: self = .started(event.time, lastHeard: nil)
+        default:
+            guard let status = event.status else {
+                self = .alive(event.time)
+                return
+            }
+            let isSatisfied = status.status == .satisfied
+            self = .status(
+                event.time,
+                monitor: status.monitor,
+                isSatisfied: isSatisfied,
+                reason: isSatisfied ? "" : status.reason?.rawValue ?? "unknown",
+                message: isSatisfied ? "" : event.message
+            )
         }
     }
 

@@ -1,7 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Documents
+import EventHub
 import LinuxIO
 import OrderedJSON
+import PathModel
 import Testing
 
 @testable import PathService
@@ -83,7 +86,7 @@ import Testing
         var list = MarkList()
         func take(_ second: Int, _ event: String, _ satisfied: Bool? = nil) throws {
             let record = try record(second, event, satisfied: satisfied)
-            list.take(at: noon + .seconds(second), name: event) { record }
+            list.take(at: noon + .seconds(second), name: event) { OutageMark(record) }
         }
         try take(0, "daemon.started")
         try take(1, "path.snapshot", false)
@@ -97,10 +100,41 @@ import Testing
         var list = MarkList()
         for second in 0..<(HistoryIndex.capacity * 2) {
             let record = try record(second, "daemon.stopping")
-            list.take(at: noon + .seconds(second), name: "daemon.stopping") { record }
+            list.take(at: noon + .seconds(second), name: "daemon.stopping") { OutageMark(record) }
         }
         #expect(list.marks.count <= HistoryIndex.capacity)
         #expect(list.marks.last == .stopped(noon + .seconds(HistoryIndex.capacity * 2 - 1)))
+    }
+
+    @Test func `an event leaves the mark that its record in the log would leave`() throws {
+        let satisfied = Path(status: .satisfied, reason: nil)
+        let hub = EventHub(.init(host: "h"))
+        let change = EventCause(kind: "link")
+        var events: [Event?] = []
+        for (old, new) in [(satisfied, Path()), (Path(), satisfied), (Path(), Path(reason: .noCarrier))] {
+            events.append(hub.publish(PathSnapshot(monitor: "work", path: PathDocument(new), sentence: "Is so")))
+            events.append(
+                hub.publish(
+                    PathChanged(
+                        monitor: "default",
+                        changed: ["status"],
+                        path: PathDocument(new),
+                        previous: .init(old, duration: .seconds(1)),
+                        cause: change,
+                        evaluation: .zero,
+                        sentence: "Became so"
+                    )
+                )
+            )
+        }
+        let identity = DaemonIdentity(version: "1", revision: "r", processID: 1, bootID: nil)
+        events.append(hub.publish(DaemonStarted(identity: identity, configuration: nil, digest: nil)))
+        events.append(hub.publish(DaemonStopping(signal: nil, uptime: .zero)))
+        events.append(hub.publish(PathFlapping(monitor: "default", hasStarted: true, changes: 8, window: .seconds(60))))
+        #expect(events.count == 9)
+        for event in events.compactMap(\.self) {
+            #expect(OutageMark(event) == OutageMark(try JSONValue(parsing: event.json)))
+        }
     }
 
     @Test(arguments: [
