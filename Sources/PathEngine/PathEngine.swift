@@ -27,7 +27,7 @@ public final class PathEngine {
     private let kernel: LiveKernel
     /// `nil` where there are no notifications (rule S50).
     private let monitor: KernelMonitor?
-    private let table: KernelTable
+    private let table: AnticipatingTable
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
     private var gateways: GatewaySchedule
@@ -76,7 +76,7 @@ public final class PathEngine {
         kernel = try LiveKernel()
         kernel.recorder = recorder
         monitor?.recorder = recorder
-        table = KernelTable(kernel)
+        table = AnticipatingTable(kernel)
         gateways = GatewaySchedule(interval: settings.gatewayInterval)
         audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
@@ -210,6 +210,7 @@ public final class PathEngine {
             // A gateway without an entry is as unknown as one whose entry cannot be read.
             try? kernel.neighbor(key.address, index: key.index)
         }
+        table.end()
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,

@@ -230,6 +230,55 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    /// Every kind of answer: two families, a refusal, a rule's table, a nexthop object, an interface that is not there.
+    @Test(arguments: [0, 1])
+    func `questions asked together get the answers they get alone`(compatibility: Int) async throws {
+        try namespace.run("sysctl -qw net.ipv4.nexthop_compat_mode=\(compatibility)")
+        let peer = try namespace.uplink()
+        try namespace.ipBatch([
+            "nexthop add id 1 via 192.0.2.1 dev v0", "route replace default nhid 1",
+            "route add prohibit 9.9.9.9/32", "rule add pref 50 fwmark 7 lookup 77",
+            "route add blackhole default table 77",
+        ])
+        let index = try index("v0")
+        let queries = [RouteQuery.Kind.entry, .decision].flatMap { kind in
+            [
+                RouteQuery(Self.probe4, kind: kind), RouteQuery(Self.probe6, kind: kind),
+                RouteQuery(.of("9.9.9.9"), kind: kind), RouteQuery(Self.probe4, kind: kind, mark: 7),
+                RouteQuery(Self.probe4, kind: kind, outputInterface: index),
+                RouteQuery(Self.probe4, kind: kind, outputInterface: 9999),
+                RouteQuery(Self.probe6, kind: kind, uid: 12), RouteQuery(.of("127.0.0.1"), kind: kind),
+            ]
+        }
+        var together = PreparedLookups(queries)
+        for _ in 0..<3 {
+            let alone = queries.map(kernel.lookup)
+            let answers = try #require(kernel.lookup(&together))
+            #expect(answers == alone.map(Optional.some))
+        }
+        #expect(Set(queries.map { "\(kernel.lookup($0))" }).count > 6, "the questions are not alike")
+        try namespace.ip("route del default")
+        let answers = try #require(kernel.lookup(&together))
+        #expect(answers[0] == .failure(.noRoute), "each answer is of its moment")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `as many questions as are ever asked together all get an answer`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ip("route add default via 192.0.2.1")
+        var together = PreparedLookups((0..<64).map { RouteQuery(.v4(0x0101_0100 + $0), kind: .decision) })
+        let answers = try #require(kernel.lookup(&together))
+        #expect(answers.count == 64 && answers.allSatisfy { (try? $0?.get().type) == .unicast })
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `no question at all is not asked, and one from a source address is asked alone`() async throws {
+        var none = PreparedLookups([])
+        #expect(kernel.lookup(&none) == nil)
+        let bound = RouteQuery(Self.probe4, kind: .entry, source: .of("192.0.2.2"))
+        #expect(PreparedLookups([bound, RouteQuery(Self.probe4, kind: .entry)]).queries.count == 1)
+    }
+
     @Test func `an ordinary user may look up, dump and hear, but not probe a neighbour`() async throws {
         let peer = try namespace.uplink()
         try namespace.ip("route add default via 192.0.2.1 dev v0")

@@ -51,6 +51,48 @@ public final class LiveKernel: MessageSource {
         return try socket.exchange(question, each: each)
     }
 
+    /// Asks where several packets would go, with one request for all of them.
+    ///
+    /// - Parameter lookups: The questions, prepared once for any number of times.
+    /// - Returns: The answers in the order of the questions, `nil` for one that makes no sense; no answers at all when
+    ///   they cannot be asked together, as while everything is written down: ask one by one then.
+    public func lookup(_ lookups: inout PreparedLookups) -> [Result<RouteAnswer, RouteFailure>?]? {
+        guard recorder == nil, lookups.batch.count > 0 else { return nil }
+        questions += lookups.batch.count
+        var answers = [Result<RouteAnswer, RouteFailure>?](repeating: nil, count: lookups.batch.count)
+        var areComplete = true
+        do {
+            if socket.isUsedUp { socket = try RouteSocket(limit: limit) }
+            try socket.exchange(&lookups.batch) { place, code, body in
+                guard code == 0 else {
+                    answers[place] = .failure(RouteFailure(errno: code))
+                    return
+                }
+                guard let answer = RouteEntry(decoding: body)?.answer else { return }
+                areComplete = areComplete && (answer.nexthopID == nil || !answer.legs.isEmpty)
+                answers[place] = answer.verdict
+            }
+        } catch {
+            return nil
+        }
+        guard !areComplete else { return answers }
+        // Nexthop objects are read when all answers are: the socket has one conversation at a time.
+        return answers.map { answer in answer.map { $0.flatMap(resolve) } }
+    }
+
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }
+}
+
+/// Lookups that are asked together, again and again.
+public struct PreparedLookups: Sendable {
+    /// The questions.
+    public let queries: [RouteQuery]
+    var batch: QuestionBatch
+
+    /// Prepares questions about packets that are not bound to a source address; others are left out.
+    public init(_ queries: [RouteQuery]) {
+        self.queries = queries.filter { $0.source == nil }
+        batch = QuestionBatch(self.queries.map(Question.lookup))
+    }
 }

@@ -15,11 +15,19 @@ extension MessageSource {
                 entry = RouteEntry(decoding: body)
                 return false
             }
-            guard var answer = entry?.answer else { return .failure(.other(74)) }
-            if let failure = answer.type.failure { return .failure(failure) }
-            if let id = answer.nexthopID, answer.legs.isEmpty {
-                answer.legs = try legs(ofNexthop: id) ?? []
-            }
+        } catch {
+            return .failure(RouteFailure(errno: error.code))
+        }
+        return entry.map { resolve($0.answer) } ?? .failure(.other(74))
+    }
+
+    /// What an answer of the kernel means for the packet.
+    func resolve(_ answer: RouteAnswer) -> Result<RouteAnswer, RouteFailure> {
+        if case .failure(let failure) = answer.verdict { return .failure(failure) }
+        guard let id = answer.nexthopID, answer.legs.isEmpty else { return .success(answer) }
+        do {
+            var answer = answer
+            answer.legs = try legs(ofNexthop: id) ?? []
             return .success(answer)
         } catch {
             return .failure(RouteFailure(errno: error.code))
@@ -54,6 +62,11 @@ extension MessageSource {
             _ = try ask(.setNeighbor(address, index: index, state: nil)) { _, _ in true }
         }
     }
+}
+
+extension RouteAnswer {
+    /// The answer, or what it refuses packets with.
+    var verdict: Result<RouteAnswer, RouteFailure> { type.failure.map { .failure($0) } ?? .success(self) }
 }
 
 extension RouteType {

@@ -67,6 +67,45 @@ public struct RouteSocket: ~Copyable {
         }
     }
 
+    /// Asks several questions that have one answer each, in one call; the kernel answers one after the other.
+    ///
+    /// - Parameters:
+    ///   - batch: The questions.
+    ///   - each: Called once for every question, in any order, with its place, and with its answer or a positive errno.
+    /// - Throws: ``NetlinkError`` when answers are missing; what comes late is passed over by the next request.
+    mutating func exchange(
+        _ batch: inout QuestionBatch,
+        each: (Int, Int32, Span<UInt8>) -> Void
+    ) throws(NetlinkError) {
+        let request = batch.type
+        let first = sequence &+ 1
+        sequence &+= UInt32(batch.count)
+        batch.number(from: first)
+        do { try socket.send(batch.bytes) } catch { throw Self.error(error.rawValue, request, nil) }
+        var isMissing = [Bool](repeating: true, count: batch.count)
+        var missing = batch.count
+        while missing > 0 {
+            switch socket.receive(waiting: true) {
+            case .foreign, .truncated: continue
+            case .nothing(.again): throw .timedOut(request: request)
+            case .nothing(let code): throw Self.error(code.rawValue, request, nil)
+            case .datagram(let count, _):
+                var messages = MessageReader(socket.bytes(count))
+                while messages.advance() {
+                    // What an earlier request left behind is passed over, and so is a second answer.
+                    let place = Int(messages.sequence &- first)
+                    guard Int32(messages.type) != NLMSG_NOOP, place < batch.count, isMissing[place] else { continue }
+                    isMissing[place] = false
+                    missing -= 1
+                    let isError = Int32(messages.type) == NLMSG_ERROR
+                    let code = isError ? -Int32(truncatingIfNeeded: messages.body.index(at: 0)) : 0
+                    each(place, isError && code == 0 ? Errno.invalid.rawValue : code, messages.body)
+                }
+                if messages.isMalformed { throw .malformedAnswer(request: request) }
+            }
+        }
+    }
+
     /// Whether a dump was stopped in the middle: the socket is then used up, and a new one is cheaper than the rest.
     public var isUsedUp: Bool { isAbandoned }
 

@@ -62,11 +62,11 @@ public struct MessageType: RawRepresentable, Hashable, Sendable, CustomStringCon
 
     /// The kernel's name, such as `RTM_NEWLINK`; `RTM_` and the number for one we do not read.
     public var description: String {
-        let verbs = ["NEW", "DEL", "GET", "SET"]
         guard let object = Self.objects[rawValue & ~3] else { return "RTM_\(rawValue)" }
-        return "RTM_\(verbs[Int(rawValue & 3)])\(object)"
+        return "RTM_\(Self.verbs[Int(rawValue & 3)])\(object)"
     }
 
+    private static let verbs = ["NEW", "DEL", "GET", "SET"]
     private static let objects: [UInt16: String] = [
         16: "LINK", 20: "ADDR", 24: "ROUTE", 28: "NEIGH", 32: "RULE", 52: "PREFIX", 68: "NDUSEROPT", 80: "NETCONF",
         88: "NSID", 104: "NEXTHOP",
