@@ -197,8 +197,12 @@ extension EngineCore {
         var answers: [Evaluation] = []
         for _ in 0..<2 {
             let evaluator = PathEvaluator(judge)
-            answers = monitors.map { evaluator.evaluate($0.policy, table: table, qualities: levels, at: now) }
-            var gateways: Set<NeighborKey> = []
+            answers.removeAll(keepingCapacity: true)
+            for place in monitors.indices {
+                let policy = monitors[place].policy
+                answers.append(evaluator.evaluate(policy, table: table, qualities: levels, at: now))
+            }
+            var gateways = Set<NeighborKey>()
             if settings.gatewayInterval != nil { answers.forEach { gateways.formUnion($0.gateways) } }
             let known = state.watchedGateways
             state.watch(gateways: gateways)

@@ -12,6 +12,8 @@ struct QualityBook: Hashable, Sendable {
     /// Reads what providers measured last.
     /// - Returns: The qualities to publish; links that nobody measures are missing.
     mutating func read(_ facts: ProviderFacts, at now: Duration) -> [Int: LinkQuality] {
+        // The rule on machines without radios.
+        if facts.cellular.isEmpty && facts.wireless.isEmpty && meters.isEmpty { return Dictionary() }
         var readings: [Int: LinkReading] = [:]
         for (index, modem) in facts.cellular {
             if let percent = modem.signalQuality { readings[index] = .cellular(percent: percent) }

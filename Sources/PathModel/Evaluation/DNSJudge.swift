@@ -9,7 +9,7 @@ struct DNSJudge {
     let facts: DNSConfiguration
 
     /// The servers and the verdict; questions stop at the first server that can be reached.
-    func judge<Table>(with survey: inout RouteSurvey<Table>) -> DNSState {
+    func judge(with survey: inout RouteSurvey) -> DNSState {
         let servers = facts.upstream ?? facts.servers
         var isUsable = false
         let hasStub = facts.upstream != nil
@@ -25,9 +25,9 @@ struct DNSJudge {
         return !address.isLoopback || facts.listeningLoopbacks.contains(address)
     }
 
-    private func canReach<Table>(
+    private func canReach(
         _ server: DNSServer,
-        with survey: inout RouteSurvey<Table>,
+        with survey: inout RouteSurvey,
         isUpstream: Bool
     ) -> Bool {
         let address = server.address.address

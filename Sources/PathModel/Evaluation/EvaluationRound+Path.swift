@@ -5,7 +5,7 @@ internal import Netlink
 
 extension EvaluationRound {
     /// Puts the answers together.
-    mutating func path(with survey: inout RouteSurvey<some ForwardingTable>) -> Path {
+    mutating func path(with survey: inout RouteSurvey) -> Path {
         let ways = openWays
         let inUse = interfacesInUse(ways)
         var path = Path()
@@ -39,16 +39,18 @@ extension EvaluationRound {
 
     /// The interfaces in use: for both families first, then for IPv4, then for IPv6 (rule S17).
     private func interfacesInUse(_ ways: [WayOut]) -> [Link] {
-        var families: [Int: Set<AddressFamily>] = [:]
+        var found: [(key: (group: Int, rank: Int, index: Int), link: Link)] = []
         for way in ways {
-            for leg in way.live { families[leg.index, default: []].insert(way.family) }
+            for leg in way.live {
+                if let place = found.firstIndex(where: { $0.link.index == leg.index }) {
+                    // IPv4 comes first, so that only IPv6 can make it both.
+                    if way.family == .ipv6 && found[place].key.group == 1 { found[place].key.group = 0 }
+                } else if let link = judge.state.links[leg.index] {
+                    found.append(((way.family == .ipv4 ? 1 : 2, judge.type(of: link).rank, link.index), link))
+                }
+            }
         }
-        func key(_ link: Link) -> (Int, Int, Int) {
-            let group = families[link.index]?.count == 2 ? 0 : families[link.index] == [.ipv4] ? 1 : 2
-            return (group, judge.type(of: link).rank, link.index)
-        }
-        return families.keys.compactMap { judge.state.links[$0] }.map { (key($0), $0) }
-            .sorted { $0.0 < $1.0 }.map(\.1)
+        return found.sorted { $0.key < $1.key }.map(\.link)
     }
 
     /// How packets of one family leave, in words for others (rule S34).
@@ -79,7 +81,7 @@ extension EvaluationRound {
     private func underlay(
         of tunnel: Link,
         inUse: [Link],
-        with survey: inout RouteSurvey<some ForwardingTable>
+        with survey: inout RouteSurvey
     ) -> Link? {
         var link = tunnel
         for _ in 0..<4 {
@@ -95,7 +97,7 @@ extension EvaluationRound {
         return nil
     }
 
-    private func markedUnderlay(of tunnel: Link, with survey: inout RouteSurvey<some ForwardingTable>) -> Link? {
+    private func markedUnderlay(of tunnel: Link, with survey: inout RouteSurvey) -> Link? {
         guard let mark = tunnel.tunnelMark, mark != 0 else { return nil }
         for way in openWays {
             guard let answer = survey.askUnbound(way.probe, mark: mark) else { continue }

@@ -8,8 +8,8 @@ struct EvaluationRound {
     let judge: InterfaceJudge
     let view: MonitorView
     let now: Duration
-    var outcomes: [AddressFamily: FamilyOutcome] = [:]
-    var findings: [AddressFamily: RouteFinding] = [:]
+    var outcomes = PerFamily<FamilyOutcome>()
+    var findings = PerFamily<RouteFinding>()
     /// Interfaces that are available besides those in use, best first.
     var others: [Available] = []
     var watchedGateways: Set<NeighborKey> = []
@@ -38,7 +38,7 @@ struct EvaluationRound {
 
 extension EvaluationRound {
     /// Finds out what becomes of unbound packets of each family (rules S20, S21).
-    mutating func askFamilies(with survey: inout RouteSurvey<some ForwardingTable>) {
+    mutating func askFamilies(with survey: inout RouteSurvey) {
         for family in AddressFamily.allCases {
             let finding = survey.survey(family)
             findings[family] = finding
@@ -56,7 +56,7 @@ extension EvaluationRound {
         probe: IPAddress,
         answer: RouteAnswer,
         by index: Int?,
-        with survey: inout RouteSurvey<some ForwardingTable>
+        with survey: inout RouteSurvey
     ) -> FamilyOutcome {
         var decision: Result<RouteAnswer, RouteFailure>?
         var legs = answer.legs
@@ -66,12 +66,13 @@ extension EvaluationRound {
             decision = asked
             legs = (try? asked.get().legs) ?? []
         }
+        let judge = judge
         var way = WayOut(
             family: family,
             probe: probe,
             answer: answer,
-            live: legs.filter(isLive),
-            dead: legs.filter { !isLive($0) }
+            live: legs.filter { judge.isLive($0) },
+            dead: legs.filter { !judge.isLive($0) }
         )
         guard !way.live.isEmpty else {
             if legs.isEmpty, case .failure(let failure) = decision { return .refused(failure) }
@@ -94,7 +95,7 @@ extension EvaluationRound {
     private func liveDecision(
         of way: WayOut,
         after decision: RouteAnswer,
-        with survey: inout RouteSurvey<some ForwardingTable>
+        with survey: inout RouteSurvey
     ) -> RouteAnswer {
         let isLive = decision.legs.contains { chosen in way.live.contains { $0.index == chosen.index } }
         if isLive || decision.legs.isEmpty { return decision }
@@ -124,12 +125,15 @@ extension EvaluationRound {
         return .open(way)
     }
 
+    /// Whether packets get out by the leg.
+    func isLive(_ leg: RouteLeg) -> Bool { judge.isLive(leg) }
+}
+
+extension InterfaceJudge {
     /// Whether packets get out by the leg: its link works, and it is not the machine itself.
-    func isLive(_ leg: RouteLeg) -> Bool {
-        guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = judge.state.links[leg.index] else {
-            return false
-        }
-        return link.isUsable && !judge.isLoopback(link)
+    fileprivate func isLive(_ leg: RouteLeg) -> Bool {
+        guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = state.links[leg.index] else { return false }
+        return link.isUsable && !isLoopback(link)
     }
 }
 
@@ -137,7 +141,7 @@ extension EvaluationRound {
 
 extension EvaluationRound {
     /// Finds the interfaces that could carry traffic besides those in use (rule S16).
-    mutating func askInterfaces(with survey: inout RouteSurvey<some ForwardingTable>) {
+    mutating func askInterfaces(with survey: inout RouteSurvey) {
         let inUse = Set(openWays.flatMap { $0.live.map(\.index) })
         let marks = Set(inUse.compactMap { judge.state.links[$0]?.tunnelMark }).sorted()
         var candidates = judge.state.routableInterfaces.subtracting(inUse).compactMap { judge.state.links[$0] }
@@ -165,7 +169,7 @@ extension EvaluationRound {
     private func metric(
         of link: Link,
         marks: [UInt32],
-        with survey: inout RouteSurvey<some ForwardingTable>
+        with survey: inout RouteSurvey
     ) -> UInt32? {
         let sources = SourceJudge(state: judge.state)
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
@@ -183,7 +187,7 @@ extension EvaluationRound {
         _ family: AddressFamily,
         by index: Int,
         mark: UInt32? = nil,
-        with survey: inout RouteSurvey<some ForwardingTable>
+        with survey: inout RouteSurvey
     ) -> (probe: IPAddress, answer: RouteAnswer)? {
         let finding = findings[family] ?? .refused(.noRoute)
         guard let found = survey.survey(family, by: index, like: finding, mark: mark) else { return nil }
@@ -193,7 +197,7 @@ extension EvaluationRound {
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
-    mutating func askOtherWays(with survey: inout RouteSurvey<some ForwardingTable>) {
+    mutating func askOtherWays(with survey: inout RouteSurvey) {
         guard view.isConstrained else { return }
         let sources = SourceJudge(state: judge.state)
         var taken: Set<Int> = []

@@ -49,3 +49,15 @@ enum FamilyOutcome {
         if case .open(let way) = self { way } else { nil }
     }
 }
+
+/// A value for each family, where there is one.
+struct PerFamily<Value> {
+    private var ipv4: Value?
+    private var ipv6: Value?
+
+    /// The value of a family.
+    subscript(family: AddressFamily) -> Value? {
+        get { family == .ipv4 ? ipv4 : ipv6 }
+        set { if family == .ipv4 { ipv4 = newValue } else { ipv6 = newValue } }
+    }
+}

@@ -12,8 +12,8 @@ enum RouteFinding {
 }
 
 /// Asks the forwarding table on behalf of one monitor, and counts the questions.
-struct RouteSurvey<Table: ForwardingTable> {
-    let table: Table
+struct RouteSurvey {
+    let table: any ForwardingTable
     let probes: [AddressFamily: [IPAddress]]
     let mark: UInt32
     let uid: UInt32?
@@ -21,7 +21,7 @@ struct RouteSurvey<Table: ForwardingTable> {
     let bound: Int?
     private(set) var lookups = 0
 
-    init(table: Table, probes: [AddressFamily: [IPAddress]], mark: UInt32, uid: UInt32?, bound: Int?) {
+    init(table: any ForwardingTable, probes: [AddressFamily: [IPAddress]], mark: UInt32, uid: UInt32?, bound: Int?) {
         self.table = table
         self.probes = probes
         self.mark = mark

@@ -58,7 +58,7 @@ public struct Explainer<Table: ForwardingTable> {
         return bound.explain(bound.survey().asking(destination), to: destination, names: names)
     }
 
-    func survey() -> RouteSurvey<Table> {
+    func survey() -> RouteSurvey {
         RouteSurvey(table: table, probes: facts.judge.policy.probes, mark: facts.mark, uid: facts.uid, bound: bound)
     }
 

@@ -19,8 +19,15 @@ public struct PathIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// Sixteen hexadecimal digits, as `pathId` is shown.
     public var description: String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        var digits: [UInt8] = []
+        digits.reserveCapacity(16)
+        var shift: UInt64 = 64
+        while shift > 0 {
+            shift -= 4
+            let digit = UInt8(truncatingIfNeeded: value >> shift & 0xF)
+            digits.append(digit < 10 ? 48 + digit : 87 + digit)
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
 }
 
@@ -39,7 +46,11 @@ private struct CanonicalBytes {
 
     mutating func add(_ number: Int) {
         let bits = UInt64(bitPattern: Int64(number))
-        for shift in stride(from: UInt64(0), to: 64, by: 8) { add(byte: UInt8(truncatingIfNeeded: bits >> shift)) }
+        var shift: UInt64 = 0
+        while shift < 64 {
+            add(byte: UInt8(truncatingIfNeeded: bits >> shift))
+            shift += 8
+        }
     }
 
     mutating func add(_ flag: Bool) { add(byte: flag ? 1 : 0) }

@@ -6,8 +6,8 @@ public import Netlink
 /// The one place where an interface is judged: what it is, whether it works, whether it counts.
 ///
 /// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
-/// copied.
-public struct InterfaceJudge: Sendable {
+/// copied. It is an object because it is handed around a lot and has many parts.
+public final class InterfaceJudge: Sendable {
     /// Links and addresses.
     public let state: KernelState
     /// What providers know.
