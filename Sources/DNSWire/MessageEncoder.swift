@@ -159,13 +159,18 @@ public struct MessageEncoder: Sendable {
         }
     }
 
-    private mutating func putBitmap(_ types: [RecordType]) {
+    private mutating func putBitmap(_ types: [RecordType]) { bytes += Self.bitmap(types) }
+
+    /// The type bitmaps of RFC 4034 section 4.1.2.
+    static func bitmap(_ types: [RecordType]) -> [UInt8] {
+        var bytes: [UInt8] = []
         let windows = Dictionary(grouping: types.map(\.rawValue)) { $0 >> 8 }
         for (window, types) in windows.sorted(by: { $0.key < $1.key }) {
             var bitmap = [UInt8](repeating: 0, count: Int((types.max() ?? 0) & 0xFF) / 8 + 1)
             for type in types { bitmap[Int(type & 0xFF) / 8] |= 0x80 >> UInt8(type & 7) }
             bytes += [UInt8(window), UInt8(bitmap.count)] + bitmap
         }
+        return bytes
     }
 }
 

@@ -1,0 +1,31 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import DNSWire
+
+/// What identifies an advertised service or host.
+public struct AdvertisementID: Hashable, Sendable, Comparable {
+    let rawValue: Int
+
+    /// In the order of advertising.
+    public static func < (left: AdvertisementID, right: AdvertisementID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What became of something that is advertised.
+public struct AdvertisementEvent: Hashable, Sendable {
+    /// What happened.
+    public enum Kind: Hashable, Sendable {
+        /// Nobody objected to its name, on one interface at least; others answer for it from now on.
+        case registered(DomainName)
+        /// Its name was taken; it goes on under another one.
+        case renamed(from: DomainName, to: DomainName)
+        /// Its data was changed.
+        case updated(DomainName)
+        /// Its name is taken and it may have no other; it is withdrawn.
+        case conflict(DomainName)
+    }
+
+    /// Of what.
+    public let id: AdvertisementID
+    /// What happened.
+    public let kind: Kind
+}

@@ -1,0 +1,387 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+/// What this machine advertises, and under which names: one name everywhere, whatever happens on one interface.
+///
+/// Pure: it is told about interfaces and what became of record sets on them, and says what their zones are to do.
+struct Advertiser: Sendable {
+    /// What the zones of an interface are to do.
+    struct Command: Hashable, Sendable {
+        enum Action: Hashable, Sendable {
+            /// Publish the set, or bring it in line.
+            case publish(RecordSet)
+            /// Say goodbye to it.
+            case withdraw(RecordSet.ID)
+        }
+
+        let interface: Int
+        let action: Action
+    }
+
+    private enum Kind: Sendable {
+        case service(ServiceRegistration, type: DomainName, label: [UInt8], host: HostReference)
+        case host(HostRegistration, name: DomainName)
+    }
+
+    private enum HostReference: Hashable, Sendable {
+        case named(DomainName)
+        /// The name of another registration, whatever it is called by now.
+        case registered(AdvertisementID)
+    }
+
+    private struct Entry: Sendable {
+        var kind: Kind
+        /// Whether somebody asked for it; else it is a host that services need.
+        var isExplicit = true
+        var yieldsToNeighbour = false
+        var isReported = false
+        /// Services that need this host.
+        var users: Set<AdvertisementID> = []
+    }
+
+    static let maximumEntries = 4096
+    private static let maximumMemories = 256
+
+    /// The name of this machine, below `local`.
+    private(set) var machineName: DomainName
+    private var entries: [AdvertisementID: Entry] = [:]
+    private var interfaces: [Int: String] = [:]
+    private var lastID = 0
+    private var machineHost: AdvertisementID?
+    private var commands: [Command] = []
+    private var events: [AdvertisementEvent] = []
+    /// Which name was found free in place of one that was taken (rule P12).
+    private var memory: [DomainName: DomainName] = [:]
+
+    /// - Parameter hostName: The kernel's host name; what follows its first dot is left out.
+    init(hostName: String) {
+        machineName = Self.machineName(of: hostName)
+    }
+
+    /// Whether nothing is advertised.
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// Makes a name that may be claimed of whatever the machine is called.
+    static func machineName(of hostName: String) -> DomainName {
+        let first = hostName.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let kept = first.map { byte -> UInt8 in
+            let isFine = byte >= 0x80 || (48...57).contains(byte) || (97...122).contains(byte | 0x20)
+            return isFine ? byte : UInt8(ascii: "-")
+        }
+        let label = kept.prefix(63).drop { $0 == UInt8(ascii: "-") }.reversed().drop { $0 == UInt8(ascii: "-") }
+        guard let name = try? NameRules.hostName(String(decoding: label.reversed(), as: UTF8.self)) else {
+            return DomainName("linux.local") ?? DomainName()
+        }
+        return name
+    }
+
+    // MARK: - Interfaces
+
+    /// Sets the interfaces, by index, with their names.
+    ///
+    /// What is new gets everything; what left is forgotten without goodbye, for its zones went with it.
+    mutating func setInterfaces(_ names: [Int: String]) {
+        let old = interfaces
+        interfaces = names
+        for (index, name) in names.sorted(by: { $0.key < $1.key }) where old[index] != name {
+            let wanted = sets(on: index)
+            if let oldName = old[index] {
+                let kept = Set(wanted.map(\.id))
+                for (id, entry) in entries where isWanted(entry, on: oldName) && !kept.contains(Self.set(id)) {
+                    commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
+                }
+            }
+            commands += wanted.map { Command(interface: index, action: .publish($0)) }
+        }
+    }
+
+    /// What is published on an interface: for a zone that was opened later than its interface came.
+    func sets(on interface: Int) -> [RecordSet] {
+        guard let name = interfaces[interface] else { return [] }
+        return entries.sorted { $0.key < $1.key }.filter { isWanted($0.value, on: name) }
+            .map { recordSet($0.key, $0.value) }
+    }
+
+    // MARK: - Advertising
+
+    /// Advertises a service.
+    /// - Throws: What is wrong with it.
+    mutating func advertise(_ service: ServiceRegistration) throws(RegistrationError) -> AdvertisementID {
+        let type = try service.validate()
+        // One place for the service, one for a host that comes with it.
+        guard entries.count + 2 <= Self.maximumEntries else {
+            throw .tooMany(what: "advertisements", limit: Self.maximumEntries)
+        }
+        let id = makeID()
+        let host: HostReference
+        switch service.host {
+        case .existing(let name): host = .named(name)
+        case .machine: host = .registered(useMachineHost(for: id))
+        case .claimed(let name, let addresses):
+            var registration = HostRegistration(name: name, addresses: addresses)
+            registration.interfaces = service.interfaces
+            registration.allowsRenaming = service.allowsRenaming
+            host = .registered(use(registration, for: id))
+        }
+        var entry = Entry(kind: .service(service, type: type, label: service.name, host: host))
+        settleName(of: id, &entry)
+        entries[id] = entry
+        publish(id)
+        return id
+    }
+
+    /// Claims a host name.
+    /// - Throws: What is wrong with it.
+    mutating func advertise(_ host: HostRegistration) throws(RegistrationError) -> AdvertisementID {
+        try host.validate()
+        guard entries.count < Self.maximumEntries else {
+            throw .tooMany(what: "advertisements", limit: Self.maximumEntries)
+        }
+        let id = makeID()
+        var entry = Entry(kind: .host(host, name: host.name))
+        settleName(of: id, &entry)
+        entries[id] = entry
+        publish(id)
+        return id
+    }
+
+    /// Changes the text of a service (rule P11).
+    /// - Throws: What is wrong with it.
+    mutating func update(text: [TextRecord.Entry], of id: AdvertisementID) throws(RegistrationError) {
+        try NameRules.check(text)
+        guard case .service(var service, let type, let label, let host) = entries[id]?.kind else { return }
+        guard service.text != text else { return }
+        service.text = text
+        entries[id]?.kind = .service(service, type: type, label: label, host: host)
+        publish(id)
+        if let name = name(of: id) { events.append(AdvertisementEvent(id: id, kind: .updated(name))) }
+    }
+
+    /// Withdraws a service or a host; a host that only it needed goes too.
+    mutating func withdraw(_ id: AdvertisementID) {
+        guard let entry = entries[id], entry.isExplicit else { return }
+        guard entry.users.isEmpty else {
+            // Services still stand on it.
+            entries[id]?.isExplicit = false
+            return
+        }
+        remove(id)
+    }
+
+    /// Withdraws everything.
+    mutating func withdrawAll() {
+        for id in entries.keys.sorted() { remove(id) }
+    }
+
+    /// The name that a service or host has by now.
+    func name(of id: AdvertisementID) -> DomainName? { entries[id].flatMap(name(of:)) }
+
+    /// The host that a service points to by now.
+    func host(of id: AdvertisementID) -> DomainName? {
+        guard case .service(_, _, _, let host) = entries[id]?.kind else { return nil }
+        return resolve(host)
+    }
+
+    // MARK: - What zones tell
+
+    /// Takes what became of a set on one interface.
+    mutating func handle(_ event: ResponderEvent) {
+        switch event {
+        case .established(let set), .yielded(let set):
+            let id = AdvertisementID(rawValue: set.rawValue)
+            guard let entry = entries[id], !entry.isReported, let name = name(of: entry) else { return }
+            entries[id]?.isReported = true
+            if entry.isExplicit { events.append(AdvertisementEvent(id: id, kind: .registered(name))) }
+        case .conflict(let set, let name):
+            let id = AdvertisementID(rawValue: set.rawValue)
+            // Another interface may have told the same before.
+            guard var entry = entries[id], self.name(of: entry) == name else { return }
+            guard allowsRenaming(entry) else {
+                remove(id)
+                if entry.isExplicit { events.append(AdvertisementEvent(id: id, kind: .conflict(name))) }
+                for user in entry.users.sorted() {
+                    remove(user)
+                    events.append(AdvertisementEvent(id: user, kind: .conflict(name)))
+                }
+                return
+            }
+            repeat { rename(&entry) } while isTaken(entry, by: id)
+            entries[id] = entry
+            remember(id, entry)
+            report(id, entry, from: name)
+            publish(id)
+            for user in entry.users.sorted() { publish(user) }
+        }
+    }
+
+    /// Takes what zones are to do since the last call, in order.
+    mutating func takeCommands() -> [Command] {
+        defer { commands = [] }
+        return commands
+    }
+
+    /// Takes what happened since the last call, in order.
+    mutating func takeEvents() -> [AdvertisementEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    // MARK: - Names
+
+    private func name(of entry: Entry) -> DomainName? {
+        switch entry.kind {
+        case .service(_, let type, let label, _): try? DomainName(labels: [label]).appending(type)
+        case .host(_, let name): name
+        }
+    }
+
+    private func originalName(of entry: Entry) -> DomainName? {
+        switch entry.kind {
+        case .service(let service, let type, _, _): try? DomainName(labels: [service.name]).appending(type)
+        case .host(let host, _): host.name
+        }
+    }
+
+    private func allowsRenaming(_ entry: Entry) -> Bool {
+        switch entry.kind {
+        case .service(let service, _, _, _): service.allowsRenaming
+        case .host(let host, _): host.allowsRenaming
+        }
+    }
+
+    private func rename(_ entry: inout Entry) {
+        switch entry.kind {
+        case .service(let service, let type, let label, let host):
+            entry.kind = .service(service, type: type, label: NameSuccession.service(after: label), host: host)
+        case .host(let host, let name):
+            let label = NameSuccession.host(after: name.firstLabel ?? [])
+            entry.kind = .host(host, name: (try? DomainName(labels: [label]).appending(NameRules.local)) ?? name)
+        }
+    }
+
+    /// Whether another registration of ours has the name; two of ours must not fight over it.
+    private func isTaken(_ entry: Entry, by id: AdvertisementID) -> Bool {
+        let wanted = name(of: entry)
+        return entries.contains { $0.key != id && name(of: $0.value) == wanted }
+    }
+
+    /// Begins with the name that was free the last time, and with one that no other registration has.
+    private mutating func settleName(of id: AdvertisementID, _ entry: inout Entry) {
+        guard let original = originalName(of: entry), allowsRenaming(entry) else { return }
+        if let remembered = memory[original], let label = remembered.firstLabel {
+            switch entry.kind {
+            case .service(let service, let type, _, let host):
+                entry.kind = .service(service, type: type, label: label, host: host)
+            case .host(let host, _): entry.kind = .host(host, name: remembered)
+            }
+        }
+        while isTaken(entry, by: id) { rename(&entry) }
+        report(id, entry, from: original)
+    }
+
+    private mutating func remember(_ id: AdvertisementID, _ entry: Entry) {
+        guard let original = originalName(of: entry), let name = name(of: entry) else { return }
+        if memory[original] == nil, memory.count >= Self.maximumMemories { memory = [:] }
+        memory[original] = name
+    }
+
+    private mutating func report(_ id: AdvertisementID, _ entry: Entry, from old: DomainName) {
+        guard entry.isExplicit, let name = name(of: entry), name != old else { return }
+        events.append(AdvertisementEvent(id: id, kind: .renamed(from: old, to: name)))
+    }
+
+    // MARK: - Hosts of services
+
+    private mutating func useMachineHost(for user: AdvertisementID) -> AdvertisementID {
+        if let machineHost, entries[machineHost] != nil {
+            entries[machineHost]?.users.insert(user)
+            return machineHost
+        }
+        let id = use(HostRegistration(name: machineName), for: user, yieldsToNeighbour: true)
+        machineHost = id
+        return id
+    }
+
+    /// The host of this name and these addresses, made when nobody needed it before.
+    private mutating func use(
+        _ host: HostRegistration,
+        for user: AdvertisementID,
+        yieldsToNeighbour: Bool = false
+    ) -> AdvertisementID {
+        let known = entries.first { _, entry in
+            guard case .host(let other, _) = entry.kind else { return false }
+            return other == host
+        }
+        if let known {
+            entries[known.key]?.users.insert(user)
+            return known.key
+        }
+        let id = makeID()
+        var entry = Entry(kind: .host(host, name: host.name), isExplicit: false, yieldsToNeighbour: yieldsToNeighbour)
+        entry.users = [user]
+        settleName(of: id, &entry)
+        entries[id] = entry
+        publish(id)
+        return id
+    }
+
+    private func resolve(_ host: HostReference) -> DomainName {
+        switch host {
+        case .named(let name): name
+        case .registered(let id): name(of: id) ?? machineName
+        }
+    }
+
+    // MARK: - Sets
+
+    private static func set(_ id: AdvertisementID) -> RecordSet.ID { RecordSet.ID(rawValue: id.rawValue) }
+
+    private mutating func makeID() -> AdvertisementID {
+        lastID += 1
+        return AdvertisementID(rawValue: lastID)
+    }
+
+    private func recordSet(_ id: AdvertisementID, _ entry: Entry) -> RecordSet {
+        switch entry.kind {
+        case .host(let host, let name):
+            host.recordSet(Self.set(id), name: name, yieldsToNeighbour: entry.yieldsToNeighbour)
+        case .service(let service, let type, _, let host):
+            service.recordSet(
+                Self.set(id),
+                instance: name(of: entry) ?? type,
+                type: type,
+                host: resolve(host)
+            )
+        }
+    }
+
+    private func isWanted(_ entry: Entry, on interface: String) -> Bool {
+        let wanted: Set<String>? =
+            switch entry.kind {
+            case .service(let service, _, _, _): service.interfaces
+            case .host(let host, _): host.interfaces
+            }
+        return wanted?.contains(interface) ?? true
+    }
+
+    private mutating func publish(_ id: AdvertisementID) {
+        guard let entry = entries[id] else { return }
+        let set = recordSet(id, entry)
+        for (index, name) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: name) {
+            commands.append(Command(interface: index, action: .publish(set)))
+        }
+    }
+
+    private mutating func remove(_ id: AdvertisementID) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        for (index, name) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: name) {
+            commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
+        }
+        if machineHost == id { machineHost = nil }
+        guard case .service(_, _, _, .registered(let host)) = entry.kind else { return }
+        entries[host]?.users.remove(id)
+        if let left = entries[host], left.users.isEmpty, !left.isExplicit { remove(host) }
+    }
+}

@@ -1,0 +1,34 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension LinkDirectory {
+    /// Tells the responders of both families what the interface's addresses are, and the machine's others.
+    mutating func setAddresses(_ addresses: [IPAddress], elsewhere: Set<IPAddress>, at now: Duration) {
+        let sorted = Dictionary(grouping: addresses.sorted(), by: \.family)
+        for family in AddressFamily.allCases {
+            let other: AddressFamily = family == .ipv4 ? .ipv6 : .ipv4
+            zones[family]?.responder.setAddresses(
+                sorted[family] ?? [],
+                ofOtherFamily: sorted[other] ?? [],
+                elsewhere: elsewhere,
+                at: now
+            )
+        }
+    }
+
+    /// Carries out what the advertiser wants on this interface.
+    mutating func carryOut(_ action: Advertiser.Command.Action, at now: Duration) {
+        for family in AddressFamily.allCases {
+            switch action {
+            case .publish(let set): zones[family]?.responder.publish(set, at: now)
+            case .withdraw(let id): zones[family]?.responder.withdraw(id, at: now)
+            }
+        }
+    }
+
+    /// Takes what became of the published sets.
+    mutating func takeResponderEvents() -> [ResponderEvent] {
+        AddressFamily.allCases.flatMap { zones[$0]?.responder.takeEvents() ?? [] }
+    }
+}
