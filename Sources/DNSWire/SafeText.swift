@@ -5,7 +5,8 @@ public enum SafeText {
     /// Shows bytes as text that can be read back with ``bytes(of:)``.
     ///
     /// Valid UTF-8 stays; a backslash is doubled; bytes that are not UTF-8, control characters, line separators and
-    /// the characters that change the direction of writing become `\\DDD`, one per byte.
+    /// invisible characters, those that change the direction of writing among them, become `\\DDD`, one per byte;
+    /// joiners inside words and emoji stay.
     /// With `escapingDots` a dot is escaped too, as between the labels of a name (RFC 6763 section 4.3).
     public static func text(of bytes: some Collection<UInt8>, escapingDots dots: Bool = false) -> String {
         var text = ""
@@ -64,9 +65,12 @@ public enum SafeText {
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0: true
-        case 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0x061C, 0xFEFF: true
-        default: false
+        case 0x20..<0x7F, 0x200C, 0x200D: return false
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return false
         }
     }
 

@@ -44,8 +44,10 @@ public struct JSONText {
         }
     }
 
-    /// Appends a quoted string, escaped as RFC 8259 section 7 demands, with U+007F and the JavaScript line
-    /// separators U+2028 and U+2029 escaped too; `/` stays as it is.
+    /// Appends a quoted string, escaped as RFC 8259 section 7 demands; `/` stays as it is.
+    ///
+    /// Whatever could trick a terminal or the eye is escaped too: U+007F and the C1 controls, the line separators, and
+    /// invisible format characters such as those that turn the direction of writing. Joiners stay.
     mutating func append(string: String) {
         bytes.append(0x22)
         if Self.mayNeedEscape(string.utf8Span.span) {
@@ -59,8 +61,7 @@ public struct JSONText {
     private static func mayNeedEscape(_ text: Span<UInt8>) -> Bool {
         for place in text.indices {
             let byte = text[place]
-            // 0xE2 begins U+2028 and U+2029, and few other characters.
-            if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F || byte == 0xE2 { return true }
+            if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F { return true }
         }
         return false
     }
@@ -72,13 +73,26 @@ public struct JSONText {
         case "\n": append(literal: "\\n")
         case "\r": append(literal: "\\r")
         case "\t": append(literal: "\\t")
-        case "\u{0}"..<"\u{20}", "\u{7F}", "\u{2028}", "\u{2029}":
-            append(literal: "\\u")
-            for shift in [12, 8, 4, 0] as [UInt32] {
-                bytes.append(Self.hexadecimal(scalar.value >> shift & 0xF))
+        case _ where Self.isTricky(scalar):
+            for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                append(literal: "\\u")
+                for shift in [12, 8, 4, 0] as [UInt32] {
+                    bytes.append(Self.hexadecimal(UInt32(unit) >> shift & 0xF))
+                }
             }
         default:
             bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+        }
+    }
+
+    private static func isTricky(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x20..<0x7F, 0x200C, 0x200D: return false
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return false
         }
     }
 

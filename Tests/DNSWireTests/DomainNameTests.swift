@@ -89,6 +89,8 @@ private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
         ("line\nfeed", "line\\010feed"), ("\u{1B}[31mred", "\\027[31mred"), ("nul\0", "nul\\000"),
         ("del\u{7F}", "del\\127"), ("c1\u{85}", "c1\\194\\133"), ("bidi\u{202E}x", "bidi\\226\\128\\174x"),
         ("ls\u{2028}", "ls\\226\\128\\168"), ("bom\u{FEFF}", "bom\\239\\187\\191"), ("", ""),
+        ("soft\u{AD}", "soft\\194\\173"), ("zw\u{200B}", "zw\\226\\128\\139"), ("👩\u{200D}👧", "👩\u{200D}👧"),
+        ("tag\u{E0041}", "tag\\243\\160\\129\\129"),
     ])
     func `escapes what could trick a reader, and can be read back`(text: String, expected: String) {
         let shown = SafeText.text(of: text.utf8)

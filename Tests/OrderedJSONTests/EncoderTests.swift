@@ -200,10 +200,13 @@ private struct AllIntegers: Encodable {
 
     @Test(arguments: [
         ("", #""""#), ("a/b", #""a/b""#), ("\"\\", #""\"\\""#), ("\n\r\t", #""\n\r\t""#),
-        ("\u{0}\u{8}\u{C}\u{1F}", #""\u0000\u0008\u000c\u001f""#), ("\u{7F}\u{80}", "\"\\u007f\u{80}\""),
+        ("\u{0}\u{8}\u{C}\u{1F}", #""\u0000\u0008\u000c\u001f""#),
+        ("\u{7F}\u{80}\u{9B}\u{A0}", "\"\\u007f\\u0080\\u009b\u{A0}\""),
+        ("\u{202E}\u{FEFF}\u{AD}", #""\u202e\ufeff\u00ad""#), ("\u{E0041}", #""\udb40\udc41""#),
+        ("👩\u{200D}👧", "\"👩\u{200D}👧\""), ("שלום\u{200F}", "\"שלום\\u200f\""),
         ("\u{2027}\u{2028}\u{2029}", "\"\u{2027}\\u2028\\u2029\""), ("Bürö 東京 🌐", "\"Bürö 東京 🌐\""),
     ])
-    func `escapes what RFC 8259 and JavaScript demand`(text: String, expected: String) throws {
+    func `escapes what RFC 8259 and JavaScript demand, and what tricks the eye`(text: String, expected: String) throws {
         #expect(try encoder.string(text) == expected)
         #expect(try JSONValue(parsing: expected) == .string(text))
     }
