@@ -43,6 +43,9 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     public var isConstrained: Bool
     /// Its addresses, IPv4 first.
     public var addresses: [AddressDocument]
+    /// Whether it has given itself an IPv4 address out of 169.254.0.0/16 (RFC 3927) and has no other but link-local
+    /// ones: it reaches its neighbours, and no DHCP server has answered.
+    public var linkLocalOnly: Bool
 
     enum CodingKeys: String, CodingKey {
         case name
@@ -63,6 +66,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
         case isExpensive = "is_expensive"
         case isConstrained = "is_constrained"
         case addresses
+        case linkLocalOnly = "link_local_only"
     }
 
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
@@ -85,6 +89,8 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
         isExpensive = view.isExpensive
         isConstrained = view.isConstrained
         addresses = view.addresses.map { AddressDocument($0, at: now) }
+        let held = view.addresses.map(\.address)
+        linkLocalOnly = held.allSatisfy(\.isLinkLocal) && held.contains { $0.family == .ipv4 }
     }
 
     /// Such as `02:00:5e:10:00:01`.

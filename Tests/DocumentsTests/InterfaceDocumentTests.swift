@@ -52,7 +52,8 @@ import Testing
                   ],
                   "valid_seconds": 500
                 }
-              ]
+              ],
+              "link_local_only": false
             }
             """
         #expect(try pretty(InterfaceDocument(view, at: now)) == expected)
@@ -92,7 +93,24 @@ import Testing
             #expect(key == "problem" || value[key] == .null)
             #expect(value.object?.keys.contains(key) == true)
         }
-        #expect(value.object?.keys.count == 18)
+        #expect(value.object?.keys.count == 19)
+    }
+
+    @Test(
+        arguments: [
+            ([], false), (["192.0.2.1"], false), (["169.254.7.9"], true), (["169.254.7.9", "fe80::1"], true),
+            (["fe80::1"], false), (["169.254.7.9", "192.0.2.1"], false), (["169.254.7.9", "2001:db8::1"], false),
+            (["169.254.7.9", "169.254.7.10"], true),
+        ] as [([String], Bool)]
+    )
+    func `an interface that gave itself its only address says so (RFC 3927)`(addresses: [String], isOnly: Bool) {
+        var view = Sample.interface()
+        view.addresses = addresses.map { text in
+            var address = Sample.address4
+            address.address = .of(text)
+            return AddressView(HeldAddress(address, told: .zero))
+        }
+        #expect(InterfaceDocument(view, at: now).linkLocalOnly == isOnly)
     }
 
     @Test func `what the operator decided is shown`() throws {

@@ -84,6 +84,7 @@ struct InterfaceText {
         if interface.isTrue("is_expensive") { notes.append("expensive") }
         if interface.isTrue("is_constrained") { notes.append("constrained") }
         if interface.isTrue("ignored") { notes.append("ignored") }
+        if interface.isTrue("link_local_only") { notes.append("link-local addresses only") }
         return notes
     }
 }
