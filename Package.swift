@@ -81,6 +81,7 @@ let package = Package(
             dependencies: [
                 "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
                 "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
+                "DNSWire",
             ],
             resources: [.embedInCode("Resources/event.json")]
         ),
@@ -177,6 +178,7 @@ let package = Package(
                 "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService",
                 "nwpath",
                 "TestSupport",
+                "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
             ],
             exclude: ["Fixtures"]
         ),

@@ -28,7 +28,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public var txtRaw: [String]
     /// The lifetime of the record that announced it.
     public var ttlSeconds: Int
-    /// When it was first heard of, RFC 3339.
+    /// When it was first heard of, before a restart perhaps, RFC 3339.
     public var firstSeen: String
     /// When it was last heard of, RFC 3339.
     public var lastSeen: String
@@ -49,7 +49,9 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     }
 
     /// Shows a service; its moments since boot become moments of the calendar by `clock`.
-    public init(_ service: Service, clock: some TimeSource) {
+    ///
+    /// `earlier` is when it was first heard of as far as a history knows.
+    public init(_ service: Service, clock: some TimeSource, firstSeen earlier: WallTime? = nil) {
         name = service.name
         type = service.type
         domain = service.domain
@@ -61,7 +63,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         txtRaw = service.rawText.map { SafeText.text(of: $0) }
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let (boot, wall) = (clock.boot, clock.wall)
-        firstSeen = "\(wall + (service.firstSeen - boot))"
+        let first = wall + (service.firstSeen - boot)
+        firstSeen = "\(min(earlier ?? first, first))"
         lastSeen = "\(wall + (service.lastSeen - boot))"
     }
 
@@ -72,7 +75,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     }
 
     /// UTF-8 as it is; anything else as `hex:` and its digits.
-    private static func text(_ bytes: [UInt8]) -> String {
+    static func text(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         return "hex:" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

@@ -3,6 +3,7 @@
 internal import Addressing
 public import Configuration
 public import EventHub
+internal import DNSWire
 internal import EventLog
 internal import MulticastDNS
 internal import Netlink
@@ -52,6 +53,9 @@ extension Configuration {
         var settings = CensusSettings()
         settings.interval = mdns.censusInterval
         settings.maximumTypes = mdns.maximumTypes
+        // A watched type is asked for although nobody announces types (rule D1 is no duty of a responder).
+        let types = mdns.watched.compactMap { DomainName("\($0.type).local") }
+        settings.wellKnownTypes = types + settings.wellKnownTypes.filter { !types.contains($0) }
         return settings
     }
 

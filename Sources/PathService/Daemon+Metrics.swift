@@ -26,6 +26,7 @@ extension Daemon {
         registry.add(counters.latency)
         registry.add(counters.evaluation)
         registry.add(counters.serviceEvents)
+        registry.add(counters.serviceRemovals)
         ProcessMetrics().register(in: registry)
     }
 
@@ -111,7 +112,8 @@ extension Daemon {
     private func collectServices(_ writer: inout MetricWriter) {
         guard let census else { return }
         var counts: [String: Int] = [:]
-        for service in census.services { counts[counters.label(service.type), default: 0] += 1 }
+        let services = census.services
+        for service in services { counts[counters.label(service.type), default: 0] += 1 }
         writer.declare(Family.services)
         for (type, count) in counts.sorted(by: { $0.key < $1.key }) {
             writer.write(Family.services, Double(count), type)
@@ -119,10 +121,7 @@ extension Daemon {
         writer.write(Family.serviceTypes, Double(census.serviceTypes.count))
         writer.declare(Family.watched)
         for watched in configuration.mdns.watched {
-            let isUp = census.services.contains { service in
-                service.type == watched.type && (watched.name ?? service.name) == service.name
-            }
-            writer.write(Family.watched, isUp, watched.type, watched.name ?? "")
+            writer.write(Family.watched, services.contains(where: watched.includes), watched.type, watched.name ?? "")
         }
         writer.write(Family.censusTime, census.lastCompleted?.secondsSince1970 ?? 0)
         writer.write(Family.censusInterval, configuration.mdns.censusInterval.seconds)

@@ -96,6 +96,9 @@ extension Daemon {
             let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
             problems.append(ProblemDocument(part: "configuration", message: message))
         }
+        if let message = serviceHistory?.problem {
+            problems.append(ProblemDocument(part: "services", message: message))
+        }
         for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
             let why = health.lastError.map { ": \($0)" } ?? ""
             problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))

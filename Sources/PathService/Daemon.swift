@@ -36,6 +36,7 @@ public final class Daemon {
     let server: StatusServer
     let manager = ServiceManager()
     let index: HistoryIndex
+    let serviceHistory: ServiceHistoryKeeper?
     /// What was wrong with the configuration that was read last; `nil` when it is in force.
     var lastRejection: String?
     let updates: UpdatePublisher
@@ -75,6 +76,9 @@ public final class Daemon {
         census =
             configuration.mdns.isEnabled
             ? ServiceCensus(loop: loop, clock: clock, settings: configuration.censusSettings) : nil
+        serviceHistory =
+            configuration.mdns.isEnabled
+            ? ServiceHistoryKeeper(loop: loop, clock: clock, directory: configuration.stateDirectory) : nil
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -120,6 +124,7 @@ public final class Daemon {
             throw error
         }
         source.readiness = .ready
+        serviceHistory?.open()
         census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         census?.start()
         if configuration.log.file != EventLog.standardOutput {
@@ -158,7 +163,9 @@ public final class Daemon {
     }
 
     private func connect() {
-        let services = ServicePublisher(hub: hub, clock: clock)
+        let services = ServicePublisher(hub: hub, clock: clock) { [unowned self] service in
+            serviceHistory?.history.firstSeen(service)
+        }
         _ = hub.addSink { [unowned self] event in deliver(event) }
         engine.onUpdate = { [unowned self] update in
             updates.publish(update)
@@ -167,7 +174,11 @@ public final class Daemon {
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
         }
-        engine.onAudit = { [unowned self] in providers.refresh() }
+        engine.onAudit = { [unowned self] in
+            providers.refresh()
+            // Changes of ignored interfaces make no update, and services may well be there.
+            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+        }
         engine.onResync = { [unowned self] duration, found in
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
@@ -176,8 +187,10 @@ public final class Daemon {
         listenToRoutes()
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }
         providers.onResume = { [unowned self] in engine.resume() }
+        store.history = serviceHistory
         census?.onEvent = { [unowned self] event in
             counters.count(event)
+            serviceHistory?.take(event, services: census?.services ?? [])
             services.publish(event)
         }
         store.problems = { [unowned self] in problems }
@@ -263,6 +276,7 @@ public final class Daemon {
         calendar.stop()
         index.stop()
         engine.stop()
+        serviceHistory?.close(services: census?.services ?? [])
         census?.stop()
         providers.stop()
         log.synchronize()

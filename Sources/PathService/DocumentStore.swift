@@ -12,22 +12,25 @@ internal import StatusServer
 
 /// Renders each document once per change and serves it from memory.
 ///
-/// Confined to the daemon's loop. The revision is the number of the last event: whatever a document shows is told by
-/// an event, so a document rendered after that event is as new as can be.
+/// Confined to the daemon's loop. Nearly all that a document shows is told by an event, whose number is the tag. Of
+/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation.
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
-    private let census: ServiceCensus?
-    private let clock: any TimeSource
+    let census: ServiceCensus?
+    let clock: any TimeSource
     private let daemon: OverviewDocument.Daemon
     private let host: String
     /// What is wrong with the daemon's own parts right now.
     var problems: () -> [ProblemDocument] = { [] }
+    /// What is remembered of services; `nil` without a census.
+    var history: ServiceHistoryKeeper?
     /// The effective configuration as JSON.
     var configuration: () -> JSONValue = { .null }
 
     private var rendered: [StatusDocument: Snapshot] = [:]
     private var revision: EventPosition?
+    private var evaluations: UInt64 = 0
     /// How many rendered documents are kept; filtered lists of services are what could become many.
     private static let capacity = 64
 
@@ -52,9 +55,11 @@ final class DocumentStore {
 
     /// The document as of the last event; `nil` when it shows something that does not exist.
     func snapshot(of document: StatusDocument) throws -> Snapshot? {
-        if revision != hub.position || rendered.count >= Self.capacity {
+        let isOld = revision != hub.position || evaluations != engine.core.evaluations
+        if isOld || rendered.count >= Self.capacity {
             rendered = [:]
             revision = hub.position
+            evaluations = engine.core.evaluations
         }
         if let snapshot = rendered[document] { return snapshot }
         guard let bytes = try render(document) else { return nil }
@@ -76,11 +81,17 @@ final class DocumentStore {
         case .gateways: return try encoder.encode(Listing("gateways", state, path.gateways.map(GatewayDocument.init)))
         case .dns: return try encoder.encode(Stated(state, DNSDocument(path.dns)))
         case .services(let type, let name, let interface):
-            return try encoder.encode(Listing("services", state, services(type, name, interface)))
+            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            return try encoder.encode(Listing("services", state, services(filter)))
         case .serviceTypes: return try encoder.encode(Listing("types", state, census?.serviceTypes ?? []))
         case .service(let type, let name):
-            let found = services(type, name, nil)
-            return found.isEmpty ? nil : try encoder.encode(Listing("services", state, found))
+            return try encoder.encode(Listing("services", state, try services(type: type, named: name)))
+        case .serviceHistory(let type, let name, let interface):
+            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            return try encoder.encode(Listing("services", state, pastServices(filter)))
+        case .scrapeTargets(let type, let name, let interface, let family):
+            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            return try encoder.encode(scrapeTargets(filter, family: family))
         case .configuration: return try encoder.encode(configuration())
         case .eventSchema: return EventSchema.bytes
         }
@@ -127,15 +138,6 @@ final class DocumentStore {
             },
             problems: problems()
         )
-    }
-
-    private func services(_ type: String?, _ name: String?, _ interface: String?) -> [ServiceDocument] {
-        (census?.services ?? [])
-            .filter { service in
-                (type ?? service.type) == service.type && (name ?? service.name) == service.name
-                    && (interface ?? service.interface) == service.interface
-            }
-            .map { ServiceDocument($0, clock: clock) }
     }
 }
 

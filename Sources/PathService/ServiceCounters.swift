@@ -28,6 +28,15 @@ final class ServiceCounters {
         ),
         children: []
     )
+    let serviceRemovals = Counter(
+        MetricFamily(
+            "nwpath_mdns_service_removals_total",
+            .counter,
+            help: "Services that went away, by the reason.",
+            labels: ["reason"]
+        ),
+        children: RemovalReason.allCases.map { [$0.rawValue] }
+    )
     private(set) var isLastReloadGood = true
     private(set) var lastReload: WallTime?
     private var types: Set<String> = []
@@ -48,7 +57,9 @@ final class ServiceCounters {
         switch event {
         case .added(let service): serviceEvents.increment(label(service.type), "added")
         case .changed(let service, _, _): serviceEvents.increment(label(service.type), "changed")
-        case .removed(let service, _, _): serviceEvents.increment(label(service.type), "removed")
+        case .removed(let service, let reason, _):
+            serviceEvents.increment(label(service.type), "removed")
+            serviceRemovals.increment(reason.rawValue)
         default: break
         }
     }

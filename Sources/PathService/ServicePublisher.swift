@@ -9,6 +9,8 @@ internal import MulticastDNS
 struct ServicePublisher {
     let hub: EventHub
     let clock: any TimeSource
+    /// When a service was first heard of, as far as the history knows.
+    var firstSeen: (Service) -> WallTime? = { _ in nil }
 
     func publish(_ event: ServiceEvent) {
         switch event {
@@ -26,6 +28,6 @@ struct ServicePublisher {
     }
 
     private func document(_ service: Service) -> ServiceDocument {
-        ServiceDocument(service, clock: clock)
+        ServiceDocument(service, clock: clock, firstSeen: firstSeen(service))
     }
 }

@@ -52,6 +52,17 @@ import Testing
         #expect(after.firstSeen == "2026-11-20T12:59:00.000000000Z")
     }
 
+    @Test(
+        arguments: [
+            (-3600, "2026-11-20T11:00:00.000000000Z"), (-60, "2026-11-20T11:59:00.000000000Z"),
+            (3600, "2026-11-20T11:59:00.000000000Z"),
+        ] as [(Int64, String)]
+    )
+    func `what a history knows counts when it is earlier`(offset: Int64, expected: String) {
+        let earlier = clock.wall + .seconds(offset)
+        #expect(ServiceDocument(Sample.service(), clock: clock, firstSeen: earlier).firstSeen == expected)
+    }
+
     @Test func `a service without text or addresses has empty members`() throws {
         let service = Sample.service {
             $0.text = []

@@ -33,8 +33,8 @@ private let mayImport: [String: Set<String>] = [
     "Configuration": ["Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "Spelling"],
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
-        "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-        "Spelling",
+        "PathEngine", "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer",
+        "Configuration", "Spelling",
     ],
     "nwpath": [
         "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",

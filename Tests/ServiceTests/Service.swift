@@ -82,21 +82,29 @@ final class Service {
     var socket: String { scratch.file("api.sock") }
 
     /// Starts it and waits until it answers.
-    init(_ arguments: [String] = [], in scratch: Scratch? = nil, debounce: String = "0s") async throws {
+    init(
+        _ arguments: [String] = [],
+        in scratch: Scratch? = nil,
+        debounce: String = "0s",
+        takesCensus: Bool = false
+    ) async throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         namespace = .current
-        process = try Self.start(arguments, in: scratch, debounce: debounce)
+        process = try Self.start(arguments, in: scratch, debounce: debounce, takesCensus: takesCensus)
         try await wait()
     }
 
     /// Starts it without waiting.
-    static func start(_ arguments: [String] = [], in scratch: Scratch, debounce: String = "0s") throws -> RunningCommand
-    {
-        let usual = [
-            "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--no-mdns", "--debounce",
-            debounce,
-        ]
+    static func start(
+        _ arguments: [String] = [],
+        in scratch: Scratch,
+        debounce: String = "0s",
+        takesCensus: Bool = false
+    ) throws -> RunningCommand {
+        let usual =
+            ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--debounce", debounce]
+            + (takesCensus ? [] : ["--no-mdns"])
         let listen =
             arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
         let inside = ["nsenter", "--net=\(Namespace.current.path)"]
@@ -109,8 +117,8 @@ final class Service {
     }
 
     /// Starts it again after it ended.
-    func restart(_ arguments: [String] = []) async throws {
-        process = try Self.start(arguments, in: scratch)
+    func restart(_ arguments: [String] = [], takesCensus: Bool = false) async throws {
+        process = try Self.start(arguments, in: scratch, takesCensus: takesCensus)
         try await wait()
     }
 

@@ -18,6 +18,13 @@ final class FakeProvider: StatusProviding {
         .dns: Snapshot(Array("{\"dns\":{}}\n".utf8), tag: "n1"),
         .services(type: nil, name: nil, interface: nil): Snapshot(Array("{\"services\":[]}\n".utf8), tag: "s1"),
         .services(type: "_ipp._tcp", name: nil, interface: "eth0"): Snapshot(Array("{\"few\":1}\n".utf8), tag: "s2"),
+        .serviceHistory(type: nil, name: "x*", interface: nil): Snapshot(Array("{\"past\":1}\n".utf8), tag: "s4"),
+        .scrapeTargets(type: "_a._tcp", name: nil, interface: nil, family: nil): Snapshot(
+            Array("[]\n".utf8),
+            tag: "s5"
+        ),
+        .scrapeTargets(type: "_a._tcp,_b._UDP", name: "n", interface: "eth0", family: "ipv6"):
+            Snapshot(Array("[1]\n".utf8), tag: "s6"),
         .serviceTypes: Snapshot(Array("{\"types\":[]}\n".utf8), tag: "t1"),
         .service(type: "_ipp._tcp", name: "Büro/1"): Snapshot(Array("{\"name\":\"Büro/1\"}\n".utf8), tag: "s3"),
         .configuration: Snapshot(Array("{\"listen\":[]}\n".utf8), tag: "c1"),

@@ -13,6 +13,8 @@ enum Endpoint: String, CaseIterable {
     case services = "/api/v1/services"
     case serviceTypes = "/api/v1/services/types"
     case service = "/api/v1/services/{type}/{name}"
+    case serviceHistory = "/api/v1/services/history"
+    case scrapeTargets = "/api/v1/sd/prometheus"
     case events = "/api/v1/events"
     case history = "/api/v1/history"
     case eventSchema = "/api/v1/schema/event.json"
@@ -21,6 +23,15 @@ enum Endpoint: String, CaseIterable {
     case ready = "/-/ready"
     case reload = "/-/reload"
     case metrics = "/metrics"
+
+    /// The query parameters of a document that narrow it, besides `wait`.
+    var filters: [String] {
+        switch self {
+        case .services, .serviceHistory: ["type", "name", "interface"]
+        case .scrapeTargets: ["type", "name", "interface", "family"]
+        default: []
+        }
+    }
 
     /// The methods it answers.
     var methods: [String] { self == .reload ? ["POST"] : ["GET", "HEAD"] }

@@ -116,10 +116,9 @@ extension StatusAPI {
         _ request: HTTPRequest,
         _ responder: any HTTPResponder
     ) throws -> HTTPResponse? {
-        let filters = endpoint == .services ? ["type", "name", "interface"] : []
-        let query = try QueryParameters(request.query, allowed: filters + ["wait"])
+        let query = try QueryParameters(request.query, allowed: endpoint.filters + ["wait"])
         let wait = try query.duration("wait", limit: limits.longestWait)
-        let (document, missing) = Self.documents(endpoint, parameters, query)
+        let (document, missing) = try Self.documents(endpoint, parameters, query)
         guard let snapshot = try provider.snapshot(of: document) else { throw missing }
         let condition = request.field("If-None-Match")
         let isKnown = snapshot.matches(condition)
@@ -138,7 +137,7 @@ extension StatusAPI {
         _ endpoint: Endpoint,
         _ parameters: [String],
         _ query: QueryParameters
-    ) -> (StatusDocument, Problem) {
+    ) throws(Problem) -> (StatusDocument, Problem) {
         let notReady = Problem(.notReady, status: 503, detail: "Nothing is known yet; try again soon.")
         switch endpoint {
         case .paths: return (.paths, notReady)
@@ -152,6 +151,10 @@ extension StatusAPI {
         case .services:
             return (.services(type: query["type"], name: query["name"], interface: query["interface"]), notReady)
         case .serviceTypes: return (.serviceTypes, notReady)
+        case .serviceHistory:
+            let (type, name, interface) = (query["type"], query["name"], query["interface"])
+            return (.serviceHistory(type: type, name: name, interface: interface), notReady)
+        case .scrapeTargets: return (try scrapeTargets(query), notReady)
         case .service:
             let detail = "There is no service '\(parameters[1])' of type '\(parameters[0])'."
             let problem = Problem(.unknownService, status: 404, detail: detail)
@@ -160,6 +163,25 @@ extension StatusAPI {
         case .configuration: return (.configuration, notReady)
         default: return (.status, notReady)
         }
+    }
+
+    private static func scrapeTargets(_ query: QueryParameters) throws(Problem) -> StatusDocument {
+        let expected = "a type such as _prometheus-http._tcp, or several with commas between them"
+        guard let type = query["type"] else {
+            throw Problem(.badParameter, status: 400, detail: "Parameter 'type' is missing; expected \(expected).")
+        }
+        guard type.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(isServiceType) else {
+            throw query.bad("type", type, expected)
+        }
+        let family = query["family"]
+        if let family, !["ipv4", "ipv6"].contains(family) { throw query.bad("family", family, "ipv4 or ipv6") }
+        return .scrapeTargets(type: type, name: query["name"], interface: query["interface"], family: family)
+    }
+
+    private static func isServiceType(_ text: Substring) -> Bool {
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count == 2 && labels[0].count > 1 && labels[0].hasPrefix("_")
+            && ["_tcp", "_udp"].contains(labels[1].lowercased())
     }
 
     private static func unknownMonitor(_ name: String) -> Problem {

@@ -50,8 +50,12 @@ public enum StatusDocument: Hashable, Sendable {
     case services(type: String?, name: String?, interface: String?)
     /// `/api/v1/services/types`.
     case serviceTypes
+    /// `/api/v1/services/history`, narrowed by what is not `nil`.
+    case serviceHistory(type: String?, name: String?, interface: String?)
     /// `/api/v1/services/{type}/{name}`.
     case service(type: String, name: String)
+    /// `/api/v1/sd/prometheus`: services of one type, or of several with commas between them.
+    case scrapeTargets(type: String, name: String?, interface: String?, family: String?)
     /// `/api/v1/config`, secrets redacted.
     case configuration
     /// `/api/v1/schema/event.json`.
@@ -72,6 +76,7 @@ public enum Readiness: Equatable, Sendable {
 /// `instance` is handed to ``internalError(_:instance:)``.
 public protocol StatusProviding: AnyObject {
     /// The rendered document; `nil` when there is no such monitor, interface or service, or nothing to show yet.
+    /// - Throws: A ``Problem`` where more can be said, such as the nearest name or what is wrong with a pattern.
     func snapshot(of document: StatusDocument) throws -> Snapshot?
     /// Whether a monitor's path is satisfied; `nil` when there is no such monitor.
     func isSatisfied(monitor: String) throws -> Bool?

@@ -6,6 +6,7 @@ internal import Spelling
 /// Which services somebody wants to see.
 struct ServiceSelection: Equatable {
     var type: String?
+    /// A pattern for names; one that looks like a name, such as `Printer [A1]`, means that name too.
     var name: Glob?
     var interface: String?
 
@@ -13,7 +14,7 @@ struct ServiceSelection: Equatable {
     func includes(_ service: JSONValue) -> Bool {
         (type ?? service.text("type")) == service.text("type")
             && (interface ?? service.text("interface")) == service.text("interface")
-            && (name?.matches(service.text("name")) ?? true)
+            && (name.map { $0.matches(service.text("name")) || $0.description == service.text("name") } ?? true)
     }
 
     /// Whether an event is about one of them.

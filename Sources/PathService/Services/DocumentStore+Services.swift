@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import DNSWire
+internal import Documents
+internal import MulticastDNS
+internal import OrderedJSON
+internal import Spelling
+internal import StatusServer
+
+/// The documents of services.
+extension DocumentStore {
+    func services(_ filter: ServiceFilter) -> [ServiceDocument] {
+        (census?.services ?? []).filter(filter.includes).map(document)
+    }
+
+    /// One service, on each interface where it is heard.
+    /// - Throws: ``Problem`` with status 404 that names what may have been meant.
+    func services(type: String, named name: String) throws(Problem) -> [ServiceDocument] {
+        let all = census?.services ?? []
+        let ofType = all.filter { $0.type.lowercased() == type.lowercased() }
+        let wanted = ServiceName(name)
+        let found = ofType.filter { wanted.matches($0.name, $0.instance) }
+        guard found.isEmpty else { return found.map(document) }
+        var detail = "There is no service \(PrintableText.quote(name)) of type \(PrintableText.quote(type))"
+        let isName = !ofType.isEmpty
+        let candidates = isName ? ofType.map(\.name) : Array(Set(all.map(\.type))).sorted()
+        if let nearest = NearestSpelling.nearest(to: isName ? name : type, among: candidates) {
+            detail += "; did you mean \(PrintableText.quote(nearest))?"
+        } else {
+            detail += "."
+        }
+        throw Problem(.unknownService, status: 404, detail: detail)
+    }
+
+    /// What is remembered of services, those that are gone included; sorted by instance and interface.
+    func pastServices(_ filter: ServiceFilter) -> [PastServiceDocument] {
+        guard let history = history?.history else { return [] }
+        return history.entries.sorted { $0.key < $1.key }
+            .map { PastServiceDocument($0.key, $0.value) }
+            .filter { filter.includes(type: $0.type, name: $0.name, instance: $0.instance, interface: $0.interface) }
+    }
+
+    func scrapeTargets(_ filter: ServiceFilter, family: String?) -> [ScrapeTarget] {
+        let services = (census?.services ?? []).filter(filter.includes)
+        return ScrapeTarget.list(services, family: family.flatMap { AddressFamily(rawValue: $0) })
+    }
+
+    private func document(_ service: Service) -> ServiceDocument {
+        ServiceDocument(service, clock: clock, firstSeen: history?.history.firstSeen(service))
+    }
+}
+
+/// What is remembered of a service.
+struct PastServiceDocument: Encodable {
+    let instance: DomainName
+    let name: String
+    let type: String
+    let domain: String
+    let interface: String
+    let present: Bool
+    let firstSeen: String
+    let lastSeen: String
+    let appearances: Int
+    @Nullable var removed: Removed?
+
+    struct Removed: Encodable, Sendable {
+        let reason: String
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case name
+        case type
+        case domain
+        case interface
+        case present
+        case firstSeen = "first_seen"
+        case lastSeen = "last_seen"
+        case appearances
+        case removed
+    }
+
+    init(_ key: ServiceHistory.Key, _ entry: ServiceHistory.Entry) {
+        instance = key.instance
+        let labels = key.instance.labels
+        name = SafeText.text(of: labels.first ?? [])
+        type = "\(key.instance.parent.prefix(2))"
+        domain = "\(key.instance.parent.parent.parent)"
+        interface = key.interface
+        present = entry.isPresent
+        firstSeen = "\(entry.firstSeen)"
+        lastSeen = "\(entry.lastSeen)"
+        appearances = entry.appearances
+        removed = entry.removal.map { Removed(reason: $0.rawValue) }
+    }
+}
+
+extension WatchedService {
+    /// Whether a service is the one that is watched, or one of them.
+    func includes(_ service: Service) -> Bool {
+        guard type.lowercased() == service.type.lowercased() else { return false }
+        return name.map { ServiceName($0).matches(service.name, service.instance) } ?? true
+    }
+}

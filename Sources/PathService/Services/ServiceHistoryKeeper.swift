@@ -1,0 +1,170 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+internal import MulticastDNS
+
+/// Keeps the history of services in a file of the state directory.
+///
+/// Confined to the loop. The file is replaced as a whole by rename(2), so a reader and a crash find the old one or the
+/// new one; it is written in pieces between which the loop serves everything else, and not more often than each
+/// ``interval``. A history that cannot be read or written stops nothing.
+final class ServiceHistoryKeeper {
+    /// The name of the file in the state directory.
+    static let fileName = "services.jsonl"
+    /// The least time between two writings.
+    static let interval = Duration.seconds(30)
+    /// After so long without news, the moments at which services were last heard of are saved all the same.
+    private static let longestSilence = Duration.seconds(600)
+    /// How many services are written in one go.
+    private static let piece = 64
+
+    private(set) var history = ServiceHistory()
+    /// Why the file could not be read or written the last time; `nil` when all is well.
+    private(set) var problem: String?
+    private let loop: EventLoop
+    private let clock: any TimeSource
+    private let path: String
+    private var timer: EventLoop.Timer?
+    private var lastSaved: Duration?
+    private var writing: Writing?
+
+    /// Entries on their way to the disk.
+    private struct Writing: ~Copyable {
+        let file: FileDescriptor
+        var rest: ArraySlice<(key: ServiceHistory.Key, value: ServiceHistory.Entry)>
+    }
+
+    init(loop: EventLoop, clock: any TimeSource, directory: String) {
+        self.loop = loop
+        self.clock = clock
+        path = directory + "/" + Self.fileName
+    }
+
+    private var temporary: String { path + ".new" }
+
+    /// Reads what an earlier run left.
+    func open() {
+        do throws(Errno) {
+            guard let bytes = try contents() else { return }
+            guard let reading = ServiceHistoryFormat.read(bytes) else { return setAside() }
+            history = ServiceHistory(reading.entries)
+        } catch {
+            problem = "\(path) cannot be read (\(error)); services have no history of earlier runs"
+        }
+    }
+
+    /// Takes what the census reports; `services` are those that are there.
+    func take(_ event: ServiceEvent, services: @autoclosure () -> [Service]) {
+        if case .censusCompleted = event {
+            guard clock.boot - (lastSaved ?? .zero) >= Self.longestSilence else { return }
+            history.refresh(services(), clock: clock)
+        } else {
+            history.take(event, clock: clock)
+        }
+        schedule()
+    }
+
+    /// Writes what is not yet written, at once.
+    func close(services: [Service]) {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        writing = nil
+        history.refresh(services, clock: clock)
+        guard history.hasNews else { return }
+        begin()
+        while writing != nil { step() }
+    }
+
+    // MARK: - Reading
+
+    /// - Returns: `nil` when there is no file.
+    private func contents() throws(Errno) -> [UInt8]? {
+        let file: FileDescriptor
+        do throws(Errno) {
+            // Whoever put a pipe or a link there does not make us wait or read elsewhere.
+            file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        } catch {
+            if error == .noEntry { return nil }
+            throw error
+        }
+        var status = stat()
+        guard unsafe fstat(file.rawValue, &status) == 0 else { throw .current }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= ServiceHistoryFormat.longestFile else { return [] }
+        var bytes: [UInt8] = []
+        while bytes.count <= ServiceHistoryFormat.longestFile {
+            let chunk = try file.read(upTo: 1 << 16)
+            if chunk.isEmpty { break }
+            bytes += chunk
+        }
+        return bytes
+    }
+
+    /// Keeps a file that is not ours under another name instead of writing over it.
+    private func setAside() {
+        guard unsafe rename(path, path + ".foreign") == 0 else {
+            problem = "\(path) is not a history of services and cannot be moved away (\(Errno.current))"
+            return
+        }
+        problem = "\(path) was not a history of services and is now \(path).foreign"
+    }
+
+    // MARK: - Writing
+
+    private func schedule() {
+        guard history.hasNews, timer == nil, writing == nil else { return }
+        let earliest = lastSaved.map { $0 + Self.interval } ?? .zero
+        // A burst of arrivals becomes one file.
+        timer = loop.schedule(at: max(earliest, clock.boot + .seconds(2))) { [weak self] in
+            self?.timer = nil
+            self?.begin()
+            self?.goOn()
+        }
+    }
+
+    private func goOn() {
+        // Without one it is done, or failed: what fails is tried again with the next news.
+        guard writing != nil else { return }
+        step()
+        timer = loop.schedule(after: .milliseconds(1)) { [weak self] in
+            self?.timer = nil
+            self?.goOn()
+        }
+    }
+
+    private func begin() {
+        history.mark(isSaved: true)
+        lastSaved = clock.boot
+        do throws(Errno) {
+            unsafe unlink(temporary)
+            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+            let file = try FileDescriptor(opening: temporary, flags: flags, mode: 0o640)
+            try file.writeAll(ServiceHistoryFormat.header(at: clock.wall).span)
+            writing = Writing(file: file, rest: history.entries.sorted { $0.key < $1.key }[...])
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func step() {
+        guard let piece = writing?.rest.prefix(Self.piece) else { return }
+        do throws(Errno) {
+            let bytes = piece.flatMap { ServiceHistoryFormat.line($0.key, $0.value) }
+            try writing?.file.writeAll(bytes.span)
+            writing?.rest.removeFirst(piece.count)
+            guard writing?.rest.isEmpty == true else { return }
+            writing = nil
+            guard unsafe rename(temporary, path) == 0 else { throw .current }
+            problem = nil
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func fail(_ error: Errno) {
+        writing = nil
+        history.mark(isSaved: false)
+        unsafe unlink(temporary)
+        problem = "\(path) cannot be written (\(error)); what is learnt of services now is lost at the end"
+    }
+}
