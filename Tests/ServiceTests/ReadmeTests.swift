@@ -28,7 +28,11 @@ enum TestableBlocks {
 
 /// What the documents tell people to type works as it stands there, beside a service with the standard addresses.
 @Suite(.inNamespace) struct ReadmeTests {
-    @Test(arguments: ["README.md", "docs/api.md", "docs/events.md", "docs/metrics.md", "docs/configuration.md"])
+    @Test(
+        arguments: [
+            "README.md", "docs/api.md", "docs/events.md", "docs/metrics.md", "docs/configuration.md", "docs/mdns.md",
+        ]
+    )
     func `the commands of the documents work`(document: String) async throws {
         try Uplink.make()
         try Uplink.connect()
