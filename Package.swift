@@ -96,6 +96,7 @@ let package = Package(
                 "PathModel",
                 "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
                 "PathService",
+                "DNSWire",
             ]
         ),
 

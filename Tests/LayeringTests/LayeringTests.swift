@@ -39,7 +39,7 @@ private let mayImport: [String: Set<String>] = [
     "nwpath": [
         "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
         "PathEngine",
-        "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
+        "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
     ],
 ]
 

@@ -1,14 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
 internal import CommandLineKit
 internal import Documents
 internal import EventHub
 internal import LinuxIO
 internal import MulticastDNS
-internal import Netlink
 internal import OrderedJSON
-internal import PathModel
 
 /// Looks for services itself, without the daemon: an own census on an own loop.
 ///
@@ -19,8 +16,7 @@ final class DirectCensus {
 
     private let loop: EventLoop
     private let census: ServiceCensus
-    private let kernel: LiveKernel
-    private let interface: String?
+    private let links: DirectLinks
     private let clock = KernelClock()
     private(set) var isComplete = false
     /// Takes each event while watching.
@@ -30,20 +26,14 @@ final class DirectCensus {
     ///
     /// - Throws: A failure when there is no netlink, or nothing to look on.
     init(interface: String?) throws(CommandFailure) {
-        self.interface = interface
+        links = try DirectLinks(interface: interface)
         do {
             loop = try EventLoop()
-            kernel = try LiveKernel()
         } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
+            throw CommandFailure("cannot make an event loop: \(error)", .negative)
         }
         census = ServiceCensus(loop: loop, clock: clock)
-        let found = try interfaces()
-        guard !found.isEmpty else {
-            let place = interface.map { "\($0) does not exist, is down, or has no address" } ?? "no interface is up"
-            throw CommandFailure("nothing to look on: \(place)", .negative)
-        }
-        census.setInterfaces(found)
+        census.setInterfaces(try links.current())
     }
 
     /// Takes one census.
@@ -95,35 +85,9 @@ final class DirectCensus {
 
     private func refreshInterfaces() {
         loop.schedule(after: Self.refresh) { [unowned self] in
-            if let found = try? interfaces() { census.setInterfaces(found) }
+            if let found = try? links.current() { census.setInterfaces(found) }
             refreshInterfaces()
         }
-    }
-
-    /// The interfaces that are up, can multicast, are no ports, and have an address.
-    private func interfaces() throws(CommandFailure) -> [MulticastInterface] {
-        do throws(NetlinkError) {
-            let addresses = Dictionary(grouping: try kernel.addresses().values, by: \.index)
-            return try kernel.links().values.compactMap { link in
-                Self.interface(link, addresses[link.index] ?? [])
-            }.filter { (interface ?? $0.name) == $0.name }
-        } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
-        }
-    }
-
-    private static func interface(_ link: Link, _ addresses: [InterfaceAddress]) -> MulticastInterface? {
-        guard link.isUsable, link.flags.contains(.multicast), !link.flags.contains(.loopback),
-            link.master == nil || link.portKind == "vrf"
-        else { return nil }
-        let usable = addresses.filter { $0.flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
-        guard !usable.isEmpty else { return nil }
-        return MulticastInterface(
-            index: link.index,
-            name: link.name,
-            addresses: usable.map { .init($0.address, prefixLength: $0.prefixLength) },
-            mtu: link.mtu
-        )
     }
 
     static func document(_ name: String, _ services: [ServiceDocument]) -> JSONValue {
@@ -132,7 +96,8 @@ final class DirectCensus {
         return .object(object)
     }
 
-    private static func value(_ document: some Encodable) -> JSONValue? {
+    /// A document as a value.
+    static func value(_ document: some Encodable) -> JSONValue? {
         guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
         return try? JSONValue(parsing: bytes)
     }

@@ -1,0 +1,60 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+internal import Spelling
+
+/// What `nwpath browse` looks for: a type, or only what announces one of some subtypes of it.
+struct BrowseTarget: Hashable, Sendable, CustomStringConvertible {
+    /// What a reader is told when a text is not one.
+    static let expectation = "a type such as _ipp._tcp, or one with subtypes such as _http._tcp,_printer"
+
+    /// The type as it was written, without the domain.
+    let description: String
+    /// The names to ask for.
+    let names: [DomainName]
+
+    /// Reads `TYPE[.local][,SUBTYPE]…`.
+    init?(_ text: String) {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        var type = parts[0]
+        for end in [".local.", ".local", "."] where type.hasSuffix(end) {
+            type = String(type.dropLast(end.count))
+            break
+        }
+        let labels = type.split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count == 2, labels[0].hasPrefix("_"), (2...63).contains(labels[0].utf8.count),
+            ["_tcp", "_udp"].contains(labels[1].lowercased()),
+            let name = try? DomainName(labels: labels.map { Array($0.utf8) } + [Array("local".utf8)])
+        else { return nil }
+        description = type + parts.dropFirst().map { "," + $0 }.joined()
+        guard parts.count > 1 else {
+            names = [name]
+            return
+        }
+        var names: [DomainName] = []
+        for subtype in parts.dropFirst() {
+            guard let bytes = SafeText.bytes(of: subtype),
+                let prefix = try? DomainName(labels: [bytes, Array("_sub".utf8)]),
+                let whole = try? prefix.appending(name)
+            else { return nil }
+            names.append(whole)
+        }
+        self.names = names
+    }
+
+    /// What is wrong with a text that is not one; `nil` when it is.
+    static func complaint(_ text: String) -> String? {
+        guard BrowseTarget(text) == nil else { return nil }
+        let question = nearest(to: text).map { " (did you mean '\($0)'?)" } ?? ""
+        return "TYPE is \(PrintableText.quote(text)), expected \(expectation)\(question)"
+    }
+
+    /// What was probably meant by a text that is not one: `ipp`, `ipp.tcp`, `_ipp.tcp` and `_ipp_tcp` are `_ipp._tcp`.
+    static func nearest(to text: String) -> String? {
+        var words = text.split { $0 == "." || $0 == "_" }.map(String.init)
+        if words.last == "local" { words.removeLast() }
+        if words.count == 1, !["tcp", "udp"].contains(words[0]) { words.append("tcp") }
+        guard words.count == 2, ["tcp", "udp"].contains(words[1].lowercased()) else { return nil }
+        return BrowseTarget("_\(words[0])._\(words[1].lowercased())")?.description
+    }
+}
