@@ -33,7 +33,7 @@ let package = Package(
 
         // The kernel's truth and the path.
         .target(name: "Netlink", dependencies: ["CNetlink", "CLinuxShims", "Addressing", "LinuxIO"]),
-        .target(name: "PathModel", dependencies: ["Addressing", "Netlink"]),
+        .target(name: "PathModel", dependencies: ["Addressing", "Spelling", "Netlink"]),
         .target(
             name: "Providers",
             dependencies: [

@@ -2,6 +2,7 @@
 
 /// A pattern for names: `*` stands for any text, `?` for one character, `[a-c]` and `[!a-c]` for one of a set.
 ///
+/// A backslash takes the meaning from the character behind it, and so does the first place of a set from `]`.
 /// The whole name has to match. Matching takes time linear in pattern times name, whatever the pattern.
 public struct Glob: Hashable, Sendable, CustomStringConvertible {
     private enum Step: Hashable, Sendable {
@@ -22,7 +23,8 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
     private let steps: [Step]
 
     /// Reads a pattern.
-    /// - Returns: `nil` when it is empty, over 256 bytes, has control characters, or a set that is open, empty or reversed.
+    /// - Returns: `nil` when it is empty, over 256 bytes, has control characters, ends in a backslash, or has a set that
+    ///   is open, empty or reversed.
     public init?(_ text: String) {
         guard !text.isEmpty, text.utf8.count <= Self.longestPattern else { return nil }
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return nil }
@@ -35,6 +37,9 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
             case "[":
                 guard let set = Self.set(from: &rest) else { return nil }
                 steps.append(set)
+            case "\\":
+                guard let escaped = rest.popFirst() else { return nil }
+                steps.append(.one(escaped))
             default: steps.append(.one(scalar))
             }
         }
@@ -43,8 +48,16 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether the pattern has no wildcard, and so matches one name only.
-    public var isLiteral: Bool {
-        steps.allSatisfy { if case .one = $0 { true } else { false } }
+    public var isLiteral: Bool { literal != nil }
+
+    /// The one name that a pattern without wildcards matches.
+    public var literal: String? {
+        var name = String.UnicodeScalarView()
+        for step in steps {
+            guard case .one(let scalar) = step else { return nil }
+            name.append(scalar)
+        }
+        return String(name)
     }
 
     /// Whether the whole of `name` matches.
@@ -85,12 +98,14 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
             rest.removeFirst()
         }
         var ranges: [ClosedRange<UInt32>] = []
-        while let low = rest.popFirst() {
-            if low == "]" { return ranges.isEmpty ? nil : .set(ranges, isInverted: isInverted) }
+        while let next = rest.popFirst() {
+            if next == "]", !ranges.isEmpty { return .set(ranges, isInverted: isInverted) }
+            guard let low = next == "\\" ? rest.popFirst() : next else { return nil }
             var high = low
             if rest.first == "-", let end = rest.dropFirst().first, end != "]" {
                 rest.removeFirst(2)
-                high = end
+                guard let last = end == "\\" ? rest.popFirst() : end else { return nil }
+                high = last
             }
             guard low.value <= high.value else { return nil }
             ranges.append(low.value...high.value)

@@ -10,7 +10,7 @@ private let mayImport: [String: Set<String>] = [
     "CommandLineKit": ["Spelling"],
     "LinuxIO": ["Glibc", "CLinuxShims", "Addressing"],
     "Netlink": ["Glibc", "CNetlink", "CLinuxShims", "Addressing", "LinuxIO"],
-    "PathModel": ["Addressing", "Netlink"],
+    "PathModel": ["Addressing", "Spelling", "Netlink"],
     "Providers": [
         "Glibc", "CSystemd", "CSystemdShims", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink",
         "PathModel",

@@ -39,8 +39,8 @@ private let parts = [
 ///
 /// Only ever shortened.
 private let owing: Set<String> = [
-    "CommandLineKit", "Configuration", "DNSWire", "EventLog", "Metrics", "MulticastDNS", "Netlink", "OrderedJSON",
-    "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
+    "CommandLineKit", "Configuration", "DNSWire", "EventLog", "Metrics", "MulticastDNS", "PathService + nwpath",
+    "StatusServer + StatusClient",
 ]
 
 @Suite struct RatioTests {

@@ -121,6 +121,15 @@ import Testing
         #expect(world.table.log.queries.last?.outputInterface == 2)
     }
 
+    @Test(arguments: [("eth0", true), ("2", true), ("eth9", false), ("99", false), ("lo", false)])
+    func `a scope is a name or a number, and one that is gone reaches nobody (S35)`(scope: String, isUsable: Bool) {
+        var world = World.ordinary()
+        world.route("fe80::/64", "eth0")
+        // The interface that the source names does not stand in for the one in the address.
+        world.facts.dns = DNSConfiguration(servers: [server("fe80::53", scope: scope, index: 2)])
+        #expect(world.path().supportsDNS == isUsable)
+    }
+
     @Test func `a server of an interface is asked about on that interface (S35)`() {
         var world = World.ordinary()
         world.facts.dns = DNSConfiguration(servers: [server("8.8.8.8", index: 2)])

@@ -110,7 +110,8 @@ import Testing
         table.ask(.interfaces)
         _ = table.next()
         table.sent(2)
-        #expect(table.receive(end(2, error: true)) == WirelessTable.Outcome(isFinished: true))
+        let outcome = table.receive(end(2, error: true))
+        #expect(outcome.isFinished && !outcome.isChanged && outcome.refusal != nil)
         #expect(table.interfaces.count == 1)
     }
 

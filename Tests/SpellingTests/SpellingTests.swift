@@ -87,8 +87,9 @@ import Testing
             ("eth0", "eth0"), ("eth*", "eth"), ("eth*", "eth0.12"), ("*", ""), ("w?an0", "wlan0"),
             ("en[op]*", "enp3s0"),
             ("[!v]*", "eth0"), ("*a*b*", "xaxxbx"), ("a[a-c-]b", "a-b"), ("veth??", "vethab"), ("*.*", "path.changed"),
-            ("[]x", "x"),
-        ].dropLast()
+            ("a\\*b", "a*b"), ("\\[\\]", "[]"), ("a\\\\*", "a\\b"), ("[]]", "]"), ("[]x]*", "x1"), ("[!]]", "a"),
+            ("[\\]a]", "]"), ("[a\\-c]", "-"), ("[+-\\.]", ","),
+        ]
     )
     func `matches the whole name`(pattern: String, name: String) throws {
         #expect(try #require(Glob(pattern)).matches(name))
@@ -96,15 +97,28 @@ import Testing
 
     @Test(arguments: [
         ("eth0", "eth01"), ("eth?", "eth"), ("[!v]*", "veth0"), ("en[op]0", "enx0"), ("*a", "ab"), ("?", ""),
-        ("ETH*", "eth0"),
+        ("ETH*", "eth0"), ("a\\*b", "axb"), ("[!]]", "]"), ("[a\\-c]", "b"), ("\\e*", "x"),
     ])
     func `leaves other names alone`(pattern: String, name: String) throws {
         #expect(try #require(Glob(pattern)).matches(name) == false)
     }
 
-    @Test(arguments: ["", "[", "[]", "[a", "[c-a]", "[!]", "a\nb", "\u{7F}", String(repeating: "a", count: 257)])
+    @Test(arguments: [
+        "", "[", "[a", "[c-a]", "a\nb", "\u{7F}", "a\\", "[a\\", "[]", "[!]", "[a-\\",
+        String(repeating: "a", count: 257),
+    ])
     func `refuses broken patterns`(pattern: String) {
         #expect(Glob(pattern) == nil)
+    }
+
+    @Test(
+        arguments: [("eth0", "eth0"), ("a\\*b", "a*b"), ("\\e\\\\", "e\\"), ("eth*", nil), ("[e]", nil)]
+            as [(String, String?)]
+    )
+    func `a pattern without wildcards has the one name it matches`(pattern: String, name: String?) throws {
+        let glob = try #require(Glob(pattern))
+        #expect(glob.literal == name && glob.isLiteral == (name != nil))
+        if let name { #expect(glob.matches(name)) }
     }
 
     @Test func `a hostile pattern stays polynomial`() throws {

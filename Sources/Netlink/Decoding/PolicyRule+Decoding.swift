@@ -27,7 +27,7 @@ extension PolicyRule {
 private struct RuleSelector {
     private var words: [String] = []
     private var mark: UInt32?
-    private var mask: UInt32 = .max
+    private var mask: UInt32?
     private let isInverted: Bool
     private let sourceLength: Int
     private let destinationLength: Int
@@ -41,15 +41,16 @@ private struct RuleSelector {
 
     /// The order in which ip-rule(8) prints them.
     private static let order = [
-        "from", "to", "tos", "fwmark", "iif", "oif", "l3mdev", "uidrange", "ipproto", "sport", "dport", "goto",
-        "suppress_prefixlength", "suppress_ifgroup",
+        "from", "to", "tos", "fwmark", "iif", "oif", "l3mdev", "uidrange", "ipproto", "sport", "dport", "tun_id",
+        "dscp", "flowlabel", "goto", "suppress_prefixlength", "suppress_ifgroup",
     ]
 
     var text: String {
         var all = words
-        if let mark {
-            let suffix = mask == .max ? "" : "/0x\(String(mask, radix: 16))"
-            all.append("fwmark 0x\(String(mark, radix: 16))\(suffix)")
+        // The kernel leaves out a mark of zero, even where a mask asks for it; a mask of zero asks for nothing.
+        if let mark = mark ?? (mask ?? 0 == 0 ? nil : 0) {
+            let suffix = mask.map { $0 == .max ? "" : "/\(Self.hexadecimal($0))" } ?? ""
+            all.append("fwmark \(Self.hexadecimal(mark))\(suffix)")
         }
         if all.isEmpty { return isInverted ? "not all" : "all" }
         let sorted = Self.order.flatMap { keyword in
@@ -70,12 +71,21 @@ private struct RuleSelector {
         case FRA_L3MDEV: if attribute.byte != 0 { words.append("l3mdev") }
         case FRA_UID_RANGE: words.append("uidrange \(attribute.word)-\(attribute.payload.host32(at: 4))")
         case FRA_IP_PROTO: words.append("ipproto \(attribute.byte)")
+        case FRA_TUN_ID: words.append("tun_id \(attribute.payload.network64(at: 0))")
+        // FRA_DSCP and FRA_FLOWLABEL of Linux 6.13 and later.
+        case 25: words.append("dscp \(attribute.byte)")
+        case 26: words.append("flowlabel \(Self.hexadecimal(attribute.payload.network32(at: 0)))")
         case FRA_SPORT_RANGE: addPorts("sport", attribute.payload)
         case FRA_DPORT_RANGE: addPorts("dport", attribute.payload)
         case FRA_SUPPRESS_PREFIXLEN: if attribute.index >= 0 { words.append("suppress_prefixlength \(attribute.word)") }
         case FRA_SUPPRESS_IFGROUP: if attribute.index >= 0 { words.append("suppress_ifgroup \(attribute.word)") }
         default: break
         }
+    }
+
+    /// As `%#x` of printf(3) has it.
+    private static func hexadecimal(_ number: UInt32) -> String {
+        number == 0 ? "0" : "0x" + String(number, radix: 16)
     }
 
     private mutating func add(_ word: String, _ address: IPAddress?, length: Int) {

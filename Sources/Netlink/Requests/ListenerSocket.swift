@@ -86,7 +86,8 @@ public struct ListenerSocket: ~Copyable {
         var found: [Listener] = []
         while true {
             switch socket.receive(waiting: true) {
-            case .foreign, .truncated: continue
+            case .foreign: continue
+            case .truncated: throw .malformedAnswer(request: MessageType(rawValue: question.type))
             case .nothing(.again): throw .timedOut(request: MessageType(rawValue: question.type))
             case .nothing(let code):
                 throw .refused(request: MessageType(rawValue: question.type), code: code.rawValue, detail: nil)

@@ -75,6 +75,9 @@ public final class LiveKernel: MessageSource {
         } catch {
             return nil
         }
+        // Where lookups are not answered each is a case for the table (rule S50).
+        let refusals = answers.compactMap { if case .failure(let failure)? = $0 { failure } else { nil } }
+        guard !refusals.contains(where: \.isWithoutLookups) else { return nil }
         guard !areComplete else { return answers }
         // Nexthop objects are read when all answers are: the socket has one conversation at a time.
         return answers.map { answer in answer.map { $0.flatMap(resolve) } }

@@ -6,7 +6,8 @@ extension MessageSource {
     /// Where a packet would go (`RTM_GETROUTE`).
     ///
     /// IPv6 answers some lookups with a route that rejects; that reads as the failure it would be. A route that tells
-    /// only its nexthop object (`nexthop_compat_mode=0`, rule S31) has its legs read from there.
+    /// only its nexthop object (`nexthop_compat_mode=0`, rule S31) has its legs read from there. Where lookups are not
+    /// answered at all, the main table is read (rule S50).
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         if let source = query.source, source.family != query.destination.family { return .failure(.familyUnsupported) }
         var entry: RouteEntry?
@@ -16,7 +17,9 @@ extension MessageSource {
                 return false
             }
         } catch {
-            return .failure(RouteFailure(errno: error.code))
+            let failure = RouteFailure(errno: error.code)
+            if failure.isWithoutLookups, let answer = try? lookUpInMainTable(query) { return answer }
+            return .failure(failure)
         }
         return entry.map { resolve($0.answer) } ?? .failure(.other(74))
     }
@@ -35,7 +38,7 @@ extension MessageSource {
     }
 
     /// The ways out of a nexthop object or of all members of a group.
-    private func legs(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteLeg]? {
+    func legs(ofNexthop id: UInt32) throws(NetlinkError) -> [RouteLeg]? {
         guard let object = try nexthop(id: id) else { return nil }
         if object.members.isEmpty { return object.leg.map { [$0] } }
         var legs: [RouteLeg] = []
@@ -71,7 +74,7 @@ extension RouteAnswer {
 
 extension RouteType {
     /// What a packet that matches such a route is refused with; `nil` when it is not refused.
-    fileprivate var failure: RouteFailure? {
+    var failure: RouteFailure? {
         switch self {
         case .unreachable: .unreachable
         case .prohibit: .prohibited

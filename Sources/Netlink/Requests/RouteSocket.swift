@@ -23,7 +23,11 @@ public struct RouteSocket: ~Copyable {
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(limit: Duration = .seconds(2)) throws(NetlinkError) {
         // The kernel packs a dump into datagrams of up to 32 KiB, or as large as the largest buffer it was shown.
-        let socket = try NetlinkSocket(family: NETLINK_ROUTE, capacity: 65_536)
+        try self.init(limit: limit, capacity: 65_536)
+    }
+
+    init(limit: Duration, capacity: Int) throws(NetlinkError) {
+        let socket = try NetlinkSocket(family: NETLINK_ROUTE, capacity: capacity)
         _ = nwp_receive_buffer(socket.descriptor, 262_144)
         let code = nwp_receive_timeout(socket.descriptor, limit.nanoseconds)
         guard code >= 0 else { throw .noSocket(step: "SO_RCVTIMEO", code: -code) }
@@ -46,8 +50,12 @@ public struct RouteSocket: ~Copyable {
         var isConsistent = true
         while true {
             switch socket.receive(waiting: true) {
-            case .foreign, .truncated:
+            case .foreign:
                 continue
+            case .truncated:
+                // What is missing is not known: half an answer is none.
+                isAbandoned = question.isDump
+                throw .malformedAnswer(request: request)
             case .nothing(.again):
                 throw .timedOut(request: request)
             case .nothing(let code):

@@ -20,9 +20,11 @@ public struct InterfaceAddress: Hashable, Sendable {
     public var created: UInt32
     /// When the address was last refreshed (`tstamp`), in hundredths of a second since boot; 0 when untold.
     public var updated: UInt32
-    /// How long it stays valid, in seconds from `updated`; `nil` means for ever.
+    /// How long it stays valid, in seconds from the moment the kernel told it; `nil` means for ever.
+    ///
+    /// The kernel takes what has passed since `updated` off before it tells.
     public var validSeconds: UInt32?
-    /// How long it stays preferred, in seconds from `updated`; `nil` means for ever.
+    /// How long it stays preferred, in seconds from the moment the kernel told it; `nil` means for ever.
     public var preferredSeconds: UInt32?
 
     /// Describes an address; without flags it is permanent, preferred and checked.

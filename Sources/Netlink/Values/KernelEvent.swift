@@ -34,7 +34,7 @@ public enum KernelEvent: Hashable, Sendable {
 public struct RouteNotice: Hashable, Sendable {
     /// The family of the route.
     public var family: AddressFamily
-    /// The length of its prefix; the kernel filter lets only 0 to 3 pass.
+    /// The length of its prefix; the kernel filter lets only those pass that may stand for the Internet (rule S3).
     public var prefixLength: Int
     /// The table it stands in.
     public var table: UInt32

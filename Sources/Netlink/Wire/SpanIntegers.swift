@@ -18,6 +18,12 @@ extension Span<UInt8> {
     /// A 32-bit number in network byte order; 0 past the end.
     func network32(at offset: Int) -> UInt32 { host32(at: offset).bigEndian }
 
+    /// A 64-bit number in network byte order; 0 past the end.
+    func network64(at offset: Int) -> UInt64 {
+        guard offset >= 0, offset <= count - 8 else { return 0 }
+        return UInt64(network32(at: offset)) << 32 | UInt64(network32(at: offset + 4))
+    }
+
     /// A signed 32-bit number in host byte order, as an `Int`; 0 past the end.
     func index(at offset: Int) -> Int { Int(Int32(bitPattern: host32(at: offset))) }
 

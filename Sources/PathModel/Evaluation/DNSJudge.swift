@@ -33,10 +33,13 @@ struct DNSJudge {
         let address = server.address.address
         // Nobody tells which upstream servers on loopback have a listener: the stub found them, so they count.
         if address.isLoopback || address.isUnspecified { return isUpstream || isListening(server) }
-        let scope = server.address.scope.flatMap { state.link(named: $0)?.index }
-        guard case .success(let answer) = survey.ask(address, .entry, by: scope ?? server.interfaceIndex) else {
-            return false
+        var index = server.interfaceIndex
+        if let scope = server.address.scope {
+            // A name, or a number as getaddrinfo(3) takes it; nobody is asked over an interface that is gone.
+            guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
+            index = link.index
         }
+        guard case .success(let answer) = survey.ask(address, .entry, by: index) else { return false }
         switch answer.type {
         case .local: return true
         case .unicast: return answer.legs.isEmpty || answer.legs.contains { isLive($0) }

@@ -38,13 +38,6 @@ enum FamilyOutcome {
     /// No route, or one that says no.
     case refused(RouteFailure)
 
-    var wayOut: WayOut? {
-        switch self {
-        case .open(let way), .noSource(let way, _), .dead(let way), .silent(let way), .forbidden(let way, _): way
-        case .refused: nil
-        }
-    }
-
     var openWay: WayOut? {
         if case .open(let way) = self { way } else { nil }
     }

@@ -50,7 +50,7 @@ public struct PathPolicy: Hashable, Sendable {
 
 /// What the operator decided about interfaces that match a glob; `nil` leaves a question to the rules.
 public struct InterfacePolicy: Hashable, Sendable {
-    /// A name or a glob with `*`, `?` and `[…]`, as fnmatch(3).
+    /// A name or a glob with `*`, `?`, `[…]` and `\`, as the configuration reads it.
     public var match: String
     /// What it is.
     public var type: InterfaceType?

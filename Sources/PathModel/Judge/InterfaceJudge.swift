@@ -2,6 +2,7 @@
 
 internal import Addressing
 public import Netlink
+internal import Spelling
 
 /// The one place where an interface is judged: what it is, whether it works, whether it counts.
 ///
@@ -16,9 +17,10 @@ public final class InterfaceJudge: Sendable {
     public let policy: PathPolicy
     /// Which interfaces ever carried traffic.
     public let memory: InterfaceMemory
-    private let globs: [GlobPattern]
+    private let ignoredNames: Set<String>
+    private let ignoredPatterns: [Glob]
     private let exact: [String: Int]
-    private let patterns: [(glob: GlobPattern, place: Int)]
+    private let patterns: [(glob: Glob, place: Int)]
 
     /// Judges by these facts.
     public init(
@@ -31,10 +33,24 @@ public final class InterfaceJudge: Sendable {
         self.facts = facts
         self.policy = policy
         self.memory = memory
-        globs = policy.ignore.map(GlobPattern.init)
-        let all = policy.interfaces.enumerated().map { (glob: GlobPattern($1.match), place: $0) }
-        exact = Dictionary(all.filter { $0.glob.isExact }.map { ($0.glob.text, $0.place) }) { first, _ in first }
-        patterns = all.filter { !$0.glob.isExact }
+        let ignored = policy.ignore.map(Self.parse)
+        ignoredNames = Set(ignored.compactMap(\.name))
+        ignoredPatterns = ignored.compactMap(\.glob)
+        var exact: [String: Int] = [:]
+        var patterns: [(glob: Glob, place: Int)] = []
+        for (place, entry) in policy.interfaces.enumerated() {
+            let (name, glob) = Self.parse(entry.match)
+            if let name, exact[name] == nil { exact[name] = place }
+            if let glob { patterns.append((glob, place)) }
+        }
+        self.exact = exact
+        self.patterns = patterns
+    }
+
+    /// A name, or a pattern with wildcards; a text that is neither stands for itself.
+    private static func parse(_ text: String) -> (name: String?, glob: Glob?) {
+        guard let glob = Glob(text) else { return (text, nil) }
+        return glob.literal.map { ($0, nil) } ?? (nil, glob)
     }
 
     // MARK: - What the operator decided
@@ -50,12 +66,14 @@ public final class InterfaceJudge: Sendable {
 
     /// Names of required interfaces, without globs, that do not exist.
     public var missingRequired: [String] {
-        policy.interfaces.filter { $0.isRequired == true && GlobPattern($0.match).isExact }
-            .map(\.match).filter { state.link(named: $0) == nil }
+        policy.interfaces.filter { $0.isRequired == true }.compactMap { Self.parse($0.match).name }
+            .filter { state.link(named: $0) == nil }
     }
 
     /// Whether the one ignore list names the interface.
-    public func isListedIgnored(_ link: Link) -> Bool { globs.contains { $0.matches(link.name) } }
+    public func isListedIgnored(_ link: Link) -> Bool {
+        ignoredNames.contains(link.name) || ignoredPatterns.contains { $0.matches(link.name) }
+    }
 
     // MARK: - Place
 

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 public import Netlink
 
 extension KernelState {
@@ -227,8 +228,11 @@ extension HeldAddress {
 
 extension InterfaceAddress {
     /// Whether both name one entry of the kernel's list, whatever its flags and lifetimes.
+    ///
+    /// One IPv4 address may stand there once for each peer.
     fileprivate func isSame(as other: InterfaceAddress) -> Bool {
         address == other.address && prefixLength == other.prefixLength && index == other.index
+            && (address.family == .ipv6 || peer == other.peer)
     }
 }
 

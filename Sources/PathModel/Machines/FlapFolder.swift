@@ -1,14 +1,14 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Folds the changes of a path that changes too often into one start and one end.
+/// Finds out that a path changes too often, from the first change that is too many to the time of quiet after it.
 public struct FlapFolder: Hashable, Sendable {
     /// What to do with a change.
     public enum Action: Hashable, Sendable {
         /// Tell it.
         case tell
-        /// Tell that flapping began after this many changes, in place of the change.
+        /// Tell also that flapping began, after this many changes.
         case start(changes: Int)
-        /// Keep it to yourself.
+        /// It belongs to the flapping that was told, and is counted for its end.
         case fold
     }
 

@@ -24,11 +24,13 @@ struct BusObjects: Equatable {
     /// Replaces everything by an answer of `GetManagedObjects`.
     mutating func replace(with answer: [BusValue]) throws(ProviderError) {
         guard let table = answer.first?.table else { throw .malformed(what: "GetManagedObjects") }
-        objects = [:]
+        // What was known outlives an answer that turns out to be nonsense halfway.
+        var fresh = BusObjects(interfaces: interfaces)
         for (path, object) in table {
             guard let object = object.table else { throw .malformed(what: "the object \(path)") }
-            add(object, at: path)
+            fresh.add(object, at: path)
         }
+        self = fresh
     }
 
     /// Replaces one object by an answer of `GetAll`.

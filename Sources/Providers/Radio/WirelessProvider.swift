@@ -22,6 +22,7 @@ public final class WirelessProvider {
 
     private let loop: EventLoop
     private let interval: Duration
+    private let familyName: String
     private var events: Endpoint?
     private var family: UInt16?
     private var table = WirelessTable()
@@ -39,9 +40,14 @@ public final class WirelessProvider {
     private var requests: Endpoint?
 
     /// Prepares to ask the kernel; `interval` is the time between two samples of the signal.
-    public init(loop: EventLoop, interval: Duration = .seconds(10)) {
+    public convenience init(loop: EventLoop, interval: Duration = .seconds(10)) {
+        self.init(loop: loop, interval: interval, familyName: "nl80211")
+    }
+
+    init(loop: EventLoop, interval: Duration, familyName: String) {
         self.loop = loop
         self.interval = interval
+        self.familyName = familyName
     }
 
     /// Asks for the interfaces and follows their changes.
@@ -112,10 +118,10 @@ public final class WirelessProvider {
 
     /// Looks for the family and joins its groups.
     private func find() {
-        guard let events, let number = events.socket.family("nl80211") else { return }
+        guard let events, let number = events.socket.family(familyName) else { return }
         family = number
-        _ = events.socket.join("config", of: "nl80211")
-        _ = events.socket.join("mlme", of: "nl80211")
+        _ = events.socket.join("config", of: familyName)
+        _ = events.socket.join("mlme", of: familyName)
         health.succeed()
         refresh()
     }
@@ -138,7 +144,7 @@ public final class WirelessProvider {
     /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
     private func hear(_ message: WirelessMessage.Message) {
         if message.type == family { return debouncer.trigger() }
-        guard WirelessMessage.familyName(message) == "nl80211" else { return }
+        guard WirelessMessage.familyName(message) == familyName else { return }
         // CTRL_CMD_NEWFAMILY and CTRL_CMD_DELFAMILY.
         if message.command == 1 && family == nil { find() }
         if message.command == 2 {
@@ -153,10 +159,14 @@ public final class WirelessProvider {
     private func take(_ message: WirelessMessage.Message) {
         let outcome = table.receive(message)
         if outcome.isChanged { onChange() }
-        if outcome.isFinished {
+        guard outcome.isFinished else { return }
+        if let refusal = outcome.refusal {
+            health.fail(.system(call: familyName, code: refusal), at: loop.clock.boot)
+            onChange()
+        } else {
             health.succeed()
-            sendNext()
         }
+        sendNext()
     }
 
     private func sample() {

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import LinuxIO
 internal import PathModel
 
 /// What nl80211 told, and what is still to be asked: one question at a time, because the kernel refuses a second dump.
@@ -18,6 +19,8 @@ struct WirelessTable: Equatable {
         var isChanged = false
         /// Whether the question is answered, so that the next one may be asked.
         var isFinished = false
+        /// Why the interfaces were not told.
+        var refusal: Errno?
     }
 
     /// How many interfaces are kept.
@@ -67,7 +70,9 @@ struct WirelessTable: Equatable {
         case .interfaces where isEnd:
             self.current = nil
             // An error tells nothing about the interfaces.
-            guard message.type == WirelessMessage.doneType else { return Outcome(isFinished: true) }
+            guard message.type == WirelessMessage.doneType else {
+                return Outcome(isFinished: true, refusal: Errno(message.code ?? 0))
+            }
             return Outcome(isChanged: replace(), isFinished: true)
         case .interfaces:
             if let (index, facts) = WirelessMessage.interface(message), found.count < Self.limit {

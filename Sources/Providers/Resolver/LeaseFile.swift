@@ -21,20 +21,29 @@ enum LeaseFile {
         var metered: Set<String> = []
         var interface: String?
         var isMetered = false
+        // How many braces are open, and whether the outermost is that of a lease of IPv4.
+        var depth = 0
+        var isLease = false
         for line in text.split(separator: "\n") {
             let line = line.drop { $0 == " " || $0 == "\t" }
-            if line.hasPrefix("lease") && line.hasSuffix("{") {
-                interface = nil
-                isMetered = false
-            } else if line.hasPrefix("interface ") {
-                let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
-                if parts.count == 3 { interface = String(parts[1]) }
-            } else if line.hasPrefix("option vendor-encapsulated-options ") {
-                let value = line.dropFirst(35).filter { $0 != ";" && $0 != "\"" }
-                isMetered = VendorOption.isAndroidMetered(value)
-            } else if line.hasPrefix("}"), let name = interface {
+            if line.hasSuffix("{") {
+                if depth == 0 {
+                    isLease = line.hasPrefix("lease ")
+                    interface = nil
+                    isMetered = false
+                }
+                depth += 1
+            } else if line.hasPrefix("}") {
+                depth = max(depth - 1, 0)
+                guard depth == 0, isLease, let name = interface else { continue }
                 if isMetered { metered.insert(name) } else { metered.remove(name) }
                 interface = nil
+            } else if isLease, depth == 1, line.hasPrefix("interface ") {
+                let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+                if parts.count == 3 { interface = String(parts[1]) }
+            } else if isLease, depth == 1, line.hasPrefix("option vendor-encapsulated-options ") {
+                let value = line.dropFirst(35).filter { $0 != ";" && $0 != "\"" }
+                isMetered = VendorOption.isAndroidMetered(value)
             }
         }
         return metered

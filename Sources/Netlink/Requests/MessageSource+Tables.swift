@@ -1,0 +1,77 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// Lookups where the kernel, or a sandbox in its place, answers none (rule S50).
+extension MessageSource {
+    /// What the main table says of a packet: the longest prefix wins, then the lowest metric.
+    ///
+    /// Rules, marks and other tables are not looked at, and the source of a decision is the first good address of the
+    /// leg. It costs a dump for each question, which only a kernel with a small table is asked.
+    func lookUpInMainTable(_ query: RouteQuery) throws(NetlinkError) -> Result<RouteAnswer, RouteFailure> {
+        let family = query.destination.family
+        var best: RouteEntry?
+        // How many routes are read for one answer.
+        let limit = 10_000
+        var seen = 0
+        _ = try ask(.routes(family, table: 254, index: nil)) { _, body in
+            seen += 1
+            // Not every kernel keeps to the table that was asked for.
+            if let entry = RouteEntry(decoding: body), entry.answer.table == 254, entry.matches(query),
+                best.map({ entry.isPreferred(to: $0) }) ?? true
+            {
+                best = entry
+            }
+            return seen < limit
+        }
+        guard var answer = best?.answer else {
+            return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
+        }
+        if let failure = answer.type.failure { return .failure(failure) }
+        if let id = answer.nexthopID, answer.legs.isEmpty { answer.legs = try legs(ofNexthop: id) ?? [] }
+        if query.kind == .decision { try decide(&answer, query) }
+        return .success(answer)
+    }
+
+    /// Makes of a table's entry what the kernel would do with one packet: one leg, and a source.
+    private func decide(_ answer: inout RouteAnswer, _ query: RouteQuery) throws(NetlinkError) {
+        let family = query.destination.family
+        let usable = answer.legs.filter { query.outputInterface == nil || $0.index == query.outputInterface }
+        let leg = usable.first { $0.flags.isDisjoint(with: [.dead, .linkDown]) } ?? usable.first
+        answer.legs = leg.map { [$0] } ?? []
+        answer.prefixLength = family.bitWidth
+        if let source = query.source ?? answer.preferredSource {
+            answer.preferredSource = source
+        } else if let leg {
+            let own = try addresses().values.filter { $0.index == leg.index && $0.address.family == family }
+            answer.preferredSource = own.min { $0.rank < $1.rank }.flatMap { $0.rank < 4 ? $0.address : nil }
+        }
+    }
+}
+
+extension RouteFailure {
+    /// Whether the kernel does not know lookups, or something between forbids them: `EPERM`, `ENOSYS`, `EOPNOTSUPP`.
+    var isWithoutLookups: Bool { [.other(1), .other(38), .other(95)].contains(self) }
+}
+
+extension RouteEntry {
+    /// Whether the packet in question could go this way.
+    fileprivate func matches(_ query: RouteQuery) -> Bool {
+        guard destination.contains(query.destination) else { return false }
+        guard let index = query.outputInterface, answer.type == .unicast, !answer.legs.isEmpty else { return true }
+        return answer.legs.contains { $0.index == index }
+    }
+
+    fileprivate func isPreferred(to other: RouteEntry) -> Bool {
+        (-destination.length, answer.metric) < (-other.destination.length, other.answer.metric)
+    }
+}
+
+extension InterfaceAddress {
+    /// How good a source it is: lower is better, from 4 up it is none.
+    fileprivate var rank: Int {
+        if flags.contains(.duplicateDetected) || flags.contains(.tentative) && !flags.contains(.optimistic) { return 4 }
+        if scope == 254 { return 4 }
+        return (scope == 0 ? 0 : 2) + (flags.contains(.deprecated) ? 1 : 0)
+    }
+}

@@ -1,0 +1,68 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Netlink
+import PathModel
+import Testing
+
+/// The patterns of the configuration, as they choose interfaces (rule S15).
+@Suite struct InterfacePatternTests {
+    private func judged(
+        _ name: String,
+        ignore: [String] = [],
+        _ interfaces: [InterfacePolicy] = []
+    ) throws
+        -> (judge: InterfaceJudge, link: Link)
+    {
+        var world = World()
+        world.link(name, 2)
+        world.policy.ignore = ignore
+        world.policy.interfaces = interfaces
+        return (world.judge, try #require(world.state.link(named: name)))
+    }
+
+    @Test(arguments: [
+        ("eth0", ["eth0"], true), ("eth0", ["eth1", "eth*"], true), ("eth0", ["eth"], false), ("eth0", ["*1"], false),
+        ("eth0", ["en[op]*", "et[a-h]?"], true), ("eth0", ["[!e]*"], false), ("veth12", ["veth*"], true),
+        ("eth0", [], false), ("eth0", [""], false), ("eth0", ["ETH0"], false),
+        // The kernel allows these in names, so that a pattern has to be able to mean them.
+        ("a*b", ["a\\*b"], true), ("axb", ["a\\*b"], false), ("a]b", ["a[]]b"], true), ("a\\b", ["a\\\\b"], true),
+        ("a[b", ["a[b"], true), ("ab", ["a[b"], false), ("ü0", ["?0"], true),
+    ])
+    func `the ignore list leaves out what it names`(name: String, ignore: [String], isIgnored: Bool) throws {
+        let (judge, link) = try judged(name, ignore: ignore)
+        #expect(judge.isListedIgnored(link) == isIgnored)
+        #expect(judge.isEligible(link) == !isIgnored)
+    }
+
+    @Test func `an escaped name is a name, which comes before patterns`() throws {
+        let (judge, link) = try judged(
+            "a*b",
+            [InterfacePolicy(match: "a*", type: .wifi), InterfacePolicy(match: "a\\*b", type: .cellular)]
+        )
+        #expect(judge.type(of: link) == .cellular)
+    }
+
+    @Test func `a text that is no pattern stands for itself`() throws {
+        let (judge, link) = try judged("a[b", [InterfacePolicy(match: "a[b", type: .cellular)])
+        #expect(judge.type(of: link) == .cellular)
+        let broken = InterfacePolicy(match: "x[", isRequired: true)
+        #expect(try judged("eth0", [broken]).judge.missingRequired == ["x["])
+    }
+
+    @Test func `a required name is told as it is, not as it was escaped`() throws {
+        let entries = [
+            InterfacePolicy(match: "a\\*b", isRequired: true), InterfacePolicy(match: "c*", isRequired: true),
+        ]
+        #expect(try judged("eth0", entries).judge.missingRequired == ["a*b"])
+        #expect(try judged("a*b", entries).judge.missingRequired == [])
+    }
+
+    @Test func `a question that the first match leaves open is not asked of the next`() throws {
+        let entries = [
+            InterfacePolicy(match: "e*", isConstrained: true), InterfacePolicy(match: "et*", isExpensive: true),
+        ]
+        let (judge, link) = try judged("eth0", entries)
+        #expect(judge.decision(for: link)?.isConstrained == true && judge.decision(for: link)?.isExpensive == nil)
+    }
+}
