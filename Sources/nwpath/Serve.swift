@@ -150,7 +150,14 @@ struct Serve: Command {
         let running = try Daemon(loop: loop, options: options)
         running.onStopped = { loop.stop() }
         daemon = running
-        try running.start()
+        do throws(ServiceError) {
+            try running.start()
+        } catch {
+            // What the daemon has planned holds it: a loop that is over lets go of both.
+            loop.stop()
+            loop.run()
+            throw error
+        }
         loop.run()
         daemon = nil
     }

@@ -119,7 +119,7 @@ private final class Printer {
         let types = try service.tool.launch("services", "--types", "--watch", "--json", "--socket", service.socket)
         await loop.eventually("the list of types") { types.lines.count == 1 }
         try printer.say()
-        #expect(try await service.ask("wait", "service=_ipp._tcp/Office Printer", "--timeout", "20s").status == 0)
+        #expect(try await service.ask("wait", "service=_ipp._tcp/Office Printer", "--timeout", "60s").status == 0)
         await loop.eventually("the event") { watch.output.contains("+ service.added      Office Printer") }
         await loop.eventually("the type") { types.output.contains("service_type.added") }
         let list = try await service.ask("services", "_ipp._tcp", "--interface", "eth0", "--name", "*Printer")
@@ -128,7 +128,7 @@ private final class Printer {
         #expect(try await service.ask("services", "--types").output == "_ipp._tcp\n")
         #expect(try await service.ask("services", "--name", "office*", "--json").status == 1)
         #expect(try await service.ask("services", "_ssh._tcp").messages == "nwpath: no services were found\n")
-        let one = try await service.ask("services", "--once", "--timeout", "20s")
+        let one = try await service.ask("services", "--once", "--timeout", "60s")
         #expect(one.status == 0)
         #expect(try await service.ask("status").output.contains("1 service of 1 type, last census "))
     }

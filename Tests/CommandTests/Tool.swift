@@ -154,6 +154,7 @@ final class Service {
             "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
             "link set far up", "route add default via 192.0.2.1",
         ])
+        try Namespace.current.waitUntilRunning("eth0")
     }
 
     func start(_ arguments: String...) async throws {
@@ -190,7 +191,7 @@ final class Service {
 
     /// Waits until the path is as named.
     func settle(_ condition: String) async throws {
-        let result = try await ask("wait", condition, "--timeout", "10s")
+        let result = try await ask("wait", condition, "--timeout", "60s")
         #expect(result.status == 0, "\(result.messages)")
     }
 }

@@ -71,7 +71,7 @@ import Testing
         try here.connect("v0", to: peer, as: "v1")
         try here.ip("address add 192.0.2.1/24 dev v0")
         try peer.ip("address add 192.0.2.2/24 dev v1")
-        let answer = try here.run("ping -c 1 -W 2 192.0.2.2")
+        let answer = try here.run("ping -c 1 -W 60 192.0.2.2")
         #expect(answer.contains("1 received"))
     }
 }

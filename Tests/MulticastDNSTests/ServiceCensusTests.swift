@@ -199,6 +199,8 @@ import Testing
         let loop = wire.here.loop
         try wire.here.connect("w0", to: wire.peer, as: "w1")
         try wire.here.ip("address add 198.51.100.1/24 dev w0")
+        try wire.here.waitForAddresses(on: "w0", isLinkLocal: true)
+        try wire.peer.waitForAddresses(on: "w1", isLinkLocal: true)
         let first = try SimulatedResponder(in: wire.peer)
         let second = try SimulatedResponder(in: wire.peer, interface: "w1")
         var lamp = MadeUpService()

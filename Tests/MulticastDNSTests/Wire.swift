@@ -24,6 +24,8 @@ struct Wire {
         try here.connect("v0", to: peer, as: "v1")
         try here.ip("address add 192.0.2.1/24 dev v0")
         try peer.ip("address add 192.0.2.2/24 dev v1")
+        try here.waitForAddresses(on: "v0", isLinkLocal: true)
+        try peer.waitForAddresses(on: "v1", isLinkLocal: true)
     }
 
     /// The interface on this side, as the kernel has it now.

@@ -70,6 +70,8 @@ extension Namespace {
         try ip("addr add \(sixth)::2/64 dev \(name) nodad")
         try peer.ip("addr add \(network).1/24 dev v1")
         try peer.ip("addr add \(sixth)::1/64 dev v1 nodad")
+        try waitForAddresses(on: name)
+        try peer.waitForAddresses(on: "v1")
         return peer
     }
 }

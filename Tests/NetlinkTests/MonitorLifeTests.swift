@@ -83,7 +83,7 @@ import Testing
         monitor.stop()
     }
 
-    @Test func `overruns in a row wait longer each time, and every one ends in a resync`() async throws {
+    @Test func `every overrun of several in a row is waited out, and ends in a resync`() async throws {
         let monitor = try KernelMonitor(loop: namespace.loop, groups: [.nexthop], bufferSize: 4096)
         var resyncs = 0
         monitor.onResync = { resyncs += 1 }
@@ -92,13 +92,14 @@ import Testing
         for round in 1...3 {
             let lines = (0..<300).map { "nexthop add id \(round * 1000 + $0) blackhole" }
             try namespace.ipBatch(lines)
-            await namespace.loop.eventually("the overrun") { monitor.isRecovering }
+            // The loop has not turned since: it notices the overrun no earlier than now.
             let start = namespace.loop.clock.boot
+            await namespace.loop.eventually("the overrun") { monitor.isRecovering }
             await namespace.loop.eventually("the resync") { resyncs == round }
             waits.append(namespace.loop.clock.boot - start)
         }
-        #expect(waits.allSatisfy { $0 >= .milliseconds(50) })
-        #expect(waits == waits.sorted() && monitor.statistics.overruns == 3)
+        #expect(waits.allSatisfy { $0 >= .milliseconds(100) })
+        #expect(monitor.statistics.overruns == 3)
         monitor.stop()
     }
 

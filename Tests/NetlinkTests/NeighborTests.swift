@@ -138,7 +138,7 @@ import Testing
             """,
         ])
         var found: [Listener] = []
-        for _ in 0..<2000 where found.isEmpty {
+        for _ in 0..<30_000 where found.isEmpty {
             found = try socket.listeners(port: 53)
             await namespace.loop.sleep(for: .milliseconds(2))
         }

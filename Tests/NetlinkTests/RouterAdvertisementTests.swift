@@ -48,7 +48,7 @@ import Testing
         servers: [String] = [],
         until condition: () -> Bool
     ) async throws {
-        for _ in 0..<40 where !condition() {
+        for _ in 0..<200 where !condition() {
             try advertise(from: peer, lifetime: lifetime, servers: servers)
             await namespace.loop.sleep(for: .milliseconds(50))
         }
@@ -125,7 +125,7 @@ import Testing
         }
         try monitor.start()
         defer { monitor.stop() }
-        for _ in 0..<40 where lifetimes.isEmpty {
+        for _ in 0..<200 where lifetimes.isEmpty {
             try advertise(from: peer, lifetime: 1800, servers: ["2001:db8::53"], serverLifetime: 0)
             await namespace.loop.sleep(for: .milliseconds(50))
         }

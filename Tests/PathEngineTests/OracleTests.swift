@@ -52,8 +52,10 @@ import Testing
                 _ = try? namespace.ip(fault)
             }
             for family in AddressFamily.allCases {
-                let expected = try answer(family)
-                let agrees = await subject.loop.eventually(within: .seconds(2), "agreement after \(fault)") {
+                // What the kernel still has to do, such as a carrier that it tells, may change what ip says.
+                var expected: Answer?
+                let agrees = try await subject.loop.eventually("agreement after \(fault)") {
+                    expected = try answer(family)
                     let path = family == .ipv4 ? subject.path.ipv4 : subject.path.ipv6
                     let published = path.map { path in
                         Answer(device: path.interfaces.first?.name ?? "", source: "\(path.source)")

@@ -155,6 +155,8 @@ import Testing
     @Test func `an address that is still checked for duplicates is waited for, with nothing to do`() async throws {
         let peer = try Namespace()
         try namespace.cable("v0", 1, to: peer)
+        // Long enough that nobody who is held up misses it.
+        try namespace.run("sysctl -qw net.ipv6.conf.v0.dad_transmits=4")
         let subject = try Subject()
         try namespace.ipBatch(["addr add 2001:db8:1::2/64 dev v0", "route add ::/0 via 2001:db8:1::1 dev v0"])
         await subject.unsatisfied(.dadPending)

@@ -102,7 +102,7 @@ import Testing
         #expect(subject.resumes.count == 1)
         let slept = try #require(subject.updates.compactMap(\.cause.slept).first)
         #expect(slept == subject.resumes.first)
-        #expect(slept > .seconds(39) && slept < .seconds(41))
+        #expect(slept > .seconds(39) && slept < .seconds(60))
     }
 
     @Test func `a manager's word that the machine woke up is enough (S49)`() async throws {
@@ -134,8 +134,10 @@ import Testing
         try namespace.cable("v0", 1, to: peer)
         try await namespace.acceptAdvertisements(on: "v0", from: "v1", of: peer)
         let subject = try Subject(.usual)
-        try peer.advertise(from: "v1", lifetime: 1)
+        // The loop goes on meanwhile: it must see the route before it is gone.
+        let sender = try peer.advertising(from: "v1", lifetime: 2)
         await subject.satisfied()
+        #expect(sender.wait() == 0)
         let before = subject.engine.core.evaluations
         let churn = try RunningCommand([
             "nsenter", "--net=\(namespace.path)", "sh", "-c",

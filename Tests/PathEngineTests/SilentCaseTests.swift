@@ -119,15 +119,15 @@ import Testing
         await subject.satisfied()
         try await subject.caughtUp()
 
-        var latencies: [Duration] = []
+        var isLate = true
         for attempt in 1...3 {
             let before = subject.changes.count
+            let promptness = try Promptness(of: subject, within: .milliseconds(250))
             if !example.outage.isEmpty { try namespace.ipBatch(example.outage) }
             if !example.peerOutage.isEmpty { try peer.ipBatch(example.peerOutage) }
-            let moment = subject.loop.clock.boot
             await subject.unsatisfied(example.reason)
             let update = try #require(subject.updates.last { !$0.paths.isEmpty })
-            latencies.append(update.at - moment)
+            isLate = promptness.isLate
             #expect(subject.changes.count == before + 1)
             #expect(update.cause.kind == example.cause)
             #expect(update.cause.message == example.message)
@@ -136,16 +136,14 @@ import Testing
             #expect(change.previous?.status == .satisfied)
             #expect(change.changed.contains(.status) && change.changed.contains(.unsatisfiedReason))
             // A machine that is busy with other tests may be late once, not thrice.
-            if update.at - moment < .milliseconds(250) || attempt == 3 {
-                break
-            }
+            if !isLate || attempt == 3 { break }
             if example.isCableGone { try namespace.connect("v0", to: peer, as: "v1") }
             if !example.repair.isEmpty { try namespace.ipBatch(example.repair) }
             if !example.peerRepair.isEmpty { try peer.ipBatch(example.peerRepair) }
             await subject.satisfied()
             try await subject.caughtUp()
         }
-        #expect(try #require(latencies.min()) < .milliseconds(250), "\(latencies)")
+        #expect(!isLate)
         #expect(subject.engine.silentChanges == 0)
     }
 
@@ -156,15 +154,21 @@ import Testing
         try namespace.cable("v0", 1, to: peer)
         try await namespace.acceptAdvertisements(on: "v0", from: "v1", of: peer)
         let subject = try Subject(.usual)
-        try peer.advertise(from: "v1", lifetime: 2)
         let sent = subject.loop.clock.boot
+        // The loop goes on meanwhile: it must see the route before it is gone.
+        let sender = try peer.advertising(from: "v1", lifetime: 3)
         await subject.satisfied()
+        #expect(sender.wait() == 0)
+        let seen = subject.loop.clock.boot
+        var isLate = false
+        // The route was there before it was seen, so that it is gone three seconds later at the latest.
+        subject.loop.schedule(at: seen + .seconds(4)) { isLate = subject.path.status == .satisfied }
         #expect(subject.path.supportsIPv6 && !subject.path.supportsIPv4)
         await subject.unsatisfied(.noDefaultRoute)
         let update = try #require(subject.updates.last)
         #expect(update.cause.kind == .expiry && update.cause.source == "timer")
-        #expect(update.at - sent > .milliseconds(1500))
-        #expect(update.at - sent < .seconds(3))
+        #expect(update.at - sent > .seconds(2))
+        #expect(!isLate)
         let warned = subject.changes.contains { $0.current.warnings.contains(.expiring) }
         #expect(warned, "a quarter before the end")
         // The kernel keeps the route for half a minute, and takes it up again without a word.

@@ -60,7 +60,7 @@ final class Subject {
     @discardableResult
     func eventually(
         _ what: String,
-        within limit: Duration = .seconds(5),
+        within limit: Duration = .seconds(60),
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: (Path) -> Bool
     ) async -> Bool {
@@ -89,6 +89,40 @@ final class Subject {
         try Namespace.current.ipBatch(["rule add pref 30000 lookup 9999", "rule del pref 30000"])
         await loop.eventually(within: .seconds(20), "the mark", sourceLocation: sourceLocation) {
             engine.statistics.messages[.ipv4Rule, default: 0] >= heard + 2 && !engine.core.isPending
+        }
+    }
+}
+
+/// Whether the next change is published within a time after the kernel's last word about it.
+///
+/// It is told by order, not by a clock: a timer of the same loop must not fire before the publication, so that a machine
+/// that holds the loop up holds both up.
+final class Promptness {
+    private(set) var isLate = false
+    private let subject: Subject
+    private let limit: Duration
+    private let changes: Int
+    private let monitor: KernelMonitor
+    private var timer: EventLoop.Timer?
+
+    init(of subject: Subject, within limit: Duration) throws {
+        self.subject = subject
+        self.limit = limit
+        changes = subject.changes.count
+        monitor = try KernelMonitor(loop: subject.loop)
+        monitor.onEvents = { [unowned self] _ in rearm() }
+        try monitor.start()
+    }
+
+    deinit {
+        monitor.stop()
+        if let timer { subject.loop.cancel(timer) }
+    }
+
+    private func rearm() {
+        if let timer { subject.loop.cancel(timer) }
+        timer = subject.loop.schedule(after: limit) { [unowned self] in
+            isLate = isLate || subject.changes.count == changes
         }
     }
 }
@@ -132,6 +166,8 @@ extension Namespace {
         try ipBatch([
             "addr add 10.\(number).0.2/24 dev \(name)", "addr add 2001:db8:\(number)::2/64 dev \(name) nodad",
         ])
+        try waitForAddresses(on: name)
+        try peer.waitForAddresses(on: "v\(number)")
         guard let metric else { return }
         try ipBatch([
             "route add default via 10.\(number).0.1 dev \(name) metric \(metric)",
@@ -142,6 +178,12 @@ extension Namespace {
     /// Sends a router advertisement (RFC 4861 section 4.2) out of a device, with the prefix 2001:db8:77::/64.
     func advertise(from device: String, lifetime: Int, prefixLifetime: Int = 3600) throws {
         try run(["python3", "-c", Self.advertisement, device, "\(lifetime)", "\(prefixLifetime)"])
+    }
+
+    /// The same, while the loop goes on.
+    func advertising(from device: String, lifetime: Int) throws -> RunningCommand {
+        let words = ["nsenter", "--net=\(path)", "python3", "-c", Self.advertisement, device, "\(lifetime)", "3600"]
+        return try RunningCommand(words)
     }
 
     private static let advertisement = """

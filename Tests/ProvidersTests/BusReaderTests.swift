@@ -15,7 +15,7 @@ import Testing
     private func read(_ values: [String]) async throws -> [Result<BusValue?, ProviderError>] {
         let bus = try PrivateBus()
         let fake = try bus.fake(name)
-        let connection = bus.connect(loop)
+        let connection = bus.connect(loop, limit: .seconds(60))
         await loop.eventually(within: .seconds(15)) { (try? bus.tell(name, "pass")) != nil }
         await loop.eventually { connection.isReady }
         var results: [Result<BusValue?, ProviderError>] = []

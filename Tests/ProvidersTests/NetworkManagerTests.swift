@@ -28,7 +28,7 @@ import Testing
     }
 
     private func provide() -> (BusConnection, NetworkManagerProvider) {
-        let connection = bus.connect(loop, limit: .milliseconds(500))
+        let connection = bus.connect(loop)
         let provider = NetworkManagerProvider(connection: connection, timing: .quick)
         provider.start()
         return (connection, provider)

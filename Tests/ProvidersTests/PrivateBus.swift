@@ -31,8 +31,8 @@ final class PrivateBus {
         daemon = nil
     }
 
-    /// A connection that gives up soon, for tests of failures.
-    func connect(_ loop: EventLoop, limit: Duration = .milliseconds(300)) -> BusConnection {
+    /// A connection that gives up soon enough for tests of failures, and not sooner than a busy machine answers.
+    func connect(_ loop: EventLoop, limit: Duration = .seconds(2)) -> BusConnection {
         let timing = BusConnection.Timing(
             limit: limit,
             shortestPause: .milliseconds(20),
@@ -59,7 +59,7 @@ final class PrivateBus {
 extension ServiceTiming {
     /// Short enough for a test to see everything.
     static let quick = ServiceTiming(
-        grace: .milliseconds(400),
+        grace: .seconds(3),
         check: .milliseconds(100),
         retry: .milliseconds(20)
     )

@@ -11,10 +11,14 @@ import Testing
     private let names = InterfaceNames(index: { ["wwan0": 3, "wwan1": 4, "eth0": 2][$0] }, name: { _ in nil })
 
     /// Values that no property in question should have.
-    private static let nonsense: [BusValue] = [
-        .flag(true), .signed(-1), .unsigned(.max), .real(.nan), .text("no"), .bytes([0xFF]), .list([]),
-        .list([.list([]), .table([:])]), .table(["x": .descriptor]), .descriptor,
-    ]
+    ///
+    /// Made anew each time: the leak sanitizer does not recognize the pointers inside an enumeration that is kept.
+    private static var nonsense: [BusValue] {
+        [
+            .flag(true), .signed(-1), .unsigned(.max), .real(.nan), .text("no"), .bytes([0xFF]), .list([]),
+            .list([.list([]), .table([:])]), .table(["x": .descriptor]), .descriptor,
+        ]
+    }
 
     private func objects(_ table: [String: [String: BusValue]], _ interfaces: Set<String>) throws -> BusObjects {
         var objects = BusObjects(interfaces: interfaces)

@@ -161,7 +161,7 @@ import Testing
     private func options(_ bus: PrivateBus) throws -> ProviderSet.Options {
         var options = ProviderSet.Options()
         options.busAddress = bus.address
-        options.busTiming.limit = .milliseconds(300)
+        options.busTiming.limit = .seconds(2)
         options.busTiming.shortestPause = .milliseconds(20)
         options.serviceTiming = .quick
         options.resolvConf = bus.scratch("resolv.conf")

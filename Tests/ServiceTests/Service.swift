@@ -186,6 +186,7 @@ enum Uplink {
             "link set up0 up", "link set peer0 up",
             "addr add 192.0.2.2/24 dev up0",
         ])
+        try Namespace.current.waitUntilRunning("up0")
     }
 
     static func connect() throws { try Namespace.current.ip("route replace default via 192.0.2.1") }

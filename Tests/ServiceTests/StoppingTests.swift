@@ -25,9 +25,8 @@ import Testing
             let code = process.wait()
             // Before it listens for signals the kernel ends it.
             #expect(code == 0 || code == 128 + SIGTERM)
-            if code == 0 { inOrder += 1 }
-            // The promise is 2 s; a machine that does something else meanwhile gets more.
-            #expect(loop.clock.boot - begun < .seconds(10))
+            // A busy machine may take longer than the promised 2 s, but not every time.
+            if code == 0 && loop.clock.boot - begun < .seconds(2) { inOrder += 1 }
             #expect(!scratch.exists("api.sock"))
         }
         withExtendedLifetime(load) {}

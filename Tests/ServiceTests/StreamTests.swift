@@ -112,6 +112,11 @@ import Testing
         for round in 0..<12 {
             let verb = round % 2 == 0 ? "add" : "del"
             try Namespace.current.ipBatch((0..<500).map { "addr \(verb) 10.1.\($0 / 250).\($0 % 250)/32 dev up0" })
+            // The last address of the portion ends it: a slow service is not given the next one on top.
+            await Namespace.current.loop.eventually("the portion in the log") {
+                let count = try? Command.run(["grep", "-c", #"10\.1\.1\.249"#, service.log])
+                return count.flatMap { Int($0.trimmed) } ?? 0 > round
+            }
             await Namespace.current.loop.eventually(within: .seconds(60), "the reader follows") {
                 let last = try? Command.run(["tail", "-n", "1", service.log])
                 let seq = (last.flatMap { try? JSONValue(parsing: $0.trimmed) })?["seq"]?.int ?? 0

@@ -23,7 +23,8 @@ private var hasFewDescriptors: Bool { unsafe getenv("NWPATH_TEST_FEW_DESCRIPTORS
     }
 }
 
-@Suite(.inNamespace, .serialized, .enabled(if: hasFewDescriptors)) struct DescriptorExhaustionChild {
+@Suite(.inNamespace, .serialized, .enabled(if: hasFewDescriptors, "runs in the child of DescriptorExhaustionTests"))
+struct DescriptorExhaustionChild {
     private func fill() -> [FileDescriptorHolder] {
         var holders: [FileDescriptorHolder] = []
         while case let copy = dup(0), copy >= 0 { holders.append(FileDescriptorHolder(copy)) }

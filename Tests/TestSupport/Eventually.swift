@@ -6,21 +6,26 @@ public import Testing
 extension EventLoop {
     /// Waits until `condition` holds, looking again every 2 ms of a running loop; records an issue when it never does.
     ///
-    /// The test must run on this loop (`.inNamespace`), so that handlers run between two looks.
+    /// The test must run on this loop (`.inNamespace`), so that handlers run between two looks. Only a test that fails
+    /// waits to the end, so nobody waits for less than a minute and 100 looks: on a busy machine, under a sanitizer, a
+    /// shorter limit would tell of the machine and not of the program.
     /// - Returns: Whether it held in time.
     @discardableResult
     public func eventually(
-        within limit: Duration = .seconds(20),
+        within limit: Duration = .seconds(60),
         _ what: String = "the condition",
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: () throws -> Bool
     ) async rethrows -> Bool {
+        let limit = max(limit, .seconds(60))
         let deadline = clock.boot + limit
+        var looks = 1
         while try !condition() {
-            guard clock.boot < deadline else {
+            guard clock.boot < deadline || looks < 100 else {
                 Issue.record("\(what) did not hold within \(limit)", sourceLocation: sourceLocation)
                 return false
             }
+            looks += 1
             await sleep(for: .milliseconds(2))
         }
         return true

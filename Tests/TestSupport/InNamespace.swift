@@ -8,13 +8,15 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
     /// Applies to every test of a suite, not to the suite as a whole.
     public var isRecursive: Bool { true }
 
-    /// Makes the namespace, and runs the test case on its thread.
+    /// Makes the namespace when there is room for another one, and runs the test case on its thread.
     @concurrent public func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
+        await Turnstile.namespaces.enter()
+        defer { Turnstile.namespaces.leave() }
         let namespace = try Namespace()
         try await Namespace.$scoped.withValue(namespace) {
             try await withTaskExecutorPreference(namespace.loop) {

@@ -63,7 +63,7 @@ public final class Namespace: Sendable {
         try Command.run(["nsenter", "--net=\(path)", "ip", "-batch", "-"], input: lines.joined(separator: "\n") + "\n")
     }
 
-    /// Joins this namespace and `peer` by a veth pair, both ends up.
+    /// Joins this namespace and `peer` by a veth pair, both ends up and told of as such.
     ///
     /// The near end gets an index that the far end cannot have: the kernel tells the carrier of a veth whose two ends
     /// have the same index only once a second, a hundred links of the whole machine at a time.
@@ -72,6 +72,15 @@ public final class Namespace: Sendable {
         try ip("link add name \(name) index \(index) type veth peer name \(peerName) netns \(peer.path)")
         try ip("link set \(name) up")
         try peer.ip("link set \(peerName) up")
+        try waitUntilRunning(name)
+        try peer.waitUntilRunning(peerName)
+    }
+
+    /// Runs a body on the loop's thread while the calling thread waits for its answer.
+    func inside(_ body: @escaping @Sendable () -> Bool) -> Bool {
+        let answer = Started()
+        loop.perform { answer.signal(body() ? 1 : 0) }
+        return answer.wait() == 1
     }
 }
 
@@ -87,7 +96,7 @@ private final class Started: Sendable {
 
     func wait() -> Int32 {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        _ = unsafe poll(&entry, 1, 10_000)
+        _ = unsafe poll(&entry, 1, 120_000)
         close(descriptor)
         return value.withLock { $0 }
     }

@@ -1,0 +1,70 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+
+/// Something of a namespace that did not become ready.
+public struct NotReady: Error, CustomStringConvertible {
+    /// What was waited for.
+    public let description: String
+}
+
+/// What ip(8) sets off and the kernel finishes later, in work of its own that waits for the lock of all namespaces.
+extension Namespace {
+    /// Waits until the kernel calls a device running: up, with a carrier that was told to everybody (netdevice(7)).
+    /// - Throws: ``NotReady`` when it does not within a minute.
+    public func waitUntilRunning(_ device: String) throws {
+        try wait(for: "\(device) to run") {
+            // A socket belongs to the namespace of the thread that made it.
+            loop.isCurrent ? Self.isRunning(device) : inside { Self.isRunning(device) }
+        }
+    }
+
+    /// Waits until a device has IPv6 addresses of a scope, and all of them can be used: checked for duplicates, or free
+    /// from that check, and routed.
+    /// - Throws: ``NotReady`` when it has not within a minute.
+    public func waitForAddresses(on device: String, isLinkLocal: Bool = false) throws {
+        try wait(for: "the IPv6 addresses of \(device)") {
+            let scope: Substring = isLinkLocal ? "20" : "00"
+            let addresses = try lines(of: "if_inet6").filter { $0.count == 6 && $0[5] == device && $0[3] == scope }
+            let isTentative = addresses.contains { UInt32($0[4], radix: 16).map { $0 & 0x40 != 0 } ?? true }
+            guard !addresses.isEmpty, !isTentative else { return false }
+            let hosts = Set(try lines(of: "ipv6_route").filter { $0.count > 1 && $0[1] == "80" }.map { $0[0] })
+            return addresses.allSatisfy { hosts.contains($0[0]) }
+        }
+    }
+
+    /// The words of each line of a file of `/proc/net`, as this namespace has it.
+    private func lines(of file: String) throws(Errno) -> [[Substring]] {
+        let descriptor = try FileDescriptor(
+            opening: "/proc/\(getpid())/task/\(threadID)/net/\(file)",
+            flags: O_RDONLY | O_CLOEXEC
+        )
+        var bytes: [UInt8] = []
+        while case let chunk = try descriptor.read(upTo: 65_536), !chunk.isEmpty { bytes += chunk }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.split(separator: "\n").map { $0.split(separator: " ") }
+    }
+
+    private func wait(for what: String, until condition: () throws -> Bool) throws {
+        let deadline = loop.clock.boot + .seconds(60)
+        while try !condition() {
+            guard loop.clock.boot < deadline else { throw NotReady(description: what) }
+            poll(nil, 0, 1)
+        }
+    }
+
+    /// Whether a device of the calling thread's namespace has IFF_RUNNING.
+    private static func isRunning(_ device: String) -> Bool {
+        let socket = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC, 0)
+        guard socket >= 0 else { return false }
+        defer { close(socket) }
+        // `struct ifreq`: a name of 16 bytes, then the flags.
+        var request = Array(device.utf8.prefix(15))
+        request += [UInt8](repeating: 0, count: 40 - request.count)
+        let code = unsafe request.withUnsafeMutableBytes { bytes in
+            unsafe bytes.baseAddress.map { unsafe ioctl(socket, UInt(SIOCGIFFLAGS), $0) } ?? -1
+        }
+        return code == 0 && request[16] & 0x40 != 0
+    }
+}
