@@ -39,8 +39,7 @@ private let parts = [
 ///
 /// Only ever shortened.
 private let owing: Set<String> = [
-    "CommandLineKit", "Configuration", "DNSWire", "EventLog", "Metrics", "MulticastDNS", "Netlink", "OrderedJSON",
-    "PathModel", "PathService + nwpath", "Providers", "StatusServer + StatusClient",
+    "DNSWire", "MulticastDNS", "Netlink", "OrderedJSON", "PathModel", "Providers",
 ]
 
 @Suite struct RatioTests {
