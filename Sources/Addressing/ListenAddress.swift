@@ -17,13 +17,31 @@ public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
     ///
     /// Addresses are literals, never host names; a link-local one needs its interface, as in `[fe80::1%eth0]:8353`.
     public init?(_ text: String) {
+        guard let address = Self.parse(text), !address.lacksInterface else { return nil }
+        self = address
+    }
+
+    /// What a text should have been that is not one: more than ``expectation`` where a single thing is missing.
+    public static func expectation(for text: String) -> String {
+        guard case .tcp(let scoped, let port)? = parse(text), parse(text)?.lacksInterface == true else {
+            return expectation
+        }
+        return "the interface of a link-local address as well, such as [\(scoped.address)%eth0]:\(port)"
+    }
+
+    /// Whether the kernel could not tell which link is meant.
+    private var lacksInterface: Bool {
+        guard case .tcp(let scoped, _) = self, scoped.address.family == .ipv6 else { return false }
+        return scoped.address.isLinkLocal && scoped.scope == nil
+    }
+
+    private static func parse(_ text: String) -> ListenAddress? {
         if text.hasPrefix("unix:") {
             let path = text.dropFirst(5)
             guard path.hasPrefix("/"), (2...Self.longestPath).contains(path.utf8.count), !path.hasSuffix("/"),
                 !path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
             else { return nil }
-            self = .unix(path: String(path))
-            return
+            return .unix(path: String(path))
         }
         guard let colon = text.lastIndex(of: ":") else { return nil }
         let digits = text[text.index(after: colon)...]
@@ -37,7 +55,7 @@ public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
         guard let first = parts.first, let address = IPAddress(first), (address.family == .ipv6) == hasBrackets,
             parts.count == 1 || !parts[1].isEmpty
         else { return nil }
-        self = .tcp(ScopedAddress(address, scope: parts.count == 2 ? String(parts[1]) : nil), port: port)
+        return .tcp(ScopedAddress(address, scope: parts.count == 2 ? String(parts[1]) : nil), port: port)
     }
 
     /// Whether only this machine can reach it.

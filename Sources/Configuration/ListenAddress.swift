@@ -10,7 +10,7 @@ extension ValueForm where Value == ListenAddress {
             "type": "string", "pattern": "^(unix:/.+|[0-9.]+:[0-9]{1,5}|\\[[0-9a-fA-F:.]+(%[^\\]]+)?\\]:[0-9]{1,5})$",
         ],
         parse: { (text) throws(Refusal) in
-            guard let address = ListenAddress(text) else { throw .malformed }
+            guard let address = ListenAddress(text) else { throw .expected(ListenAddress.expectation(for: text)) }
             return address
         },
         write: { .text($0.description) }

@@ -6,7 +6,7 @@ public import Spelling
 public struct LogSettings: Hashable, Sendable {
     /// What is written.
     public enum Level: String, Hashable, Sendable, CaseIterable {
-        /// Everything, single routes and neighbours too.
+        /// Single routes as well, as the kernel announces them.
         case debug
         /// What changes a published value.
         case info

@@ -58,7 +58,13 @@ public final class LogReader {
             guard let file = try Self.file(reader, isRequired: index == 0) else { continue }
             found.append(file)
         }
-        files = Self.ordered(found)
+        files = Self.ordered(Self.once(found))
+    }
+
+    /// Of files that begin with the same record the plain one: gzip(1) leaves both for a moment, the other unfinished.
+    private static func once(_ files: [File]) -> [File] {
+        let plain = Set(files.filter { $0.reader.plain != nil }.map(\.first.position))
+        return files.filter { $0.reader.plain != nil || !plain.contains($0.first.position) }
     }
 
     private static func file(_ reader: LineReader, isRequired: Bool) throws(EventLogError) -> File? {

@@ -85,7 +85,7 @@ public enum MetricFormat: Sendable, CaseIterable {
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        if let whole = Int64(exactly: value), abs(whole) < 1 << 53 { return "\(whole)" }
+        if let whole = Int64(exactly: value), whole.magnitude < 1 << 53 { return "\(whole)" }
         return "\(value)"
     }
 }

@@ -178,6 +178,8 @@ public final class Daemon {
             providers.refresh()
             // Changes of ignored interfaces make no update, and services may well be there.
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+            // A part that fell silent since then is no event, but a problem.
+            server.documentsChanged()
         }
         engine.onResync = { [unowned self] duration, found in
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
@@ -249,6 +251,7 @@ public final class Daemon {
             logRetry = nil
             hub.prepareJournal()
             store.invalidate()
+            server.documentsChanged()
             scheduleLogRetry()
         }
     }

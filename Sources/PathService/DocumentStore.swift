@@ -13,7 +13,8 @@ internal import StatusServer
 /// Renders each document once per change and serves it from memory.
 ///
 /// Confined to the daemon's loop. Nearly all that a document shows is told by an event, whose number is the tag. Of
-/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation.
+/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation. Nor does one tell of
+/// problems of the daemon's own parts, so the tag of the overview counts their changes since the last event as well.
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
@@ -31,6 +32,9 @@ final class DocumentStore {
     private var rendered: [StatusDocument: Snapshot] = [:]
     private var revision: EventPosition?
     private var evaluations: UInt64 = 0
+    /// The problems that the overview showed last, and how often they changed since the last event.
+    private var shownProblems: [ProblemDocument] = []
+    private var problemChanges = 0
     /// How many rendered documents are kept; filtered lists of services are what could become many.
     private static let capacity = 64
 
@@ -55,17 +59,36 @@ final class DocumentStore {
 
     /// The document as of the last event; `nil` when it shows something that does not exist.
     func snapshot(of document: StatusDocument) throws -> Snapshot? {
-        let isOld = revision != hub.position || evaluations != engine.core.evaluations
-        if isOld || rendered.count >= Self.capacity {
+        if revision != hub.position {
             rendered = [:]
             revision = hub.position
+            problemChanges = 0
+            shownProblems = problems()
+        }
+        if evaluations != engine.core.evaluations || rendered.count >= Self.capacity {
+            rendered = [:]
             evaluations = engine.core.evaluations
         }
+        if document == .status { lookForProblems() }
         if let snapshot = rendered[document] { return snapshot }
         guard let bytes = try render(document) else { return nil }
-        let snapshot = Snapshot(bytes + [0x0A], tag: "\(hub.position.stream).\(hub.position.sequence)")
+        let snapshot = Snapshot(bytes + [0x0A], tag: tag(of: document))
         rendered[document] = snapshot
         return snapshot
+    }
+
+    private func lookForProblems() {
+        let problems = problems()
+        guard problems != shownProblems else { return }
+        shownProblems = problems
+        problemChanges += 1
+        rendered[.status] = nil
+    }
+
+    /// Such as `7f3a.45`, and `7f3a.45.1` after the problems changed without an event.
+    private func tag(of document: StatusDocument) -> String {
+        let tag = "\(hub.position.stream).\(hub.position.sequence)"
+        return document == .status && problemChanges > 0 ? "\(tag).\(problemChanges)" : tag
     }
 
     private func render(_ document: StatusDocument) throws -> [UInt8]? {
@@ -136,7 +159,7 @@ final class DocumentStore {
             services: census.map {
                 .init(count: $0.services.count, types: $0.serviceTypes.count, lastCensus: $0.lastCompleted)
             },
-            problems: problems()
+            problems: shownProblems
         )
     }
 }

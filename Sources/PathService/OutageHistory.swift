@@ -102,10 +102,11 @@ public struct OutageHistory: Sendable {
         case .status(let time, let monitor, let isSatisfied, let reason, let message):
             guard monitor == self.monitor else { return }
             advance(to: time)
+            // Not the record's time: a calendar that was stepped back must not end an outage before it began.
             if isSatisfied {
-                close(at: max(time, since))
+                close(at: last)
             } else if openOutage == nil {
-                openOutage = (max(time, since), reason, message)
+                openOutage = (last, reason, message)
             }
             self.isSatisfied = isSatisfied
         case .stopped(let time):
@@ -122,7 +123,7 @@ public struct OutageHistory: Sendable {
     private mutating func forget(until time: WallTime) {
         close(at: last)
         isSatisfied = nil
-        last = max(time, since)
+        last = max(time, last)
     }
 
     /// The document, as of `now`.

@@ -55,12 +55,20 @@ final class ServiceCounters {
     /// Counts an event of the census.
     func count(_ event: ServiceEvent) {
         switch event {
-        case .added(let service): serviceEvents.increment(label(service.type), "added")
-        case .changed(let service, _, _): serviceEvents.increment(label(service.type), "changed")
+        case .added(let service): count("added", of: service.type)
+        case .changed(let service, _, _): count("changed", of: service.type)
         case .removed(let service, let reason, _):
-            serviceEvents.increment(label(service.type), "removed")
+            count("removed", of: service.type)
             serviceRemovals.increment(reason.rawValue)
         default: break
+        }
+    }
+
+    private func count(_ event: String, of type: String) {
+        let type = label(type)
+        // The others are there from now on, so that their first one is seen.
+        for name in ["added", "changed", "removed"] {
+            serviceEvents.increment(type, name, by: name == event ? 1 : 0)
         }
     }
 

@@ -56,8 +56,8 @@ enum ProblemText {
             guard digits.count == 4 else { return nil }
             scalars = scalars.dropFirst(4)
             return UInt16(String(digits), radix: 16)
-        case let other?: return other.value < 128 ? UInt16(other.value) : nil
-        case nil: return nil
+        case let sign? where sign == "\"" || sign == "\\" || sign == "/": return UInt16(sign.value)
+        default: return nil
         }
     }
 }

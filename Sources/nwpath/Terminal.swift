@@ -52,9 +52,19 @@ enum Terminal {
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN && descriptor == STDOUT_FILENO {
+                // Somebody else made the pipe non-blocking; it takes more as soon as its reader has read.
+                var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&entry, 1, -1)
+                continue
+            }
             guard count > 0 else {
-                if errno == EPIPE && descriptor == STDOUT_FILENO { exit(0) }
-                return
+                let reason = Errno.current
+                guard descriptor == STDOUT_FILENO else { return }
+                if reason == Errno(EPIPE) { exit(0) }
+                // A result that is not there must not look like one.
+                complain("cannot write the output: \(reason)")
+                exit(1)
             }
             rest = rest.dropFirst(count)
         }

@@ -64,13 +64,27 @@ private func status(
     }
 
     @Test(arguments: [
-        ("eth0", nil), ("eth1", "eth1: no carrier"), ("eth2", "there is no interface eth2, or it is ignored"),
+        ("eth0", nil), ("eth1", "eth1: no carrier"), ("eth2", "there is no interface eth2"),
     ])
     func `an interface has to be usable`(name: String, expected: String?) throws {
         let interfaces =
             ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true},{\"name\":\"eth1\",\"problem\":\"no_carrier\"}]"
         let seen = try status("satisfied", rest: interfaces)
         #expect(WaitCondition.interface(name).missing(in: seen, services: []) == expected)
+    }
+
+    @Test func `an interface that is ignored is told apart from one that is not there`() throws {
+        let seen = try status("satisfied", rest: ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true}]")
+        let condition = WaitCondition.interface("docker0")
+        let words = "docker0 is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
+        #expect(condition.missing(in: seen, services: [], ignored: ["docker0"]) == words)
+        #expect(condition.missing(in: seen, services: [], ignored: ["docker1"]) == "there is no interface docker0")
+        #expect(condition.interface == "docker0" && WaitCondition.dns.interface == nil)
+        // What the status shows counts, whatever was ignored a moment ago.
+        #expect(WaitCondition.interface("eth0").missing(in: seen, services: [], ignored: ["eth0"]) == nil)
+        var machine = WaitMachine([condition], isAny: false, hold: .zero, timeout: .zero, at: .zero)
+        machine.look(seen, services: [], ignored: ["docker0"], at: .seconds(1))
+        #expect(machine.findings.map(\.missing) == [words])
     }
 
     @Test(

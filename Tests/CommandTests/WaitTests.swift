@@ -36,10 +36,35 @@ import Testing
         #expect(
             lines == [
                 "nwpath: still missing: ipv6: the path has no IPv6",
-                "nwpath: still missing: interface=eth9: there is no interface eth9, or it is ignored",
+                "nwpath: still missing: interface=eth9: there is no interface eth9",
                 "nwpath: still missing: service=_ipp._tcp/Office: the service takes no census",
             ]
         )
+    }
+
+    @Test func `says that an interface is ignored, and sees it when it is not any more`() async throws {
+        let service = try Service()
+        try service.connect()
+        try Namespace.current.ipBatch([
+            "link add virt7 type veth peer name virt8", "link set virt7 up", "link set virt8 up",
+        ])
+        try await service.start()
+        let result = try await service.ask("wait", "interface=lo", "interface=virt9", "--timeout", "2s")
+        #expect(result.status == 3)
+        #expect(
+            result.messages.split(separator: "\n") == [
+                "nwpath: still missing: interface=lo: lo is ignored, so nothing is told of it; see 'nwpath interfaces --all'",
+                "nwpath: still missing: interface=virt9: there is no interface virt9",
+            ]
+        )
+        let help = try await service.tool.run("wait", "--help")
+        #expect(help.output.contains("and is not ignored"))
+        // A virtual link is ignored until a default route leads to it.
+        let wait = try service.tool.launch("wait", "interface=virt7", "--timeout", "20s", "--socket", service.socket)
+        try Namespace.current.ipBatch([
+            "addr add 198.51.100.2/24 dev virt7", "route add default via 198.51.100.1 metric 9",
+        ])
+        #expect(wait.command.wait() == 0)
     }
 
     @Test func `without a daemon it times out with 3 and names the socket`() async throws {

@@ -229,3 +229,129 @@ import Testing
         #expect(ListenAddress(text) == nil)
     }
 }
+
+@Suite(.inNamespace) struct AdmissionTests {
+    @Test func `refused connections are counted`() async throws {
+        let fixture = try ServerFixture { $0.server.connectionsPerListener = 2 }
+        #expect(fixture.metrics.contains("nwpath_http_connections_refused_total 0\n"))
+        let crowd = try (0..<2).map { _ in try fixture.tcpClient() }
+        await fixture.loop.eventually { fixture.server.connectionCount == 2 }
+        for number in 1...3 {
+            let late = try await fixture.get("/-/ready", overTCP: true)
+            #expect(late.status == 503 && late.fields["content-type"] == "application/problem+json")
+            #expect(late.body.contains("Too many connections; try again soon."))
+            #expect(fixture.metrics.contains("nwpath_http_connections_refused_total \(number)\n"))
+        }
+        // A refusal is no request: no route was asked.
+        #expect(!fixture.metrics.contains("code=\"503\""))
+        withExtendedLifetime(crowd) {}
+    }
+
+    @Test func `there is one limit for all sockets as well`() async throws {
+        let fixture = try ServerFixture { $0.server.connections = 3 }
+        let crowd = try [fixture.tcpClient(), fixture.client(), fixture.tcpClient()]
+        await fixture.loop.eventually { fixture.server.connectionCount == 3 }
+        for overTCP in [false, true] {
+            #expect(try await fixture.get("/-/ready", overTCP: overTCP).status == 503)
+        }
+        withExtendedLifetime(crowd) {}
+    }
+
+    @Test func `new host names and a new limit of streams count at once, and what is open stays`() async throws {
+        let fixture = try ServerFixture { $0.hostNames = ["old.example"] }
+        func status(_ host: String) async throws -> Int {
+            let client = try fixture.tcpClient()
+            client.send("GET /-/ready HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+            return try await client.response().status
+        }
+        let streams = try [await fixture.stream(), await fixture.stream()]
+        #expect(try await status("old.example") == 200)
+        #expect(try await status("new.example") == 421)
+        var configuration = StatusServer.Configuration()
+        configuration.hostNames = ["new.example"]
+        configuration.api.streams = 1
+        fixture.server.take(configuration)
+        #expect(try await status("old.example") == 421)
+        #expect(try await status("new.example") == 200)
+        #expect(fixture.server.streamCount == 2)
+        #expect(try await fixture.get("/api/v1/events").status == 429)
+        fixture.publish()
+        for stream in streams { await stream.wait("the event") { $0.chunkedContent.contains("id: 7f3a.1\n") } }
+    }
+
+    @Test(arguments: [(16_000, 200), (17_000, 431)])
+    func `the limit of the head is the operator's`(size: Int, status: Int) async throws {
+        let fixture = try ServerFixture { $0.server.request.head = 16_384 }
+        let response = try await fixture.get("/-/ready", fields: "X: \(String(repeating: "a", count: size))\r\n")
+        #expect(response.status == status)
+    }
+
+    @Test func `a refused head is counted as invalid, not under the route it named`() async throws {
+        let fixture = try ServerFixture()
+        let client = try fixture.tcpClient()
+        client.send("GET /api/v1/dns HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        #expect(try await client.response().status == 421)
+        #expect(try await fixture.get("/nowhere").status == 404)
+        #expect(fixture.metrics.contains("{handler=\"invalid\",method=\"GET\",code=\"421\"} 1\n"))
+        #expect(fixture.metrics.contains("{handler=\"unknown\",method=\"GET\",code=\"404\"} 1\n"))
+        #expect(fixture.metrics.contains("{handler=\"/api/v1/dns\",method=\"GET\",code=\"200\"} 0\n"))
+    }
+
+    @Test func `one who stops twice is told twice, and new sockets are not served`() async throws {
+        let fixture = try ServerFixture()
+        let client = try fixture.tcpClient()
+        var stops = 0
+        fixture.server.stop { stops += 1 }
+        fixture.server.stop { stops += 1 }
+        await client.waitForClose()
+        await fixture.loop.eventually { stops == 2 }
+        #expect(throws: Errno.self) { try fixture.tcpClient() }
+    }
+}
+
+@Suite(.inNamespace) struct LinkLocalTests {
+    @Test func `a link-local address is listened on with its interface, and only with one that exists`() async throws {
+        let fixture = try ServerFixture()
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add fe80::7/64 dev eth0 nodad", "link set eth0 up",
+            "link set far up",
+        ])
+        let address = try #require(ListenAddress("[fe80::7%eth0]:0"))
+        await fixture.loop.eventually("the address to be usable") { (try? fixture.server.listen(on: address)) != nil }
+        #expect(fixture.server.addresses.last?.description.hasPrefix("[fe80::7%eth0]:") == true)
+        let missing = try #require(ListenAddress("[fe80::7%eth7]:8353"))
+        #expect(throws: StatusServerError.addressNotAvailable(address: "[fe80::7%eth7]:8353")) {
+            try fixture.server.listen(on: missing)
+        }
+        let elsewhere = try #require(ListenAddress("[fe80::8%eth0]:8353"))
+        #expect(throws: StatusServerError.addressNotAvailable(address: "[fe80::8%eth0]:8353")) {
+            try fixture.server.listen(on: elsewhere)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.addressInUse(address: "a:1", owner: "nginx (process 7)"), "a:1: in use by nginx (process 7)"),
+            (.addressInUse(address: "a:1", owner: nil), "a:1: in use by another program"),
+            (.pathTaken(path: "/p"), "unix:/p: the path exists and is not a socket"),
+            (.permissionDenied(address: "a:1"), "a:1: permission denied"),
+            (.addressNotAvailable(address: "a:1"), "a:1: no interface has this address"),
+            (.noDirectory(path: "/p/q"), "unix:/p/q: the directory does not exist"),
+            (.failed(address: "a:1", errno: Errno(ENOBUFS)), "a:1: No buffer space available (ENOBUFS)"),
+        ] as [(StatusServerError, String)]
+    )
+    func `why it cannot listen is one line that names the place`(error: StatusServerError, words: String) {
+        #expect(error.description == "cannot listen on \(words)")
+    }
+
+    @Test(
+        arguments: [
+            (EACCES, .permissionDenied(address: "a")), (EPERM, .permissionDenied(address: "a")),
+            (EADDRNOTAVAIL, .addressNotAvailable(address: "a")), (EAFNOSUPPORT, .addressNotAvailable(address: "a")),
+            (EMFILE, .failed(address: "a", errno: Errno(EMFILE))),
+        ] as [(Int32, StatusServerError)]
+    )
+    func `what the kernel says is sorted by what can be done about it`(code: Int32, error: StatusServerError) {
+        #expect(StatusServerError.from(Errno(code), address: "a") == error)
+    }
+}

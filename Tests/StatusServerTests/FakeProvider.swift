@@ -37,6 +37,7 @@ final class FakeProvider: StatusProviding {
     var log: [StreamEvent] = []
     var oldest: UInt64 = 1
     var failure: (any Error)?
+    var logFailure: (any Error)?
     var reloads = 0
     private(set) var failures: [String] = []
 
@@ -49,7 +50,8 @@ final class FakeProvider: StatusProviding {
 
     func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
 
-    func events(after sequence: UInt64, limit: Int) -> EventReplay {
+    func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
+        if let logFailure { throw logFailure }
         guard sequence + 1 >= oldest else { return .tooOld(oldest: oldest) }
         return .events(Array(log.drop { $0.sequence <= sequence }.prefix(limit)))
     }

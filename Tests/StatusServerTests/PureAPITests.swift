@@ -63,31 +63,39 @@ import Testing
 
     @Test(
         arguments: [
-            ("0s", .zero), ("250ms", .milliseconds(250)), ("30s", .seconds(30)), ("5m", .seconds(300)),
-            ("24h", .seconds(86_400)), ("7d", .seconds(604_800)), ("36525d", .seconds(3_155_760_000)),
+            ("0s", .zero), ("0", .zero), ("250ms", .milliseconds(250)), ("30s", .seconds(30)), ("1m", .seconds(60)),
+            ("60s", .seconds(60)),
         ] as [(String, Duration)]
     )
-    func `reads durations`(text: String, duration: Duration) {
-        #expect(DurationText.parse(text) == duration)
+    func `reads durations up to the limit`(text: String, duration: Duration) throws {
+        #expect(try query(("wait", text)).duration("wait", limit: .seconds(60)) == duration)
+        #expect(try query(("since", text)).duration("wait", limit: .seconds(60)) == nil)
     }
 
     @Test(arguments: [
-        "", "s", "1", "-1s", "1.5s", "1S", "1 s", "s1", "1ss", "36526d", "9223372036854775807d", "٣s", "+1s",
+        "", "s", "1", "-1s", "1.5s", "1S", "1 s", "s1", "1ss", "60001ms", "61s", "1h", "9223372036854775807d", "٣s",
+        "+1s",
     ])
-    func `refuses other durations`(text: String) {
-        #expect(DurationText.parse(text) == nil)
+    func `refuses other durations, and says what it takes`(text: String) throws {
+        let query = try query(("wait", text))
+        let problem = #expect(throws: Problem.self) { try query.duration("wait", limit: .seconds(60)) }
+        #expect(problem?.detail == "Parameter 'wait' is '\(text)'; expected a duration such as 30s, at most 1m.")
     }
-}
 
-@Suite struct SpellingTests {
     @Test(
         arguments: [
-            ("statsu", "status"), ("status", "status"), ("gateway", "gateways"), ("x", nil), ("completely", nil),
-            (String(repeating: "status", count: 100), nil),
-        ] as [(String, String?)]
+            ("24h", .seconds(86_400)), ("36525d", .seconds(3_155_760_000)), ("36526d", nil), ("106751d", nil),
+            ("0", .zero), ("", nil),
+        ] as [(String, Duration?)]
     )
-    func `finds what was meant`(word: String, meant: String?) {
-        #expect(Spelling.nearest(to: word, among: ["paths-all", "status", "gateways"]) == meant)
+    func `an age is at most a hundred years`(text: String, age: Duration?) {
+        #expect(QueryParameters.age(text) == age)
+    }
+
+    @Test(arguments: ["x", "banana", String(repeating: "wait", count: 100)])
+    func `a strange word gets the list, and no advice`(name: String) {
+        let problem = #expect(throws: Problem.self) { try query((name, "1")) }
+        #expect(problem?.detail == "Unknown parameter '\(name)'; expected since, wait, limit.")
     }
 }
 

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Spelling
+
 /// The parameters of a query, checked against the ones a route knows.
 struct QueryParameters: Equatable {
     private let values: [String: String]
@@ -11,7 +13,7 @@ struct QueryParameters: Equatable {
         for item in query {
             guard allowed.contains(item.name) else {
                 var detail = "Unknown parameter '\(item.name)'"
-                if let nearest = Spelling.nearest(to: item.name, among: allowed) {
+                if let nearest = NearestSpelling.nearest(to: item.name, among: allowed) {
                     detail += "; did you mean '\(nearest)'?"
                 } else {
                     detail +=
@@ -32,7 +34,7 @@ struct QueryParameters: Equatable {
     func duration(_ name: String, limit: Duration) throws(Problem) -> Duration? {
         guard let text = values[name] else { return nil }
         guard let duration = DurationText.parse(text), duration <= limit else {
-            throw bad(name, text, "a duration such as 30s, at most \(limit.components.seconds)s")
+            throw bad(name, text, "a duration such as 30s, at most \(DurationText.format(limit))")
         }
         return duration
     }
@@ -52,49 +54,15 @@ struct QueryParameters: Equatable {
     }
 }
 
-/// Durations as people write them.
-enum DurationText {
-    /// Reads `250ms`, `30s`, `5m`, `24h` or `7d`.
-    /// - Returns: `nil` for anything else, and above 100 years.
-    static func parse(_ text: String) -> Duration? {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let number = Int64(digits) else { return nil }
-        let milliseconds: Int64
-        switch text[digits.endIndex...] {
-        case "ms": milliseconds = 1
-        case "s": milliseconds = 1000
-        case "m": milliseconds = 60_000
-        case "h": milliseconds = 3_600_000
-        case "d": milliseconds = 86_400_000
-        default: return nil
-        }
-        let (total, overflow) = number.multipliedReportingOverflow(by: milliseconds)
-        guard !overflow, total <= 3_155_760_000_000 else { return nil }
-        return .milliseconds(total)
-    }
+extension Duration {
+    /// The longest age of an event or an outage that may be asked for: a hundred years, which no calendar minds.
+    static var longestAge: Duration { .seconds(36_525 * 86_400) }
 }
 
-/// Finds what was probably meant.
-enum Spelling {
-    /// The candidate with the fewest edits, at most two; `nil` when none is near.
-    static func nearest(to word: String, among candidates: [String]) -> String? {
-        // A long word is no slip of the pen, and the table below grows with its length.
-        guard word.utf8.count <= 40 else { return nil }
-        let ranked = candidates.map { ($0, distance(Array(word.utf8), Array($0.utf8))) }.filter { $0.1 <= 2 }
-        return ranked.min { $0.1 < $1.1 }?.0
-    }
-
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        var row = Array(0...right.count)
-        for (line, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = line + 1
-            for (column, other) in right.enumerated() {
-                let substituted = diagonal + (byte == other ? 0 : 1)
-                diagonal = row[column + 1]
-                row[column + 1] = min(substituted, diagonal + 1, row[column] + 1)
-            }
-        }
-        return row[right.count]
+extension QueryParameters {
+    /// How long ago something was, such as `24h`; `nil` when the text is no duration, or too long a one.
+    static func age(_ text: String) -> Duration? {
+        guard let age = DurationText.parse(text), age <= .longestAge else { return nil }
+        return age
     }
 }

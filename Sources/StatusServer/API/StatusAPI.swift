@@ -231,7 +231,7 @@ extension StatusAPI {
         before now: WallTime
     ) throws(Problem) -> WallTime? {
         guard let text = query[name] else { return nil }
-        if let age = DurationText.parse(text) { return now - age }
+        if let age = QueryParameters.age(text) { return now - age }
         if let time = WallTime(text), time <= now { return time }
         throw query.bad(name, text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
     }

@@ -4,6 +4,7 @@ internal import Addressing
 internal import CLinuxShims
 internal import Glibc
 internal import LinuxIO
+internal import Metrics
 
 /// Accepts connections of one listening socket.
 final class Listener {
@@ -100,17 +101,18 @@ final class Refusals {
     private let loop: EventLoop
     private var reserve: [FileDescriptorBox] = []
     private var lingering: [Int32: EventLoop.Watch] = [:]
-    /// How many connections were refused.
-    private(set) var count = 0
+    private let counter: Counter
 
-    init(loop: EventLoop) {
+    /// Counts every refusal with `counter`.
+    init(loop: EventLoop, counter: Counter) {
         self.loop = loop
+        self.counter = counter
         refill()
     }
 
     /// Sends the refusal on an accepted socket and closes it in time.
     func refuse(_ descriptor: Int32) {
-        count += 1
+        counter.increment()
         Self.drain(descriptor)
         unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
         shutdown(descriptor, Int32(SHUT_WR))

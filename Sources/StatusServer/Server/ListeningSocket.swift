@@ -36,6 +36,7 @@ struct ListeningSocket: ~Copyable {
     ) throws(StatusServerError) -> Int32 {
         let bytes = scoped.address.bytes
         let scope = scoped.scope.map { unsafe if_nametoindex($0) } ?? 0
+        guard scope > 0 || scoped.scope == nil else { throw .addressNotAvailable(address: address.description) }
         let result = unsafe nwp_tcp_listen(bytes, bytes.count, scope, port, backlog)
         guard result >= 0 else { throw failure(Errno(result), address: address) }
         return result

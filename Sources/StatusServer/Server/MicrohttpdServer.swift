@@ -45,7 +45,7 @@ internal import Metrics
         self.hosts = hosts
         self.metrics = metrics
         self.handler = handler
-        refusals = Refusals(loop: loop)
+        refusals = Refusals(loop: loop, counter: metrics.connectionsRefused)
         connectionLimit = min(limits.connections, Self.roomForConnections())
         var handlers = MicrohttpdCallbacks.table
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()

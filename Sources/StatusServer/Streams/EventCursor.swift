@@ -11,7 +11,7 @@ enum EventCursor: Equatable {
     init?(_ text: String) {
         if let number = UInt64(text) {
             self = .after(number, stream: nil)
-        } else if let age = DurationText.parse(text) {
+        } else if let age = QueryParameters.age(text) {
             self = .age(age)
         } else {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false)

@@ -20,7 +20,8 @@ struct Wait: Command {
         "Waits until the path is as you want it.",
         discussion: """
             COND is satisfied (the default), unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME (it can \
-            carry traffic) or service=TYPE[/NAME] (the census found it). Several must hold together, unless --any.
+            carry traffic, and is not ignored) or service=TYPE[/NAME] (the census found it). Several must hold \
+            together, unless --any.
 
             It may be started before the service is up. When the time is over, what is missing is printed.
             """,
@@ -113,8 +114,22 @@ struct Wait: Command {
         if (conditions.contains { $0.needsServices }) {
             services = try connection.get("/api/v1/services", timeout: patience).value.list("services")
         }
-        machine.look(answer.value, services: services, at: clock.boot)
+        let ignored = try ignored(in: answer.value, &connection, patience)
+        machine.look(answer.value, services: services, ignored: ignored, at: clock.boot)
         return answer.tag
+    }
+
+    /// Which of the wanted interfaces exist although the status leaves them out.
+    private func ignored(
+        in status: JSONValue,
+        _ connection: inout ServiceConnection,
+        _ patience: Duration
+    ) throws(CommandFailure) -> Set<String> {
+        let told = Set(status.list("interfaces").map { $0.text("name") })
+        let wanted = conditions.compactMap(\.interface).filter { !told.contains($0) }
+        guard !wanted.isEmpty else { return [] }
+        let all = try connection.get("/api/v1/interfaces", timeout: patience).value.list("interfaces")
+        return Set(all.filter { $0.isTrue("ignored") }.map { $0.text("name") }).intersection(wanted)
     }
 
     /// What is missing, a line each.

@@ -55,6 +55,9 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The interface that is waited for.
+    var interface: String? { if case .interface(let name) = self { name } else { nil } }
+
     /// Whether the list of services has to be asked for.
     var needsServices: Bool { if case .service = self { true } else { false } }
 
@@ -63,8 +66,9 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - status: What `/api/v1/status` says.
     ///   - services: What `/api/v1/services` lists.
+    ///   - ignored: The interfaces that exist and are left out of the status.
     /// - Returns: The reason in words; `nil` when it holds.
-    func missing(in status: JSONValue, services: [JSONValue]) -> String? {
+    func missing(in status: JSONValue, services: [JSONValue], ignored: Set<String> = []) -> String? {
         let path = status["path"] ?? .null
         let isSatisfied = path.text("status") == "satisfied"
         let sentence = status.text("sentence")
@@ -79,7 +83,8 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
             return path.isTrue("is_expensive") ? "the path is expensive" : nil
         case .interface(let name):
             guard let found = status.list("interfaces").first(where: { $0.text("name") == name }) else {
-                return "there is no interface \(name), or it is ignored"
+                guard ignored.contains(name) else { return "there is no interface \(name)" }
+                return "\(name) is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
             }
             return found.isTrue("usable") ? nil : "\(name): \(InterfaceText.state(found).text)"
         case .service(let type, let name):

@@ -51,10 +51,16 @@ struct WaitMachine {
     }
 
     /// Takes what the daemon says.
-    mutating func look(_ status: JSONValue, services: [JSONValue], at now: Duration) {
+    mutating func look(
+        _ status: JSONValue,
+        services: [JSONValue],
+        ignored: Set<String> = [],
+        at now: Duration
+    ) {
         loss = nil
         findings = conditions.map { condition in
-            Finding(condition: condition, missing: condition.missing(in: status, services: services))
+            let missing = condition.missing(in: status, services: services, ignored: ignored)
+            return Finding(condition: condition, missing: missing)
         }
         // A path that was lost and came back between two looks tells so by its time.
         let since = (status["path"] ?? .null).text("status") + status.text("since")

@@ -61,7 +61,9 @@ struct HistoryText {
     static func csv(_ history: JSONValue) -> String {
         var lines = ["start,end,duration_seconds,reason,message"]
         for outage in history.list("outages") {
-            let seconds = outage["duration_seconds"]?.double.map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
+            let seconds = outage["duration_seconds"]?.double.map { seconds in
+                Int(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
+            }
             let fields = [
                 outage.text("start"), outage.text("end"), seconds ?? "", outage.text("reason"), outage.text("message"),
             ]

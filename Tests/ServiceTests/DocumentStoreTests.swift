@@ -1,0 +1,273 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Documents
+import EventHub
+import EventLog
+import Glibc
+import LinuxIO
+import OrderedJSON
+import PathEngine
+import StatusServer
+import TestSupport
+import Testing
+
+@testable import PathService
+
+/// Something to publish.
+private struct Sample: EventBody {
+    var name: EventName { .pathChanged }
+    var severity: Severity { .info }
+    var message: String { "Sample" }
+    func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
+    private enum Key: CodingKey { case none }
+}
+
+/// A store over the kernel of the test's namespace.
+private final class StoreFixture {
+    let clock = ManualClock()
+    let hub: EventHub
+    let engine: PathEngine
+    let store: DocumentStore
+    var problems: [ProblemDocument] = []
+
+    init() throws {
+        hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
+        engine = try PathEngine(loop: Namespace.current.loop, settings: EngineSettings())
+        let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
+        store = DocumentStore(hub: hub, engine: engine, census: nil, clock: clock, daemon: daemon, host: "edge-17")
+        store.problems = { [unowned self] in problems }
+        store.configuration = { .object(JSONObject()) }
+        try engine.start()
+        hub.publish(Sample())
+    }
+
+    deinit { engine.stop() }
+
+    func tag(_ document: StatusDocument = .status) throws -> String {
+        try #require(try store.snapshot(of: document)).tag
+    }
+
+    func json(_ document: StatusDocument) throws -> JSONValue {
+        try JSONValue(parsing: try #require(try store.snapshot(of: document)).content.bytes)
+    }
+
+    /// The tag without the stream, which is another one in every run.
+    func number(_ document: StatusDocument = .status) throws -> String {
+        String(try tag(document).drop { $0 != "." }.dropFirst())
+    }
+}
+
+@Suite(.inNamespace) struct DocumentStoreTests {
+    @Test func `problems that come and go without an event change the tag of the overview, and of nothing else`() throws
+    {
+        let fixture = try StoreFixture()
+        #expect(try fixture.number() == "1" && fixture.number(.dns) == "1")
+        let stale = ProblemDocument(part: "NetworkManager", message: "does not answer: timed out")
+        fixture.problems = [stale]
+        #expect(try fixture.number() == "1.1" && fixture.number() == "1.1" && fixture.number(.dns) == "1")
+        #expect(try fixture.json(.status)["problems"]?.array?.first?["part"]?.string == "NetworkManager")
+        fixture.problems = []
+        // The state of before, but a client that has seen the problem must hear that it is gone.
+        #expect(try fixture.number() == "1.2")
+        #expect(try fixture.json(.status)["problems"]?.array?.isEmpty == true)
+        fixture.problems = [ProblemDocument(part: "NetworkManager", message: "does not answer: no such name")]
+        #expect(try fixture.number() == "1.3")
+        // The next event has a tag of its own, the problem in it.
+        fixture.hub.publish(Sample())
+        #expect(try fixture.number() == "2")
+        #expect(try fixture.json(.status)["problems"]?.array?.count == 1)
+        fixture.problems.append(stale)
+        #expect(try fixture.number() == "2.1")
+    }
+
+    @Test func `a problem that another document met first is told by the overview`() throws {
+        let fixture = try StoreFixture()
+        fixture.problems = [ProblemDocument(part: "log", message: "full")]
+        fixture.hub.publish(Sample())
+        #expect(try fixture.number(.paths) == "2" && fixture.number() == "2")
+        #expect(try fixture.json(.status)["problems"]?.array?.count == 1)
+        fixture.store.invalidate()
+        #expect(try fixture.number() == "2")
+    }
+
+    @Test func `a document is rendered once until something happens`() throws {
+        let fixture = try StoreFixture()
+        let documents: [StatusDocument] = [.status, .paths, .interfaces, .gateways, .dns, .path(monitor: "default")]
+        for document in documents {
+            let first = try #require(try fixture.store.snapshot(of: document))
+            fixture.clock.advance(by: .seconds(5))
+            #expect(try fixture.store.snapshot(of: document) === first)
+            fixture.store.invalidate()
+            let second = try #require(try fixture.store.snapshot(of: document))
+            // What no event told: the same state, rendered again at its own time.
+            #expect(second !== first && second.tag == first.tag)
+        }
+        let before = try fixture.store.snapshot(of: .status)
+        fixture.hub.publish(Sample())
+        let after = try fixture.store.snapshot(of: .status)
+        #expect(before !== after && before?.tag != after?.tag)
+    }
+
+    @Test func `every document names the state it shows`() throws {
+        let fixture = try StoreFixture()
+        let documents: [(StatusDocument, String)] = [
+            (.status, "path"), (.paths, "paths"), (.path(monitor: "default"), "sentence"), (.interfaces, "interfaces"),
+            (.interface(name: "lo"), "index"), (.gateways, "gateways"), (.dns, "servers"),
+            (.services(type: nil, name: nil, interface: nil), "services"), (.serviceTypes, "types"),
+        ]
+        for (document, member) in documents {
+            let value = try fixture.json(document)
+            #expect(value["seq"]?.uint64 == 1 && value["host"]?.string == "edge-17", "\(document)")
+            #expect(value["stream"]?.string == "\(fixture.hub.position.stream)", "\(document)")
+            #expect(value["time"]?.string == fixture.clock.wall.description, "\(document)")
+            #expect(value[member] != nil, "\(document)")
+        }
+        #expect(try fixture.json(.eventSchema)["$schema"] != nil)
+        // Without a census the overview does not pretend to have looked.
+        #expect(try fixture.json(.status)["services"] == nil || fixture.json(.status)["services"]?.isNull == true)
+    }
+
+    @Test(
+        arguments: [
+            .path(monitor: "nope"), .interface(name: "nope"), .interface(name: ""),
+            .service(type: "_x._tcp", name: "x"),
+        ] as [StatusDocument]
+    )
+    func `what does not exist has no document`(document: StatusDocument) throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.store.snapshot(of: document) == nil)
+    }
+
+    @Test func `strangers cannot make it keep everything they ask for`() throws {
+        let fixture = try StoreFixture()
+        let first = try fixture.store.snapshot(of: .paths)
+        for number in 0..<200 {
+            let filtered = StatusDocument.services(type: "_t\(number)._tcp", name: nil, interface: nil)
+            #expect(try fixture.json(filtered)["services"]?.array?.isEmpty == true)
+        }
+        let again = try #require(try fixture.store.snapshot(of: .paths))
+        #expect(again !== first && again.tag == first?.tag)
+    }
+}
+
+@Suite(.inNamespace) struct StatusSourceTests {
+    /// A source with a log of its own, or only memory; the ring holds the last four events.
+    private final class Fixture {
+        let scratch: Scratch
+        let clock = ManualClock()
+        let hub: EventHub
+        let source: StatusSource
+        private let store: StoreFixture
+
+        init(hasLog: Bool = true) throws {
+            scratch = try Scratch()
+            var options = EventHub.Options(host: "h")
+            options.replayCount = 4
+            let path = scratch.file("events.jsonl")
+            if hasLog {
+                let identity = DaemonIdentity(version: "0", revision: "r", processID: 1, bootID: nil)
+                let log = try EventLog(path: path, options: .init(identity: identity), clock: clock)
+                hub = EventHub(options, after: log.recovered, clock: clock)
+                hub.attach(log)
+            } else {
+                hub = EventHub(options, clock: clock)
+            }
+            store = try StoreFixture()
+            source = StatusSource(
+                hub: hub,
+                store: store.store,
+                clock: clock,
+                logFile: hasLog ? path : nil,
+                index: HistoryIndex(loop: Namespace.current.loop),
+                satisfied: { $0 == "default" ? true : nil }
+            )
+        }
+
+        func publish(_ count: Int) {
+            for _ in 0..<count {
+                clock.advance(by: .seconds(1))
+                hub.publish(Sample())
+            }
+        }
+
+        func numbers(after sequence: UInt64, limit: Int = 100) throws -> [UInt64]? {
+            guard case .events(let events) = try source.events(after: sequence, limit: limit) else { return nil }
+            for event in events {
+                #expect(event.line.last == 0x0A && event.stream == "\(hub.position.stream)")
+                #expect(try JSONValue(parsing: event.line)["event"]?.string == event.name)
+            }
+            return events.map(\.sequence)
+        }
+    }
+
+    @Test func `events come from memory, and older ones from the log`() throws {
+        let fixture = try Fixture()
+        fixture.publish(10)
+        #expect(fixture.source.lastSequence == 11)
+        #expect(try fixture.numbers(after: 9) == [10, 11])
+        #expect(try fixture.numbers(after: 0) == Array(1...11))
+        #expect(try fixture.numbers(after: 0, limit: 3) == [1, 2, 3])
+        #expect(try fixture.numbers(after: 8, limit: 1) == [9])
+        #expect(try fixture.numbers(after: 11) == [] && fixture.numbers(after: 12) == [])
+    }
+
+    @Test func `without a log the memory is all there is, and says where it begins`() throws {
+        let fixture = try Fixture(hasLog: false)
+        #expect(try fixture.numbers(after: 0) == [])
+        fixture.publish(10)
+        #expect(try fixture.numbers(after: 6) == [7, 8, 9, 10])
+        #expect(try fixture.source.events(after: 5, limit: 1) == .tooOld(oldest: 7))
+        #expect(try fixture.source.events(after: 0, limit: 1) == .tooOld(oldest: 7))
+    }
+
+    @Test func `a log whose beginning is gone says where it begins`() throws {
+        let fixture = try Fixture()
+        fixture.publish(10)
+        try Command.run(["sed", "-i", "1,5d", fixture.scratch.file("events.jsonl")])
+        #expect(try fixture.source.events(after: 2, limit: 5) == .tooOld(oldest: 6))
+        #expect(try fixture.numbers(after: 5, limit: 2) == [6, 7])
+    }
+
+    @Test(arguments: [true, false])
+    func `an age is the number of the newest event that is older`(hasLog: Bool) throws {
+        let fixture = try Fixture(hasLog: hasLog)
+        fixture.publish(10)
+        let last = fixture.source.lastSequence
+        // The last event is of this very moment, the one before a second old.
+        #expect(try fixture.source.sequence(olderThan: .milliseconds(500)) == last - 1)
+        #expect(try fixture.source.sequence(olderThan: .milliseconds(2500)) == last - 3)
+        let start = try fixture.source.sequence(olderThan: .seconds(3600))
+        #expect(start == (hasLog ? 0 : last - 4))
+        fixture.clock.advance(by: .seconds(60))
+        #expect(try fixture.source.sequence(olderThan: .seconds(1)) == last)
+    }
+
+    @Test func `a log that was removed is an error of the request, not of the service`() throws {
+        let fixture = try Fixture()
+        fixture.publish(10)
+        try Command.run([
+            "sh", "-c", "rm \(fixture.scratch.path)/events.jsonl; mkdir \(fixture.scratch.path)/events.jsonl",
+        ])
+        #expect(throws: (any Error).self) { try fixture.source.events(after: 1, limit: 1) }
+        #expect(try fixture.numbers(after: 9) == [10, 11])
+    }
+
+    @Test func `what goes wrong inside is a line with the name that the client got`() throws {
+        let fixture = try Fixture(hasLog: false)
+        var lines: [String] = []
+        fixture.source.onError = { lines.append($0) }
+        fixture.source.internalError(Errno(EIO), instance: "urn:nwpath:1")
+        #expect(lines == ["error urn:nwpath:1: Input/output error (EIO)"])
+        #expect(fixture.source.health == .ready)
+        guard case .notReady = fixture.source.readiness else {
+            Issue.record("ready before the first look")
+            return
+        }
+        #expect(try fixture.source.isSatisfied(monitor: "nope") == nil)
+    }
+
+    @Test(arguments: ["", "{}", "[]", #"{"seq":1,"stream":"7f3a"}"#, #"{"seq":-1,"stream":"7f3a","event":"a.b"}"#])
+    func `what is no record of the log is no event`(text: String) {
+        #expect(StreamEvent(record: Array(text.utf8)) == nil)
+    }
+}
