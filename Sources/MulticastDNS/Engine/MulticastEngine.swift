@@ -32,6 +32,7 @@ public final class MulticastEngine {
     private var random: RandomSource
     private var interfaces: [Int: MulticastInterface] = [:]
     private(set) var links: [Int: MulticastLink] = [:]
+    private let unicast: UnicastPort
     private var attachments: [Int: Attachment] = [:]
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
@@ -49,6 +50,7 @@ public final class MulticastEngine {
         self.clock = clock
         self.settings = settings
         self.random = random
+        unicast = UnicastPort(loop: loop)
     }
 
     /// Sets the interfaces to speak on: those that are up, can multicast and are wanted.
@@ -77,6 +79,7 @@ public final class MulticastEngine {
         isStarted = false
         for link in links.values { link.closeAll() }
         links = [:]
+        unicast.closeAll()
         for id in attachments.keys { attachments[id]?.links = [] }
         if let timer { loop.cancel(timer.handle) }
         timer = nil
@@ -133,16 +136,19 @@ public final class MulticastEngine {
         // What others caused is told to all, this client included; the rest of what is known is told to it alone.
         deliver(link, at: now, besides: id)
         let known = link.directory.snapshot(for: attachment.wish, at: now)
-        if !known.isEmpty { attachment.client?.receive(known, at: now) }
+        if !known.isEmpty { attachment.client?.receive(known, on: link.identity, at: now) }
     }
 
     /// Hands a link's events to the clients that look at it.
     private func deliver(_ link: MulticastLink, at now: Duration, besides: Int? = nil) {
-        let events = link.directory.takeEvents()
+        deliver(link.directory.takeEvents(), of: link, at: now, besides: besides)
+    }
+
+    private func deliver(_ events: [DirectoryEvent], of link: MulticastLink, at now: Duration, besides: Int? = nil) {
         guard !events.isEmpty else { return }
         for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
         where id != besides && attachment.links.contains(link.index) {
-            attachments[id]?.client?.receive(events, at: now)
+            attachments[id]?.client?.receive(events, on: link.identity, at: now)
         }
     }
 
@@ -167,10 +173,12 @@ public final class MulticastEngine {
             deliver(link, at: now)
             for id in attachments.keys { attachments[id]?.links.remove(link.index) }
         }
+        defer { closeUnusedUnicast() }
         var opened: Set<Int> = []
         for interface in interfaces.values.sorted(by: { $0.index < $1.index }) {
             let link = links[interface.index] ?? makeLink(interface)
             links[interface.index] = link
+            link.interface = interface
             if link.name != interface.name { rename(link, to: interface.name, at: now) }
             for family in AddressFamily.allCases where apply(interface, family, to: link, at: now) {
                 opened.insert(interface.index)
@@ -188,12 +196,17 @@ public final class MulticastEngine {
     }
 
     private func rename(_ link: MulticastLink, to name: String, at now: Duration) {
-        link.directory.rename(to: name, at: now)
-        deliver(link, at: now)
-        for (id, attachment) in attachments where (attachment.wish.interface ?? name) != name {
-            guard attachments[id]?.links.remove(link.index) != nil else { continue }
-            link.directory.remove(id, at: now)
+        var gone: [DirectoryEvent] = []
+        let leaving = attachments.filter {
+            $0.value.links.contains(link.index) && ($0.value.wish.interface ?? name) != name
         }
+        link.directory.rename(to: name, at: now) { directory in
+            gone = directory.takeEvents()
+            for id in leaving.keys { directory.remove(id, at: now) }
+        }
+        deliver(gone, of: link, at: now)
+        for id in leaving.keys { attachments[id]?.links.remove(link.index) }
+        deliver(link, at: now)
     }
 
     /// Brings one family of a link in line.
@@ -211,6 +224,7 @@ public final class MulticastEngine {
             return false
         }
         guard !link.isOpen(family, with: addresses) else { return false }
+        openUnicastIfSole(family)
         do throws(Errno) {
             try link.open(family, addresses: addresses) { [unowned self, unowned link] in receive(on: link, family) }
         } catch {
@@ -220,8 +234,20 @@ public final class MulticastEngine {
             }
             return false
         }
-        link.directory.open(family, mtu: interface.mtu, at: now)
+        link.directory.open(family, mtu: interface.mtu, welcomesUnicast: unicast.isOpen(family), at: now)
         return true
+    }
+
+    /// Opens the socket for unicast when nobody, ourselves included, has the port yet (rule Q19).
+    private func openUnicastIfSole(_ family: AddressFamily) {
+        guard !unicast.isOpen(family), !links.values.contains(where: { $0.isOpen(family) }) else { return }
+        unicast.openIfFree(family) { [unowned self] in receiveUnicast(family) }
+    }
+
+    private func closeUnusedUnicast() {
+        for family in AddressFamily.allCases where !links.values.contains(where: { $0.isOpen(family) }) {
+            unicast.close(family)
+        }
     }
 
     private func makeLink(_ interface: MulticastInterface) -> MulticastLink {
@@ -231,7 +257,7 @@ public final class MulticastEngine {
             settings: settings,
             random: RandomSource(seed: random.next())
         )
-        return MulticastLink(loop: loop, directory: directory)
+        return MulticastLink(loop: loop, interface: interface, directory: directory)
     }
 
     // MARK: - Packets
@@ -248,6 +274,17 @@ public final class MulticastEngine {
     private func receive(on link: MulticastLink, _ family: AddressFamily) {
         let now = clock.boot
         count(on: link, family) { link.receive(family, at: now, counters: &$0) }
+        pump()
+    }
+
+    private func receiveUnicast(_ family: AddressFamily) {
+        let now = clock.boot
+        unicast.receive(family) { datagram, buffer in
+            guard let link = links[datagram.interface] else { return }
+            count(on: link, family) {
+                link.take(datagram, buffer, family, wasMulticast: false, at: now, counters: &$0)
+            }
+        }
         pump()
     }
 
