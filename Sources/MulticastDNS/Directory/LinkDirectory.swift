@@ -71,12 +71,21 @@ struct LinkDirectory: Sendable {
         if zones[family] == nil {
             zones[family] = Zone(family, settings: settings, mtu: mtu, random: RandomSource(seed: random.next()))
         }
-        zones[family]?.linkCameUp(welcomesUnicast: welcomesUnicast)
+        zones[family]?.linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
         if isCensusRunning { askTypes(in: family, at: now) }
         for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
         for (instance, state) in instances {
             for key in state.asked { zones[family]?.ask(Question(key.name, key.type), times: 3, at: now) }
             if wishes.wants(instance: instance) { instances[instance]?.asked = [] }
+        }
+    }
+
+    /// The machine woke up: asks and announces again.
+    mutating func resume(at now: Duration) {
+        for family in AddressFamily.allCases {
+            zones[family]?.resume(at: now)
+            if isCensusRunning { askTypes(in: family, at: now) }
+            for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
         }
     }
 

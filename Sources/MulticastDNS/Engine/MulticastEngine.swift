@@ -26,6 +26,8 @@ public final class MulticastEngine {
     /// Whether the sockets are open.
     public private(set) var isStarted = false
 
+    var advertiser = Advertiser(hostName: MulticastEngine.hostName)
+    var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]
     let loop: EventLoop
     let clock: any TimeSource
     private let settings: MulticastSettings
@@ -37,7 +39,7 @@ public final class MulticastEngine {
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     private var isPumping = false
-    private var mustPumpAgain = false
+    var mustPumpAgain = false
 
     /// Makes an engine that does nothing before ``start()``.
     public init(
@@ -74,8 +76,17 @@ public final class MulticastEngine {
         pump()
     }
 
-    /// Closes the sockets and forgets everything, without a word to the clients: what was found is not gone.
-    public func stop() {
+    /// The machine woke up: everything is asked and announced again, as after a link came up (rules P1 and Q9).
+    public func resume() {
+        let now = clock.boot
+        for link in sortedLinks { link.directory.resume(at: now) }
+        pump()
+    }
+
+    /// Closes the sockets and forgets what was heard, without a word to the clients: what was found is not gone.
+    /// - Parameter goodbye: Whether others are told first that what is advertised goes.
+    public func stop(goodbye: Bool = true) {
+        if goodbye && isStarted { sendGoodbyes(at: clock.boot) }
         isStarted = false
         for link in links.values { link.closeAll() }
         links = [:]
@@ -185,6 +196,7 @@ public final class MulticastEngine {
             }
             for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
         }
+        announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)
     }
@@ -235,6 +247,7 @@ public final class MulticastEngine {
             return false
         }
         link.directory.open(family, mtu: interface.mtu, welcomesUnicast: unicast.isOpen(family), at: now)
+        publishAll(on: link, family, at: now)
         return true
     }
 
@@ -303,12 +316,13 @@ public final class MulticastEngine {
                 send(link, at: now)
                 deliver(link, at: now)
             }
+            runAdvertiser(at: now)
             for (_, attachment) in attachments.sorted(by: { $0.key < $1.key }) { attachment.client?.advance(to: now) }
         } while mustPumpAgain && isStarted
         if isStarted { arm() }
     }
 
-    private func send(_ link: MulticastLink, at now: Duration) {
+    func send(_ link: MulticastLink, at now: Duration) {
         for (family, packets) in link.directory.packets(at: now) {
             count(on: link, family) { link.send(packets, family, counters: &$0) }
         }

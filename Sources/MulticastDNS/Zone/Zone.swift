@@ -69,10 +69,17 @@ struct Zone: Sendable {
     }
 
     /// The link came up, or its addresses changed: the next questions may be answered by unicast, if that reaches us.
-    mutating func linkCameUp(welcomesUnicast: Bool) {
+    mutating func linkCameUp(welcomesUnicast: Bool, at now: Duration) {
+        schedule.restart(at: now, random: &random)
         self.welcomesUnicast = welcomesUnicast
         responder.welcomesUnicast = welcomesUnicast
         isFirstBatch = welcomesUnicast
+    }
+
+    /// The machine woke up.
+    mutating func resume(at now: Duration) {
+        linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
+        responder.restart(at: now)
     }
 
     /// Reads a packet.
@@ -128,14 +135,32 @@ struct Zone: Sendable {
         if !questions.isEmpty {
             let wantsUnicast = isFirstBatch
             isFirstBatch = false
-            if wantsUnicast { unicast = (questions, now + Self.unicastPatience) }
+            if wantsUnicast { expectUnicast(questions, at: now) }
             packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) {
                 cache.knownAnswers(to: $0, at: now)
             }.map { OutgoingPacket(bytes: $0) }
         }
-        packets += responder.packets(at: now)
+        let own = responder.packets(at: now)
+        if welcomesUnicast {
+            for packet in own { awaitAnswers(to: packet, at: now) }
+        }
+        packets += own
         for packet in packets where packet.destination == .group { echoes.note(packet.bytes, at: now) }
         return packets
+    }
+
+    private mutating func expectUnicast(_ questions: [Question], at now: Duration) {
+        let asked = unicast.map { now <= $0.until ? $0.questions : [] } ?? []
+        unicast = (asked + questions, now + Self.unicastPatience)
+    }
+
+    /// Probes welcome unicast answers too.
+    private mutating func awaitAnswers(to packet: OutgoingPacket, at now: Duration) {
+        guard packet.bytes.count > 2, packet.bytes[2] & 0x80 == 0,
+            let message = try? Message(parsing: packet.bytes.span)
+        else { return }
+        let questions = message.questions.filter(\.wantsUnicast)
+        if !questions.isEmpty { expectUnicast(questions, at: now) }
     }
 
     /// Learns from another host's query; its known answers are not cached (rule C2).
