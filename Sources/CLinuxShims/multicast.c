@@ -73,6 +73,65 @@ int nwp_multicast_open(int family, uint32_t index) {
     return descriptor;
 }
 
+static socklen_t endpoint(int family, uint32_t index, const uint8_t *bytes, uint16_t port,
+                          struct sockaddr_storage *storage) {
+    memset(storage, 0, sizeof *storage);
+    if (family == AF_INET) {
+        struct sockaddr_in *address = (struct sockaddr_in *)storage;
+        address->sin_family = AF_INET;
+        address->sin_port = htons(port);
+        if (bytes) memcpy(&address->sin_addr, bytes, 4);
+        return sizeof *address;
+    }
+    struct sockaddr_in6 *address = (struct sockaddr_in6 *)storage;
+    address->sin6_family = AF_INET6;
+    address->sin6_port = htons(port);
+    address->sin6_scope_id = index;
+    if (bytes) memcpy(&address->sin6_addr, bytes, 16);
+    return sizeof *address;
+}
+
+static int bind_wildcard(int family, int shares) {
+    int descriptor = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    struct sockaddr_storage storage;
+    socklen_t length = endpoint(family, 0, NULL, 5353, &storage);
+    if ((shares && set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+        || (family == AF_INET6 && set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
+        || bind(descriptor, (struct sockaddr *)&storage, length) < 0) {
+        int code = errno;
+        close(descriptor);
+        return -code;
+    }
+    return descriptor;
+}
+
+int nwp_multicast_open_unicast(int family) {
+    int descriptor = bind_wildcard(family, 1);
+    if (descriptor < 0) return descriptor;
+    (void)set(descriptor, SOL_SOCKET, SO_RXQ_OVFL, 1);
+    // What is sent to the group is for the sockets that joined it.
+    int result = family == AF_INET
+                     ? set(descriptor, IPPROTO_IP, IP_MULTICAST_ALL, 0) < 0
+                           || set(descriptor, IPPROTO_IP, IP_PKTINFO, 1) < 0
+                           || set(descriptor, IPPROTO_IP, IP_RECVTTL, 1) < 0
+                     : set(descriptor, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) < 0
+                           || set(descriptor, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) < 0;
+    if (family == AF_INET6) (void)set(descriptor, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+    if (result == 0) return descriptor;
+    int code = errno;
+    close(descriptor);
+    return -code;
+}
+
+int nwp_multicast_port_is_free(int family) {
+    int descriptor = bind_wildcard(family, 0);
+    if (descriptor == -EADDRINUSE) return 0;
+    if (descriptor < 0) return descriptor;
+    close(descriptor);
+    return 1;
+}
+
 int nwp_multicast_join(int descriptor, int family, uint32_t index) {
     struct group_req request = {.gr_interface = index};
     struct sockaddr_storage storage;
@@ -93,6 +152,42 @@ int nwp_multicast_send(int descriptor, int family, uint32_t index, const void *b
     ssize_t sent;
     do {
         sent = sendto(descriptor, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&storage, length);
+    } while (sent < 0 && errno == EINTR);
+    return sent < 0 ? -errno : (int)sent;
+}
+
+int nwp_multicast_send_to(int descriptor, int family, uint32_t index, const uint8_t *address, uint16_t port,
+                          const void *bytes, size_t count) {
+    struct sockaddr_storage storage;
+    // The length of an IPv4 header's control data is below that of IPv6.
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))] = {0};
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    struct msghdr message = {
+        .msg_name = &storage,
+        .msg_namelen = endpoint(family, index, address, port, &storage),
+        .msg_iov = &part,
+        .msg_iovlen = 1,
+        .msg_control = control,
+    };
+    struct cmsghdr *header = (struct cmsghdr *)control;
+    if (family == AF_INET) {
+        struct in_pktinfo info = {.ipi_ifindex = (int)index};
+        header->cmsg_level = IPPROTO_IP;
+        header->cmsg_type = IP_PKTINFO;
+        header->cmsg_len = CMSG_LEN(sizeof info);
+        memcpy(CMSG_DATA(header), &info, sizeof info);
+        message.msg_controllen = CMSG_SPACE(sizeof info);
+    } else {
+        struct in6_pktinfo info = {.ipi6_ifindex = index};
+        header->cmsg_level = IPPROTO_IPV6;
+        header->cmsg_type = IPV6_PKTINFO;
+        header->cmsg_len = CMSG_LEN(sizeof info);
+        memcpy(CMSG_DATA(header), &info, sizeof info);
+        message.msg_controllen = CMSG_SPACE(sizeof info);
+    }
+    ssize_t sent;
+    do {
+        sent = sendmsg(descriptor, &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
     return sent < 0 ? -errno : (int)sent;
 }

@@ -45,6 +45,9 @@ public struct DomainName: Sendable {
         return labels
     }
 
+    /// The length in bytes, with length bytes, without the root.
+    public var length: Int { wire.count }
+
     /// How many labels there are.
     public var labelCount: Int {
         var count = 0

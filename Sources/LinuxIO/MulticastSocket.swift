@@ -16,6 +16,8 @@ public struct MulticastSocket: ~Copyable {
         public let count: Int
         /// Who sent it.
         public let source: IPAddress
+        /// To which address: the group's, or one of ours.
+        public let destination: IPAddress
         /// From which port.
         public let port: UInt16
         /// The index of the interface it came in by.
@@ -67,21 +69,88 @@ public struct MulticastSocket: ~Copyable {
         _ = try Errno.check(result)
     }
 
+    /// Sends one packet to a host on the interface's link, from port 5353; never blocks.
+    /// - Throws: The kernel's error, such as `EHOSTUNREACH`; the socket stays usable.
+    public borrowing func send(_ bytes: Span<UInt8>, to host: IPAddress, port: UInt16) throws(Errno) {
+        guard host.family == family else { throw .invalid }
+        let address = host.bytes
+        let result = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe nwp_multicast_send_to(
+                descriptor.rawValue,
+                family.socketFamily,
+                UInt32(truncatingIfNeeded: interface),
+                address,
+                port,
+                bytes.baseAddress,
+                bytes.count
+            )
+        }
+        _ = try Errno.check(result)
+    }
+
     /// Receives one packet into `buffer`; never blocks.
     /// - Returns: The packet, or `nil` when there is none left.
     /// - Throws: The kernel's error.
     public borrowing func receive(into buffer: inout [UInt8]) throws(Errno) -> Datagram? {
+        try Datagram(from: descriptor.rawValue, family, into: &buffer)
+    }
+}
+
+/// A UDP socket on port 5353 of all addresses of one family, for packets that are sent to this host alone.
+///
+/// While other programs share the port, the kernel gives such packets to one of them only: it is worth opening when
+/// nobody else has the port (``isPortFree(_:)``), and harmless to those who come later.
+public struct UnicastSocket: ~Copyable {
+    private let descriptor: FileDescriptor
+    /// The family.
+    public let family: AddressFamily
+
+    /// Opens the socket.
+    ///
+    /// Source: `SO_REUSEADDR`, `IP_MULTICAST_ALL` off, `IP_PKTINFO`.
+    /// - Throws: The kernel's error, such as `EADDRINUSE` when another program holds the port without sharing it.
+    public init(_ family: AddressFamily, receiveBuffer: Int = 1 << 20) throws(Errno) {
+        descriptor = FileDescriptor(owning: try Errno.check(nwp_multicast_open_unicast(family.socketFamily)))
+        _ = nwp_multicast_buffer(descriptor.rawValue, Int32(clamping: receiveBuffer))
+        self.family = family
+    }
+
+    /// Whether no socket has port 5353 of this family, our own ones included.
+    ///
+    /// Source: bind(2) without `SO_REUSEADDR`.
+    public static func isPortFree(_ family: AddressFamily) -> Bool {
+        nwp_multicast_port_is_free(family.socketFamily) == 1
+    }
+
+    /// The descriptor, to be watched by a loop.
+    public var rawValue: Int32 { descriptor.rawValue }
+
+    /// Receives one packet into `buffer`; never blocks.
+    /// - Returns: The packet, or `nil` when there is none left.
+    /// - Throws: The kernel's error.
+    public borrowing func receive(into buffer: inout [UInt8]) throws(Errno) -> MulticastSocket.Datagram? {
+        try MulticastSocket.Datagram(from: descriptor.rawValue, family, into: &buffer)
+    }
+}
+
+extension MulticastSocket.Datagram {
+    fileprivate init?(from descriptor: Int32, _ family: AddressFamily, into buffer: inout [UInt8]) throws(Errno) {
         var raw = nwp_datagram()
         let result = unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe nwp_multicast_receive(descriptor.rawValue, bytes.baseAddress, bytes.count, &raw)
+            unsafe nwp_multicast_receive(descriptor, bytes.baseAddress, bytes.count, &raw)
         }
         if result == -EAGAIN { return nil }
         let count = try Errno.check(result)
-        var source = raw.source
-        let bytes = unsafe withUnsafeBytes(of: &source) { unsafe Array($0.prefix(family.bitWidth / 8)) }
-        return Datagram(
+        func address(_ bytes: Span<UInt8>) -> IPAddress {
+            IPAddress(bytes: bytes.extracting(0..<(family.bitWidth / 8))) ?? .v4(0)
+        }
+        var (source, destination) = (raw.source, raw.destination)
+        let sourceBytes = unsafe withUnsafeBytes(of: &source) { unsafe Array($0) }
+        let destinationBytes = unsafe withUnsafeBytes(of: &destination) { unsafe Array($0) }
+        self.init(
             count: Int(count),
-            source: IPAddress(bytes: bytes.span) ?? .v4(0),
+            source: address(sourceBytes.span),
+            destination: address(destinationBytes.span),
             port: raw.port,
             interface: Int(raw.interface),
             hopLimit: raw.hop_limit < 0 ? nil : Int(raw.hop_limit),

@@ -35,6 +35,19 @@ public struct MulticastInterface: Hashable, Sendable {
         self.mtu = mtu
     }
 
+    /// Whether a packet from this address comes from this link: it is link-local, or in a prefix of ours (rule Q16).
+    func isOnLink(_ source: IPAddress) -> Bool {
+        source.isLinkLocal || addresses.contains { Self.matches($0.address, source, bits: $0.prefixLength) }
+    }
+
+    private static func matches(_ left: IPAddress, _ right: IPAddress, bits: Int) -> Bool {
+        switch (left, right) {
+        case (.v4(let left), .v4(let right)): (left ^ right) >> max(32 - bits, 0) == 0
+        case (.v6(let left), .v6(let right)): (left ^ right) >> max(128 - bits, 0) == 0
+        default: false
+        }
+    }
+
     /// The addresses of one family.
     func addresses(of family: AddressFamily) -> Set<Address> {
         Set(addresses.filter { $0.address.family == family })

@@ -168,4 +168,56 @@ import Testing
         #expect(try receive(socket)?.datagram.count == 1)
         withExtendedLifetime(peer) {}
     }
+
+    /// What a unicast socket has, waited for.
+    private func receive(_ socket: borrowing UnicastSocket) async throws -> MulticastSocket.Datagram? {
+        var buffer = [UInt8](repeating: 0, count: 9000)
+        for _ in 0..<5000 {
+            if let datagram = try socket.receive(into: &buffer) { return datagram }
+            await namespace.loop.sleep(for: .milliseconds(2))
+        }
+        return nil
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `the port is free until somebody has it, each family by itself`(family: AddressFamily) throws {
+        let (peer, index) = try link("v0", network: 2)
+        let other: AddressFamily = family == .ipv4 ? .ipv6 : .ipv4
+        #expect(UnicastSocket.isPortFree(family))
+        do {
+            let group = try MulticastSocket(family, interface: index)
+            #expect(!UnicastSocket.isPortFree(family) && UnicastSocket.isPortFree(other))
+            _ = group.rawValue
+        }
+        #expect(UnicastSocket.isPortFree(family))
+        let own = try UnicastSocket(family)
+        #expect(!UnicastSocket.isPortFree(family) && own.family == family)
+        // It shares: who comes later is not kept out.
+        let later = try UnicastSocket(family)
+        _ = (later.rawValue, try MulticastSocket(family, interface: index).rawValue)
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test(arguments: AddressFamily.allCases)
+    func `a packet to one host goes from port 5353 to its unicast socket alone`(family: AddressFamily) async throws {
+        let (_, index) = try link("v0", network: 2)
+        let own = try UnicastSocket(family)
+        let group = try MulticastSocket(family, interface: index)
+        let target = try #require(IPAddress(family == .ipv4 ? "192.0.2.2" : "fe80::2"))
+        try group.send([1, 2, 3].span)
+        try group.send([1, 2, 3, 4].span, to: target, port: 5353)
+        let datagram = try #require(try await receive(own))
+        #expect(datagram.count == 4, "what was sent to the group is not for this socket")
+        #expect(datagram.port == 5353 && datagram.destination == target && datagram.source == target)
+        let (looped, _) = try #require(try receive(group))
+        #expect(looped.count == 3 && looped.destination.isMulticast)
+        #expect(try receive(group) == nil)
+    }
+
+    @Test func `a packet to a host of the other family is refused`() throws {
+        let (peer, index) = try link("v0", network: 2)
+        let socket = try MulticastSocket(.ipv4, interface: index)
+        #expect(throws: Errno.invalid) { try socket.send([1].span, to: .v6(1), port: 5353) }
+        withExtendedLifetime(peer) {}
+    }
 }

@@ -21,7 +21,7 @@ private func address(_ last: UInt32, lifetime: UInt32 = 100, flush: Bool = true)
 
 /// A cache with a clock and a fixed seed.
 private struct Bench {
-    var cache = RecordCache(limit: 100)
+    var cache = RecordCache(CacheBounds(records: 100))
     var interest = Interest()
     var random = RandomSource(seed: 1)
 
@@ -33,8 +33,8 @@ private struct Bench {
     }
 
     @discardableResult
-    mutating func insert(_ record: ResourceRecord, at seconds: Double) -> RecordCache.Outcome {
-        cache.insert(record, at: time(seconds), interest: interest, random: &random)
+    mutating func insert(_ record: ResourceRecord, from source: UInt32 = 0, at seconds: Double) -> RecordCache.Outcome {
+        cache.insert(record, from: .v4(source), at: time(seconds), interest: interest, random: &random)
     }
 
     mutating func advance(to seconds: Double) -> RecordCache.Advance {
@@ -377,16 +377,55 @@ private struct Bench {
         #expect(!bench.cache.records(RecordKey(last.name, .a), at: time(2)).isEmpty)
     }
 
-    @Test func `when all are wanted, the newcomer is refused`() throws {
+    @Test func `when all are wanted, those that came last make room`() throws {
         var bench = Bench()
-        for last in 0..<100 as Range<UInt32> { bench.insert(address(last, flush: false), at: 0) }
-        #expect(bench.insert(address(200, flush: false), at: 1) == .ignored)
-        #expect(bench.insert(address(5, flush: false), at: 1) == .refreshed)
-        #expect(bench.cache.count == 100 && bench.cache.evictions == 0)
+        let hosts = try (0..<100).map { try stranger($0).name }
+        for (number, host) in hosts.enumerated() {
+            bench.interest.hosts[host] = [host]
+            bench.interest.reported.insert(host)
+            bench.insert(try stranger(number), at: 0)
+        }
+        #expect(bench.insert(address(200), at: 1) == .added)
+        let left = hosts.map { !bench.cache.records(RecordKey($0, .a), at: time(1)).isEmpty }
+        #expect(left == Array(repeating: true, count: 94) + Array(repeating: false, count: 6))
+        #expect(bench.insert(try stranger(5), at: 1) == .refreshed)
+    }
+
+    @Test func `one name cannot fill the cache`() {
+        var bench = Bench()
+        for number in 0..<500 as Range<UInt32> { bench.insert(address(number, flush: false), at: 0) }
+        #expect((60...64).contains(bench.cache.count))
+    }
+
+    @Test func `one sender cannot fill the cache, nor can many for long`() throws {
+        var bench = Bench()
+        for number in 0..<1000 { bench.insert(try stranger(number), from: 1, at: 1) }
+        #expect((45...50).contains(bench.cache.count))
+        for number in 1000..<1050 { bench.insert(try stranger(number), from: UInt32(number), at: 1) }
+        #expect((95...100).contains(bench.cache.count))
+        for number in 1500..<1510 { bench.insert(try stranger(number), from: UInt32(number), at: 1) }
+        #expect(bench.cache.count <= 100)
+        bench.insert(try stranger(2000), from: 2000, at: 1)
+        let newest = try stranger(2000)
+        #expect(!bench.cache.records(RecordKey(newest.name, .a), at: time(1)).isEmpty)
+    }
+
+    @Test func `records that are large count for more`() throws {
+        var bench = Bench()
+        for number in 0..<50 {
+            let name = try DomainName(labels: [Array("large-\(number)".utf8)])
+            bench.insert(
+                ResourceRecord(name, .txt, .text([UInt8](repeating: 0, count: 8000)), timeToLive: 100),
+                at: Double(number)
+            )
+        }
+        #expect(bench.cache.bytes <= bench.cache.bounds.bytes && bench.cache.count == 4)
+        for last in 0..<90 as Range<UInt32> { bench.insert(address(last, flush: false), at: 60) }
+        #expect(bench.cache.bytes <= bench.cache.bounds.bytes)
     }
 
     @Test func `the limit has a floor`() {
-        #expect(RecordCache(limit: -5).limit == 16)
+        #expect(CacheBounds(records: -5).records == 16)
     }
 }
 
@@ -394,7 +433,7 @@ private struct Bench {
     @Test(arguments: [
         (RecordType.ptr, "_t._tcp.local", true), (.ptr, "i._t._tcp.local", false), (.srv, "i._t._tcp.local", true),
         (.txt, "I._T._tcp.local", true), (.srv, "h.local", false), (.a, "h.local", true), (.aaaa, "h.local", true),
-        (.nsec, "h.local", true), (.hinfo, "h.local", false), (.a, "x.local", false),
+        (.nsec, "h.local", false), (.hinfo, "h.local", false), (.a, "x.local", false),
     ])
     func `is in the records of services`(type: RecordType, name: String, wanted: Bool) throws {
         var interest = Interest()

@@ -19,7 +19,7 @@ import Testing
         #expect(service.addresses == [ScopedAddress(.v4(0xC000_0232))])
         #expect(service.port == 80 && service.host == "lamp.local" && service.timeToLive == .seconds(4500))
         #expect(recorder.events.prefix(2) == [.typeAdded("_test._tcp"), .added(service)])
-        #expect(responder.queries.allSatisfy { $0.id == 0 && $0.questions.allSatisfy { !$0.wantsUnicast } })
+        #expect(responder.queries.allSatisfy { $0.id == 0 && $0.flags == [] })
     }
 
     @Test func `a goodbye removes a service after a second, unless it comes back`() async throws {

@@ -8,13 +8,24 @@ import Synchronization
 import TestSupport
 import Testing
 
+/// A packet that a simulated responder heard.
+struct HeardPacket: Sendable {
+    let time: Duration
+    let family: AddressFamily
+    let origin: MulticastSocket.Datagram
+    let message: Message
+}
+
 /// A responder that answers with the records it is given, and sends what it is told, by both families.
 final class SimulatedResponder: Sendable {
     private let namespace: Namespace
     private let interface: Int
     private let records = Mutex<[ResourceRecord]>([])
-    private let heard = Mutex<[Message]>([])
+    private let heard = Mutex<[HeardPacket]>([])
+    private let script = Mutex<(@Sendable (HeardPacket) -> [Message])?>(nil)
+    private let answersByUnicast = Mutex(false)
     private let families: [AddressFamily]
+    private let own: Set<IPAddress>
 
     init(
         in namespace: Namespace,
@@ -23,15 +34,34 @@ final class SimulatedResponder: Sendable {
     ) throws {
         self.namespace = namespace
         self.families = families
-        interface = try namespace.multicastInterface(name).index
+        let link = try namespace.multicastInterface(name)
+        interface = link.index
+        own = Set(link.addresses.map(\.address))
         for family in families { listen(family) }
     }
 
     /// The records it answers with.
     func set(_ new: [ResourceRecord]) { records.withLock { $0 = new } }
 
+    /// Answers each query as `script` says, instead of with records.
+    func answer(_ script: @escaping @Sendable (HeardPacket) -> [Message]) { self.script.withLock { $0 = script } }
+
+    /// From now on sends answers to the asker alone, when it welcomes that.
+    func answerByUnicast() { answersByUnicast.withLock { $0 = true } }
+
     /// The queries it has heard.
-    var queries: [Message] { heard.withLock { $0 } }
+    var queries: [Message] { packets.map(\.message) }
+
+    /// The queries it has heard, with their circumstances.
+    var packets: [HeardPacket] { heard.withLock { $0 } }
+
+    /// When a question came in by a family.
+    func times(of question: Question, by family: AddressFamily = .ipv4) -> [Duration] {
+        packets.filter { packet in
+            packet.family == family
+                && packet.message.questions.contains { $0.name == question.name && $0.type == question.type }
+        }.map(\.time)
+    }
 
     /// Sends a response with these records.
     func announce(_ records: [ResourceRecord]) {
@@ -54,12 +84,13 @@ final class SimulatedResponder: Sendable {
         sendBytes(bytes)
     }
 
-    func sendBytes(_ bytes: [UInt8]) {
+    /// Sends bytes to the group, or to one host alone.
+    func sendBytes(_ bytes: [UInt8], to host: IPAddress? = nil) {
         let (interface, families) = (interface, families)
         namespace.loop.perform {
-            for family in families {
+            for family in families where (host?.family ?? family) == family {
                 guard let socket = try? MulticastSocket(family, interface: interface) else { continue }
-                try? socket.send(bytes.span)
+                if let host { try? socket.send(bytes.span, to: host, port: 5353) } else { try? socket.send(bytes.span) }
             }
         }
     }
@@ -71,14 +102,21 @@ final class SimulatedResponder: Sendable {
             let listener = Listener(socket)
             // The registration, and with it the socket, lives as long as the namespace.
             _ = try? loop.watch(listener.descriptor, for: .readable) { _ in
-                while let message = listener.next() { self?.answer(message, listener) }
+                while let packet = listener.next() { self?.answer(packet, listener) }
             }
         }
     }
 
-    private func answer(_ query: Message, _ listener: Listener) {
-        guard !query.flags.contains(.response) else { return }
-        heard.withLock { $0.append(query) }
+    private func answer(_ packet: HeardPacket, _ listener: Listener) {
+        let query = packet.message
+        guard !query.flags.contains(.response), !own.contains(packet.origin.source) else { return }
+        heard.withLock { $0.append(packet) }
+        let isWelcome = query.questions.contains(where: \.wantsUnicast)
+        let host = isWelcome && answersByUnicast.withLock { $0 } ? packet.origin.source : nil
+        if let script = script.withLock({ $0 }) {
+            for message in script(packet) { listener.send(message, to: host) }
+            return
+        }
         let answers = records.withLock { records in
             records.filter { record in
                 query.questions.contains { $0.isAnswered(by: record) }
@@ -86,7 +124,7 @@ final class SimulatedResponder: Sendable {
             }
         }
         guard !answers.isEmpty else { return }
-        listener.send(Message(flags: [.response, .authoritative], answers: answers))
+        listener.send(Message(flags: [.response, .authoritative], answers: answers), to: host)
     }
 }
 
@@ -99,16 +137,18 @@ private final class Listener {
 
     var descriptor: Int32 { socket.rawValue }
 
-    func next() -> Message? {
+    func next() -> HeardPacket? {
         while let datagram = try? socket.receive(into: &buffer) {
-            if let message = try? Message(parsing: buffer.span.extracting(0..<datagram.count)) { return message }
+            guard let message = try? Message(parsing: buffer.span.extracting(0..<datagram.count)) else { continue }
+            let now = KernelClock().boot
+            return HeardPacket(time: now, family: socket.family, origin: datagram, message: message)
         }
         return nil
     }
 
-    func send(_ message: Message) {
+    func send(_ message: Message, to host: IPAddress?) {
         guard let bytes = message.encoded() else { return }
-        try? socket.send(bytes.span)
+        if let host { try? socket.send(bytes.span, to: host, port: 5353) } else { try? socket.send(bytes.span) }
     }
 }
 
@@ -121,6 +161,7 @@ struct MadeUpService {
     var port: UInt16 = 80
     var text = ["a=1"]
     var lifetime: UInt32 = 120
+    var subtype = "_color"
 
     var typeName: DomainName { DomainName("\(type).local") ?? DomainName() }
     var instance: DomainName {
@@ -133,6 +174,10 @@ struct MadeUpService {
         return ResourceRecord(name, .ptr, .pointer(typeName), timeToLive: 4500)
     }
     var pointer: ResourceRecord { ResourceRecord(typeName, .ptr, .pointer(instance), timeToLive: 4500) }
+    var subtypeName: DomainName { DomainName("\(subtype)._sub.\(type).local") ?? DomainName() }
+    var subtypePointer: ResourceRecord {
+        ResourceRecord(subtypeName, .ptr, .pointer(instance), timeToLive: 4500)
+    }
     var location: ResourceRecord {
         let data = RecordData.service(ServiceLocation(port: port, target: hostName))
         return ResourceRecord(instance, .srv, data, timeToLive: lifetime, flushesCache: true)

@@ -35,6 +35,15 @@ int nwp_multicast_join(int descriptor, int family, uint32_t index);
 int nwp_multicast_buffer(int descriptor, int bytes);
 /// Sends to the mDNS group on interface `index`. Returns the bytes sent, or a negative errno.
 int nwp_multicast_send(int descriptor, int family, uint32_t index, const void *bytes, size_t count);
+/// Sends to one host on interface `index`: `address` has 4 or 16 bytes in network order, `port` is in host order.
+/// Returns the bytes sent, or a negative errno.
+int nwp_multicast_send_to(int descriptor, int family, uint32_t index, const uint8_t *address, uint16_t port,
+                          const void *bytes, size_t count);
+/// A non-blocking UDP socket of `family` bound to the wildcard and port 5353, which it shares (SO_REUSEADDR); it is in
+/// no group and tells the control data of `nwp_datagram`. Returns a descriptor, or a negative errno.
+int nwp_multicast_open_unicast(int family);
+/// Whether no socket of this network namespace is bound to port 5353 of `family`: 1, 0, or a negative errno.
+int nwp_multicast_port_is_free(int family);
 /// Receives one datagram. Returns its length in the buffer, or a negative errno.
 int nwp_multicast_receive(int descriptor, void *buffer, size_t capacity, struct nwp_datagram *datagram);
 

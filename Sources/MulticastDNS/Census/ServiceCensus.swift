@@ -17,7 +17,7 @@ public final class ServiceCensus {
     private let settings: CensusSettings
     private let ownsEngine: Bool
     private var reportedTypes: Set<String> = []
-    private var list = BrowseList(names: nil)
+    private var list: BrowseList
     private var id: Int?
     private var run: CensusRun?
     private var tally = CensusSummary(empty: ())
@@ -43,6 +43,7 @@ public final class ServiceCensus {
         self.engine = engine
         self.settings = settings
         self.ownsEngine = ownsEngine
+        list = BrowseList(Wish(census: settings))
     }
 
     deinit {
@@ -85,7 +86,7 @@ public final class ServiceCensus {
         if let id { engine.detach(id) }
         id = nil
         reportedTypes = []
-        list = BrowseList(names: nil)
+        list = BrowseList(wish)
     }
 
     /// Begins a census now, unless one is under way.
@@ -177,7 +178,7 @@ extension ServiceCensus: EngineClient {
         return min(nextCensus ?? until, until)
     }
 
-    func receive(_ events: [DirectoryEvent], at now: Duration) {
+    func receive(_ events: [DirectoryEvent], on link: LinkIdentity, at now: Duration) {
         for event in events {
             for told in list.take(event) { publish(told, at: now) }
         }

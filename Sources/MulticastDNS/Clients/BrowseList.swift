@@ -14,10 +14,15 @@ struct BrowseList: Sendable {
     }
 
     /// The types and subtypes that are browsed; `nil` is everything.
-    let names: Set<DomainName>?
+    private let names: Set<DomainName>?
+    /// The instances that are followed by name, announced or not.
+    private let instances: Set<DomainName>
     private var items: [Service.ID: Item] = [:]
 
-    init(names: Set<DomainName>?) { self.names = names }
+    init(_ wish: Wish) {
+        names = wish.census == nil ? wish.pointers : nil
+        instances = wish.instances
+    }
 
     /// The instances that are present, resolved or not.
     var announcements: [ServiceAnnouncement] { items.values.filter { !$0.isLost }.map(\.announcement) }
@@ -29,16 +34,28 @@ struct BrowseList: Sendable {
     /// - Returns: What to tell, in order.
     mutating func take(_ event: DirectoryEvent) -> [BrowseEvent] {
         switch event {
-        case .announced(let announcement, let sources): announced(announcement, by: sources)
+        case .announced(let announcement, let sources):
+            return isNamed(announcement) ? [] : announced(announcement, by: sources)
         case .withdrawn(let announcement, let reason, let seenFor):
-            remove(announcement.id, reason, seenFor, forgets: true)
-        case .resolved(let service): resolved(service)
-        case .changed(let service, let fields, let previous): changed(service, fields, previous)
-        case .removed(let service, let reason, let seenFor): remove(service.id, reason, seenFor, forgets: false)
-        case .unresolved(let service): items[service.id].map { $0.isLost ? [] : [.unresolved(service)] } ?? []
-        case .recordAdded, .recordRemoved: []
+            return isNamed(announcement) ? [] : remove(announcement.id, reason, seenFor, forgets: true)
+        case .resolved(let service):
+            if instances.contains(service.instance), items[service.id] == nil {
+                items[service.id] = Item(announcement: ServiceAnnouncement(service))
+            }
+            return resolved(service)
+        case .changed(let service, let fields, let previous):
+            return changed(service, fields, previous)
+        case .removed(let service, let reason, let seenFor):
+            return remove(service.id, reason, seenFor, forgets: instances.contains(service.instance))
+        case .unresolved(let service):
+            return instances.contains(service.instance) || items[service.id]?.isLost == false
+                ? [.unresolved(service)] : []
+        case .recordAdded, .recordRemoved:
+            return []
         }
     }
+
+    private func isNamed(_ announcement: ServiceAnnouncement) -> Bool { instances.contains(announcement.instance) }
 
     private mutating func announced(
         _ announcement: ServiceAnnouncement,
@@ -92,5 +109,20 @@ struct BrowseList: Sendable {
         }
         if item.isLost { return [] }
         return [.lost(item.announcement, last: item.service, reason: reason, seenFor: seenFor)]
+    }
+}
+
+extension ServiceAnnouncement {
+    /// What a service that was resolved by its name would be announced as.
+    init(_ service: Service) {
+        self.init(
+            instance: service.instance,
+            name: service.name,
+            type: service.type,
+            domain: service.domain,
+            subtypes: [],
+            interface: service.interface,
+            interfaceIndex: service.interfaceIndex
+        )
     }
 }

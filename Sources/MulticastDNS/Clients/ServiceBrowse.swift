@@ -6,11 +6,7 @@ public import DNSWire
 ///
 /// Confined to the thread of its engine's loop, and to be let go there.
 public final class ServiceBrowse {
-    private let engine: MulticastEngine
-    let wish: Wish
-    private let onEvent: (BrowseEvent) -> Void
-    private var list: BrowseList
-    private var id: Int?
+    private let follower: ServiceFollower
 
     /// Starts to browse several types at once; what is known already is told within this call.
     /// - Parameters:
@@ -24,32 +20,17 @@ public final class ServiceBrowse {
         interface: String? = nil,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        self.engine = engine
-        self.onEvent = onEvent
-        wish = Wish(interface: interface, pointers: Set(types))
-        list = BrowseList(names: Set(types))
-        id = engine.attach(self)
+        follower = ServiceFollower(engine, Wish(interface: interface, pointers: Set(types)), onEvent: onEvent)
     }
 
-    deinit { cancel() }
+    deinit { follower.cancel() }
 
     /// The instances that are present, resolved or not, in no order.
-    public var announcements: [ServiceAnnouncement] { list.announcements }
+    public var announcements: [ServiceAnnouncement] { follower.list.announcements }
 
     /// The resolved services, in no order.
-    public var services: [Service] { list.services }
+    public var services: [Service] { follower.list.services }
 
     /// Ends it: nothing is told any more, and nothing asked.
-    public func cancel() {
-        if let id { engine.detach(id) }
-        id = nil
-    }
-}
-
-extension ServiceBrowse: EngineClient {
-    func receive(_ events: [DirectoryEvent], at now: Duration) {
-        for event in events {
-            for told in list.take(event) { onEvent(told) }
-        }
-    }
+    public func cancel() { follower.cancel() }
 }

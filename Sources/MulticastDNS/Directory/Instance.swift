@@ -24,6 +24,9 @@ struct Instance: Sendable {
     var giveUpAt: Duration?
     var hasFailed = false
     var hasToldFailure = false
+    /// How often resolving has failed in a row, and when to try again.
+    var failures = 0
+    var retryAt: Duration?
 
     init(type: DomainName, at now: Duration) {
         self.type = type
@@ -31,7 +34,7 @@ struct Instance: Sendable {
         lastSeen = now
     }
 
-    var deadline: Duration? { [reportAt, giveUpAt].compactMap(\.self).min() }
+    var deadline: Duration? { [reportAt, giveUpAt, retryAt].compactMap(\.self).min() }
 
     /// Whether answers are waited for.
     var isResolving: Bool { published == nil && giveUpAt != nil }

@@ -21,7 +21,8 @@ struct Interest: Sendable {
         return switch key.type {
         case .ptr: types.contains(key.name)
         case .srv, .txt: instances.contains(key.name)
-        case .a, .aaaa, .nsec: hosts[key.name] != nil
+        // An NSEC record comes along with the addresses, and is not refreshed by itself.
+        case .a, .aaaa: hosts[key.name] != nil
         default: false
         }
     }

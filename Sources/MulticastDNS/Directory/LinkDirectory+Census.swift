@@ -4,15 +4,12 @@ internal import Addressing
 internal import DNSWire
 
 extension LinkDirectory {
-    /// Asks for all types, and once more for what could not be resolved.
+    /// Asks for all types.
     mutating func beginCensus(at now: Duration) {
         guard memory != nil else { return }
         isCensusRunning = true
         memory?.beginCensus()
         for family in AddressFamily.allCases { askTypes(in: family, at: now) }
-        let failed = instances.filter { $0.value.hasFailed }.keys
-        for name in failed { tryAgain(name, at: now) }
-        evaluate(Set(failed), at: now)
     }
 
     /// Ends the questions of the census.
@@ -54,8 +51,13 @@ extension LinkDirectory {
             }
             admit(type, from: source, at: now)
         case .pointer(let target):
-            if ServiceName.isType(record.name), target.labelCount >= 4 { admit(record.name, from: source, at: now) }
+            if ServiceName.isType(record.name), target.labelCount >= 2 { admit(record.name, from: source, at: now) }
             follow(target, by: record.name, at: now, touched: &touched)
+        case .nextSecure(_, let types):
+            // What is denied need not be asked again (rule C9).
+            for type in [RecordType.a, .aaaa, .srv, .txt] where !types.contains(type) {
+                for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(record.name, type)) }
+            }
         case .service, .text:
             instances[record.name]?.lastSeen = now
         default: break

@@ -24,7 +24,7 @@ extension LinkDirectory {
     }
 
     private func isFollowed(_ target: DomainName, by source: DomainName) -> Bool {
-        guard target.labelCount >= 4 else { return false }
+        guard target.labelCount >= 2 else { return false }
         return wishes.wants(pointersOf: source) || (memory != nil && ServiceName.isType(source))
     }
 
@@ -33,7 +33,9 @@ extension LinkDirectory {
         // A type of its own tells more than a subtype or a guess.
         if let type = ServiceName.type(browsedAs: source) { instances[instance]?.type = type }
         instancesBySource[source, default: 0] += 1
-        interest.types.insert(source)
+        if interest.types.insert(source).inserted, let now = instances[instance]?.lastSeen {
+            attend(RecordKey(source, .ptr), at: now)
+        }
     }
 
     /// Forgets that pointers of this name lead to the instance.
@@ -56,6 +58,8 @@ extension LinkDirectory {
         waiting[instance] = state.deadline
         resolving.insert(instance)
         interest.instances.insert(instance)
+        attend(RecordKey(instance, .srv), at: now)
+        attend(RecordKey(instance, .txt), at: now)
         return true
     }
 
@@ -63,18 +67,25 @@ extension LinkDirectory {
     mutating func tryAgain(_ instance: DomainName, at now: Duration) {
         guard instances[instance]?.published == nil else { return }
         instances[instance]?.asked = []
+        instances[instance]?.retryAt = nil
         instances[instance]?.giveUpAt = now + Self.resolving
         waiting[instance] = instances[instance]?.deadline
         resolving.insert(instance)
     }
 
-    /// Forgets a sixteenth of the instances: those that failed to resolve, or have not resolved yet.
+    /// Forgets a sixteenth of the instances: those that could not be resolved, then those that are not yet, then the
+    /// ones that came last, so that who was there before a flood stays, and who comes after it gets in.
     private mutating func makeRoom(at now: Duration) {
-        let candidates = instances.filter { $0.value.published == nil }.sorted { left, right in
-            (left.value.hasFailed ? 0 : 1, left.value.lastSeen, left.key)
-                < (right.value.hasFailed ? 0 : 1, right.value.lastSeen, right.key)
+        func rank(_ state: Instance) -> Int { state.published != nil ? 2 : state.hasFailed ? 0 : 1 }
+        let candidates = instances.filter { !wishes.wants(instance: $0.key) }.sorted { left, right in
+            let ranks = (rank(left.value), rank(right.value))
+            if ranks == (2, 2) { return (right.value.firstSeen, right.key) < (left.value.firstSeen, left.key) }
+            return (ranks.0, left.value.lastSeen, left.key) < (ranks.1, right.value.lastSeen, right.key)
         }
         for (instance, state) in candidates.prefix(max(settings.maximumInstances / 16, 1)) {
+            if let service = state.published {
+                events.append(.removed(service, reason: .expired, seenFor: now - state.firstSeen))
+            }
             if !state.announced.isEmpty { tellWithdrawal(of: instance, state, reason: .expired, at: now) }
             forget(instance)
         }
@@ -89,17 +100,22 @@ extension LinkDirectory {
         for key in state.asked where !wishes.wants(record: key) {
             for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
         }
-        setHost(nil, of: instance, was: state.host)
+        setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
     }
 
-    mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?) {
+    mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?, at now: Duration) {
         guard host != old else { return }
         if let old {
             interest.hosts[old]?.remove(instance)
             if interest.hosts[old]?.isEmpty == true { interest.hosts[old] = nil }
         }
-        if let host { interest.hosts[host, default: []].insert(instance) }
+        guard let host else { return }
+        if interest.hosts[host] == nil {
+            attend(RecordKey(host, .a), at: now)
+            attend(RecordKey(host, .aaaa), at: now)
+        }
+        interest.hosts[host, default: []].insert(instance)
     }
 
     // MARK: - Announcements

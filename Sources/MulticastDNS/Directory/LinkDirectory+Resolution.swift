@@ -12,6 +12,8 @@ extension LinkDirectory {
         var location: ServiceLocation? { locations.first }
         var text: [ResourceRecord] = []
         var addresses: [ScopedAddress] = []
+        /// When the first of the addresses came.
+        var addressedAt: Duration?
         /// What nobody said, nor denied.
         var missing: [RecordKey] = []
 
@@ -34,7 +36,7 @@ extension LinkDirectory {
         }
         tellAnnouncement(of: name, &state, at: now)
         let view = view(of: name, state, at: now)
-        setHost(view.location?.target, of: name, was: state.host)
+        setHost(view.location?.target, of: name, was: state.host, at: now)
         state.host = view.location?.target
         if state.published == nil {
             resolve(name, &state, view, at: now)
@@ -102,6 +104,8 @@ extension LinkDirectory {
         var addresses: Set<ScopedAddress> = []
         for key in [RecordKey(host, .a), RecordKey(host, .aaaa)] {
             let found = records(key)
+            let arrivals = AddressFamily.allCases.compactMap { zones[$0]?.cache.arrival(of: key, at: now) }
+            view.addressedAt = (arrivals + [view.addressedAt].compactMap(\.self)).min()
             for case .address(let address) in found.map(\.data) {
                 addresses.insert(ScopedAddress(address, scope: self.name))
             }
@@ -117,8 +121,13 @@ extension LinkDirectory {
 
     /// Goes on with an instance that is not reported yet.
     private mutating func resolve(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
+        if let retryAt = state.retryAt, retryAt <= now {
+            state.retryAt = nil
+            state.asked = []
+            state.giveUpAt = now + Self.resolving
+        }
         if view.isUsable {
-            let reportAt = state.reportAt ?? now + Self.settling
+            let reportAt = state.reportAt ?? max(now, (view.addressedAt ?? now) + Self.familyWait)
             state.reportAt = reportAt
             let mustWait = view.text.isEmpty && (state.giveUpAt ?? now) > now
             if view.missing.isEmpty || (reportAt <= now && !mustWait) {
@@ -126,6 +135,8 @@ extension LinkDirectory {
                 state.giveUpAt = nil
                 state.hasFailed = false
                 state.hasToldFailure = false
+                state.failures = 0
+                state.retryAt = nil
                 state.asked = []
                 let service = service(name, state, view)
                 state.published = service
@@ -139,12 +150,14 @@ extension LinkDirectory {
         }
         let isNamed = wishes.wants(instance: name)
         if state.giveUpAt != nil || isNamed { ask(for: view, &state, isNamed, at: now) }
-        if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view) }
+        if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view, at: now) }
     }
 
-    private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View) {
+    private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
         state.giveUpAt = nil
         state.hasFailed = true
+        state.retryAt = now + min(Self.retryGap * (1 << min(state.failures, 7)), Self.longestRetryGap)
+        state.failures += 1
         guard !state.hasToldFailure else { return }
         state.hasToldFailure = true
         events.append(
@@ -174,11 +187,12 @@ extension LinkDirectory {
     ///
     /// For a client that named the instance it is asked for until it comes.
     private mutating func ask(for view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
-        for key in view.missing where state.asked.insert(key).inserted {
+        for key in view.missing where ReverseName.isMulticast(key.name) && state.asked.insert(key).inserted {
             // With one address known, the other family is a wish; without any, it is needed.
-            let isWish = !view.addresses.isEmpty && (key.type == .a || key.type == .aaaa)
+            let isOfHost = key.type == .a || key.type == .aaaa
+            let times = isOfHost ? (view.addresses.isEmpty ? 3 : 1) : (isNamed ? .max : 3)
             for family in AddressFamily.allCases {
-                zones[family]?.ask(Question(key.name, key.type), times: isWish ? 1 : isNamed ? .max : 3, at: now)
+                zones[family]?.ask(Question(key.name, key.type), times: times, at: now)
             }
         }
     }

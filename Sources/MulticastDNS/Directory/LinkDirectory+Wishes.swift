@@ -8,8 +8,10 @@ extension LinkDirectory {
     mutating func add(_ wish: Wish, of client: Int, at now: Duration) {
         if wishes.wishes[client] != nil { remove(client, at: now) }
         wishes.add(wish, of: client)
-        for name in wish.pointers { interest.watched.insert(RecordKey(name, .ptr)) }
-        interest.watched.formUnion(wish.records)
+        for key in wish.records.union(wish.pointers.map { RecordKey($0, .ptr) }) {
+            interest.watched.insert(key)
+            attend(key, at: now)
+        }
         var touched: Set<DomainName> = []
         if let settings = wish.census, memory == nil { memory = TypeMemory(settings) }
         for name in wish.pointers { adoptPointers(of: name, at: now, touched: &touched) }
@@ -51,7 +53,7 @@ extension LinkDirectory {
             }
             if let service = state.published { snapshot.append(.resolved(service)) }
         }
-        for key in wish.records.sorted(by: { ($0.name, $0.type) < ($1.name, $1.type) }) {
+        for key in wish.records.union(wish.passive).sorted(by: { ($0.name, $0.type) < ($1.name, $1.type) }) {
             var told: Set<RecordData> = []
             for family in AddressFamily.allCases {
                 for record in zones[family]?.cache.records(key, at: now) ?? [] where told.insert(record.data).inserted {
@@ -77,6 +79,11 @@ extension LinkDirectory {
                 for record in zones[family]?.cache.records(key, at: now) ?? [] { reconfirm(record, at: now) }
             }
         }
+    }
+
+    /// Has records refreshed that were left alone while nobody was interested.
+    mutating func attend(_ key: RecordKey, at now: Duration) {
+        for family in AddressFamily.allCases { zones[family]?.cache.attend(key, at: now) }
     }
 
     /// Asks what a wish asks for, unless the answer is known to be complete.

@@ -10,8 +10,13 @@ internal import DNSWire
 struct LinkDirectory: Sendable {
     /// How long a report waits for the rest of a burst.
     static let settling = Duration.milliseconds(250)
+    /// How long the first report of a host's service waits for the host's other family.
+    static let familyWait = Duration.milliseconds(60)
     /// How long resolving may take: questions at 0, 1 and 3 s, and time for the answers.
     static let resolving = Duration.seconds(5)
+    /// How long one that failed is left alone: the first gap, which doubles, and the longest one.
+    static let retryGap = Duration.seconds(30)
+    static let longestRetryGap = Duration.seconds(3600)
 
     let index: Int
     let settings: MulticastSettings
@@ -60,10 +65,13 @@ struct LinkDirectory: Sendable {
     // MARK: - The link
 
     /// Starts with a family, or asks again after its addresses changed; what is known stays.
-    mutating func open(_ family: AddressFamily, mtu: Int, at now: Duration) {
+    ///
+    /// `welcomesUnicast` says that nobody else on this machine would get answers that are sent to us alone.
+    mutating func open(_ family: AddressFamily, mtu: Int, welcomesUnicast: Bool = false, at now: Duration) {
         if zones[family] == nil {
             zones[family] = Zone(family, settings: settings, mtu: mtu, random: RandomSource(seed: random.next()))
         }
+        zones[family]?.linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
         if isCensusRunning { askTypes(in: family, at: now) }
         for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
         for (instance, state) in instances {
@@ -72,10 +80,19 @@ struct LinkDirectory: Sendable {
         }
     }
 
+    /// The machine woke up: asks and announces again.
+    mutating func resume(at now: Duration) {
+        for family in AddressFamily.allCases {
+            zones[family]?.resume(at: now)
+            if isCensusRunning { askTypes(in: family, at: now) }
+            for wish in wishes.wishes.values { ask(wish, in: family, at: now) }
+        }
+    }
+
     /// Ends with a family; what only it knew is gone (rule C6).
     mutating func close(_ family: AddressFamily, at now: Duration) {
         guard let zone = zones.removeValue(forKey: family) else { return }
-        for key in interest.watched {
+        for key in wishes.watchedRecords {
             for record in zone.cache.records(key, at: now) { tellRemoval(of: record, .interfaceDown, at: now) }
         }
         for name in instances.keys { instances[name]?.cause = .interfaceDown }
@@ -84,7 +101,9 @@ struct LinkDirectory: Sendable {
     }
 
     /// Takes the interface's new name; services move to it.
-    mutating func rename(to newName: String, at now: Duration) {
+    ///
+    /// `body` is called between what goes under the old name and what comes under the new one.
+    mutating func rename(to newName: String, at now: Duration, between body: (inout LinkDirectory) -> Void = { _ in }) {
         guard newName != name else { return }
         for (instance, state) in instances.sorted(by: { $0.key < $1.key }) {
             if let service = state.published {
@@ -96,8 +115,17 @@ struct LinkDirectory: Sendable {
             tellWithdrawal(of: instance, state, reason: .interfaceDown, at: now)
             instances[instance]?.announced = []
         }
+        events += watchedRecords(at: now).map { .recordRemoved($0, reason: .interfaceDown) }
         name = newName
+        body(&self)
+        events += watchedRecords(at: now).map { .recordAdded($0) }
         evaluate(Set(instances.keys), at: now)
+    }
+
+    private func watchedRecords(at now: Duration) -> [ResourceRecord] {
+        wishes.watchedRecords.flatMap { key in
+            AddressFamily.allCases.flatMap { zones[$0]?.cache.records(key, at: now) ?? [] }
+        }
     }
 
     // MARK: - Packets and time
@@ -112,10 +140,24 @@ struct LinkDirectory: Sendable {
         guard let reception = zones[family]?.receive(bytes, from: origin, at: now, interest: interest) else {
             return .ignored
         }
-        guard case .response(let message, let changed) = reception else { return reception }
+        switch reception {
+        case .response(let message, let changed), .echo(let message?, let changed):
+            take(message, changed, by: family, from: origin.source, at: now)
+        case .echo, .query, .ignored, .malformed: break
+        }
+        return reception
+    }
+
+    private mutating func take(
+        _ message: Message,
+        _ changed: [ResourceRecord],
+        by family: AddressFamily,
+        from source: IPAddress,
+        at now: Duration
+    ) {
         var touched: Set<DomainName> = []
-        for record in message.answers { learn(record, from: origin.source, at: now, touched: &touched) }
-        for record in message.additionals { learn(record, from: origin.source, at: now, touched: &touched) }
+        for record in message.answers { learn(record, from: source, at: now, touched: &touched) }
+        for record in message.additionals { learn(record, from: source, at: now, touched: &touched) }
         for record in changed {
             let names = dependents(of: record)
             if record.type == .srv || record.type == .a || record.type == .aaaa {
@@ -125,7 +167,6 @@ struct LinkDirectory: Sendable {
             tellArrival(of: record, by: family, at: now)
         }
         evaluate(touched, at: now)
-        return reception
     }
 
     /// Lets time pass.
@@ -172,9 +213,8 @@ struct LinkDirectory: Sendable {
         }
         touched.formUnion(names)
         let key = RecordKey(record.name, record.type)
-        guard interest.watched.contains(key) else { return }
-        tellRemoval(of: record, reason, at: now)
         guard wishes.wants(record: key) else { return }
+        tellRemoval(of: record, reason, at: now)
         // What a client still wants is looked for again.
         let rounds = rounds(of: key)
         for family in AddressFamily.allCases where zones[family]?.cache.records(key, at: now).isEmpty == true {

@@ -14,6 +14,8 @@ struct Wish: Sendable {
     var instances: Set<DomainName> = []
     /// Single records.
     var records: Set<RecordKey> = []
+    /// Records that are told of when they come along, and never asked for.
+    var passive: Set<RecordKey> = []
     /// How often each question is asked; for ever when `Int.max`.
     var rounds = Int.max
 }
@@ -28,16 +30,19 @@ struct WishBook: Sendable {
     /// Whether everything is wanted.
     var wantsAll: Bool { wishes.values.contains { $0.census != nil } }
 
+    /// The records that some client wants to hear of.
+    var watchedRecords: [RecordKey] { Array(recordCounts.keys) }
+
     func wants(pointersOf name: DomainName) -> Bool { pointerCounts[name] != nil }
     func wants(instance: DomainName) -> Bool { instanceCounts[instance] != nil }
-    func wants(record: RecordKey) -> Bool { recordCounts[record] != nil }
+    func wants(record: RecordKey) -> Bool { !recordCounts.isEmpty && recordCounts[record] != nil }
 
     mutating func add(_ wish: Wish, of client: Int) {
         remove(client)
         wishes[client] = wish
         for name in wish.pointers { pointerCounts[name, default: 0] += 1 }
         for name in wish.instances { instanceCounts[name, default: 0] += 1 }
-        for key in wish.records { recordCounts[key, default: 0] += 1 }
+        for key in wish.records.union(wish.passive) { recordCounts[key, default: 0] += 1 }
     }
 
     @discardableResult
@@ -45,7 +50,7 @@ struct WishBook: Sendable {
         guard let wish = wishes.removeValue(forKey: client) else { return nil }
         for name in wish.pointers { Self.lower(&pointerCounts[name]) }
         for name in wish.instances { Self.lower(&instanceCounts[name]) }
-        for key in wish.records { Self.lower(&recordCounts[key]) }
+        for key in wish.records.union(wish.passive) { Self.lower(&recordCounts[key]) }
         return wish
     }
 
@@ -53,4 +58,10 @@ struct WishBook: Sendable {
         guard let value = count else { return }
         count = value > 1 ? value - 1 : nil
     }
+}
+
+/// A link, as clients know it.
+struct LinkIdentity: Hashable, Sendable {
+    let index: Int
+    let name: String
 }

@@ -26,17 +26,20 @@ public final class MulticastEngine {
     /// Whether the sockets are open.
     public private(set) var isStarted = false
 
+    var advertiser = Advertiser(hostName: MulticastEngine.hostName)
+    var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]
     let loop: EventLoop
     let clock: any TimeSource
     private let settings: MulticastSettings
     private var random: RandomSource
     private var interfaces: [Int: MulticastInterface] = [:]
     private(set) var links: [Int: MulticastLink] = [:]
+    private let unicast: UnicastPort
     private var attachments: [Int: Attachment] = [:]
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     private var isPumping = false
-    private var mustPumpAgain = false
+    var mustPumpAgain = false
 
     /// Makes an engine that does nothing before ``start()``.
     public init(
@@ -49,6 +52,7 @@ public final class MulticastEngine {
         self.clock = clock
         self.settings = settings
         self.random = random
+        unicast = UnicastPort(loop: loop)
     }
 
     /// Sets the interfaces to speak on: those that are up, can multicast and are wanted.
@@ -72,11 +76,21 @@ public final class MulticastEngine {
         pump()
     }
 
-    /// Closes the sockets and forgets everything, without a word to the clients: what was found is not gone.
-    public func stop() {
+    /// The machine woke up: everything is asked and announced again, as after a link came up (rules P1 and Q9).
+    public func resume() {
+        let now = clock.boot
+        for link in sortedLinks { link.directory.resume(at: now) }
+        pump()
+    }
+
+    /// Closes the sockets and forgets what was heard, without a word to the clients: what was found is not gone.
+    /// - Parameter goodbye: Whether others are told first that what is advertised goes.
+    public func stop(goodbye: Bool = true) {
+        if goodbye && isStarted { sendGoodbyes(at: clock.boot) }
         isStarted = false
         for link in links.values { link.closeAll() }
         links = [:]
+        unicast.closeAll()
         for id in attachments.keys { attachments[id]?.links = [] }
         if let timer { loop.cancel(timer.handle) }
         timer = nil
@@ -133,16 +147,19 @@ public final class MulticastEngine {
         // What others caused is told to all, this client included; the rest of what is known is told to it alone.
         deliver(link, at: now, besides: id)
         let known = link.directory.snapshot(for: attachment.wish, at: now)
-        if !known.isEmpty { attachment.client?.receive(known, at: now) }
+        if !known.isEmpty { attachment.client?.receive(known, on: link.identity, at: now) }
     }
 
     /// Hands a link's events to the clients that look at it.
     private func deliver(_ link: MulticastLink, at now: Duration, besides: Int? = nil) {
-        let events = link.directory.takeEvents()
+        deliver(link.directory.takeEvents(), of: link, at: now, besides: besides)
+    }
+
+    private func deliver(_ events: [DirectoryEvent], of link: MulticastLink, at now: Duration, besides: Int? = nil) {
         guard !events.isEmpty else { return }
         for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
         where id != besides && attachment.links.contains(link.index) {
-            attachments[id]?.client?.receive(events, at: now)
+            attachments[id]?.client?.receive(events, on: link.identity, at: now)
         }
     }
 
@@ -167,16 +184,19 @@ public final class MulticastEngine {
             deliver(link, at: now)
             for id in attachments.keys { attachments[id]?.links.remove(link.index) }
         }
+        defer { closeUnusedUnicast() }
         var opened: Set<Int> = []
         for interface in interfaces.values.sorted(by: { $0.index < $1.index }) {
             let link = links[interface.index] ?? makeLink(interface)
             links[interface.index] = link
+            link.interface = interface
             if link.name != interface.name { rename(link, to: interface.name, at: now) }
             for family in AddressFamily.allCases where apply(interface, family, to: link, at: now) {
                 opened.insert(interface.index)
             }
             for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
         }
+        announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)
     }
@@ -188,12 +208,17 @@ public final class MulticastEngine {
     }
 
     private func rename(_ link: MulticastLink, to name: String, at now: Duration) {
-        link.directory.rename(to: name, at: now)
-        deliver(link, at: now)
-        for (id, attachment) in attachments where (attachment.wish.interface ?? name) != name {
-            guard attachments[id]?.links.remove(link.index) != nil else { continue }
-            link.directory.remove(id, at: now)
+        var gone: [DirectoryEvent] = []
+        let leaving = attachments.filter {
+            $0.value.links.contains(link.index) && ($0.value.wish.interface ?? name) != name
         }
+        link.directory.rename(to: name, at: now) { directory in
+            gone = directory.takeEvents()
+            for id in leaving.keys { directory.remove(id, at: now) }
+        }
+        deliver(gone, of: link, at: now)
+        for id in leaving.keys { attachments[id]?.links.remove(link.index) }
+        deliver(link, at: now)
     }
 
     /// Brings one family of a link in line.
@@ -211,6 +236,7 @@ public final class MulticastEngine {
             return false
         }
         guard !link.isOpen(family, with: addresses) else { return false }
+        openUnicastIfSole(family)
         do throws(Errno) {
             try link.open(family, addresses: addresses) { [unowned self, unowned link] in receive(on: link, family) }
         } catch {
@@ -220,8 +246,21 @@ public final class MulticastEngine {
             }
             return false
         }
-        link.directory.open(family, mtu: interface.mtu, at: now)
+        link.directory.open(family, mtu: interface.mtu, welcomesUnicast: unicast.isOpen(family), at: now)
+        publishAll(on: link, family, at: now)
         return true
+    }
+
+    /// Opens the socket for unicast when nobody, ourselves included, has the port yet (rule Q19).
+    private func openUnicastIfSole(_ family: AddressFamily) {
+        guard !unicast.isOpen(family), !links.values.contains(where: { $0.isOpen(family) }) else { return }
+        unicast.openIfFree(family) { [unowned self] in receiveUnicast(family) }
+    }
+
+    private func closeUnusedUnicast() {
+        for family in AddressFamily.allCases where !links.values.contains(where: { $0.isOpen(family) }) {
+            unicast.close(family)
+        }
     }
 
     private func makeLink(_ interface: MulticastInterface) -> MulticastLink {
@@ -231,7 +270,7 @@ public final class MulticastEngine {
             settings: settings,
             random: RandomSource(seed: random.next())
         )
-        return MulticastLink(loop: loop, directory: directory)
+        return MulticastLink(loop: loop, interface: interface, directory: directory)
     }
 
     // MARK: - Packets
@@ -251,6 +290,17 @@ public final class MulticastEngine {
         pump()
     }
 
+    private func receiveUnicast(_ family: AddressFamily) {
+        let now = clock.boot
+        unicast.receive(family) { datagram, buffer in
+            guard let link = links[datagram.interface] else { return }
+            count(on: link, family) {
+                link.take(datagram, buffer, family, wasMulticast: false, at: now, counters: &$0)
+            }
+        }
+        pump()
+    }
+
     /// Carries out what is due, on every link, and arms the timer for the rest.
     func pump() {
         mustPumpAgain = isPumping
@@ -266,12 +316,13 @@ public final class MulticastEngine {
                 send(link, at: now)
                 deliver(link, at: now)
             }
+            runAdvertiser(at: now)
             for (_, attachment) in attachments.sorted(by: { $0.key < $1.key }) { attachment.client?.advance(to: now) }
         } while mustPumpAgain && isStarted
         if isStarted { arm() }
     }
 
-    private func send(_ link: MulticastLink, at now: Duration) {
+    func send(_ link: MulticastLink, at now: Duration) {
         for (family, packets) in link.directory.packets(at: now) {
             count(on: link, family) { link.send(packets, family, counters: &$0) }
         }

@@ -27,13 +27,19 @@ final class MulticastLink {
     /// How many packets are read before others get their turn.
     private static let burst = 256
 
+    /// A packet's bytes are at the front of a buffer of this size.
+    static func makeBuffer() -> [UInt8] { [UInt8](repeating: 0, count: bufferSize) }
+
     var directory: LinkDirectory
+    /// The interface, as it was told last.
+    var interface: MulticastInterface
     private let loop: EventLoop
     private var sockets: [AddressFamily: Socket] = [:]
-    private var buffer = [UInt8](repeating: 0, count: MulticastLink.bufferSize)
+    private var buffer = MulticastLink.makeBuffer()
 
-    init(loop: EventLoop, directory: LinkDirectory) {
+    init(loop: EventLoop, interface: MulticastInterface, directory: LinkDirectory) {
         self.loop = loop
+        self.interface = interface
         self.directory = directory
     }
 
@@ -41,6 +47,9 @@ final class MulticastLink {
     var index: Int { directory.index }
     /// The interface's name.
     var name: String { directory.name }
+    var identity: LinkIdentity { LinkIdentity(index: index, name: name) }
+
+    func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
 
     /// Whether the family has a socket that was opened with these addresses.
     func isOpen(_ family: AddressFamily, with addresses: Set<MulticastInterface.Address>) -> Bool {
@@ -82,35 +91,51 @@ final class MulticastLink {
                 return
             }
             guard let datagram else { return }
-            counters.received += 1
             counters.dropped += UInt64(datagram.dropped &- socket.dropped)
             socket.dropped = datagram.dropped
             guard datagram.interface == directory.index || datagram.interface == 0 else { continue }
-            guard !datagram.isTruncated else {
-                counters.malformed += 1
-                continue
-            }
-            let reception = directory.receive(
-                buffer.span.extracting(0..<datagram.count),
-                family,
-                from: PacketOrigin(source: datagram.source, port: datagram.port),
-                at: now
-            )
-            switch reception {
-            case .echo: counters.echoes += 1
-            case .malformed: counters.malformed += 1
-            case .ignored: counters.ignored += 1
-            case .query, .response: break
-            }
+            take(datagram, buffer, family, wasMulticast: true, at: now, counters: &counters)
+        }
+    }
+
+    /// Takes a packet that was sent to the group, or to this host alone.
+    func take(
+        _ datagram: MulticastSocket.Datagram,
+        _ bytes: [UInt8],
+        _ family: AddressFamily,
+        wasMulticast: Bool,
+        at now: Duration,
+        counters: inout MulticastCounters
+    ) {
+        counters.received += 1
+        guard !datagram.isTruncated else {
+            counters.malformed += 1
+            return
+        }
+        let origin = PacketOrigin(
+            source: datagram.source,
+            port: datagram.port,
+            wasMulticast: wasMulticast,
+            isOnLink: interface.isOnLink(datagram.source)
+        )
+        let bytes = bytes.span.extracting(0..<datagram.count)
+        switch directory.receive(bytes, family, from: origin, at: now) {
+        case .echo: counters.echoes += 1
+        case .malformed: counters.malformed += 1
+        case .ignored: counters.ignored += 1
+        case .query, .response: break
         }
     }
 
     /// Sends packets back to back; one that fails does not stop the next.
     func send(_ packets: [OutgoingPacket], _ family: AddressFamily, counters: inout MulticastCounters) {
         guard let socket = sockets[family] else { return }
-        for packet in packets where packet.destination == .group {
+        for packet in packets {
             do throws(Errno) {
-                try socket.socket.send(packet.bytes.span)
+                switch packet.destination {
+                case .group: try socket.socket.send(packet.bytes.span)
+                case .host(let host, let port): try socket.socket.send(packet.bytes.span, to: host, port: port)
+                }
                 counters.sent += 1
             } catch {
                 counters.sendFailures += 1

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import DNSWire
 
 /// What a record is looked up by.
@@ -51,7 +52,9 @@ struct RecordCache: Sendable {
         var refreshes = 0
         var jitter: Double
         /// Foreign queries that should have been answered with this record (rule C8).
-        var unanswered: (since: Duration, count: Int)?
+        var unanswered: UnansweredQueries?
+        /// Who sent it first, as a number that tells senders apart.
+        var source: Int
 
         var lifetime: Duration { .seconds(Int64(record.timeToLive)) }
         var isLeaving: Bool { loss != .expired }
@@ -71,24 +74,37 @@ struct RecordCache: Sendable {
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
     static let patience = Duration.seconds(10)
 
-    let limit: Int
+    let bounds: CacheBounds
     private(set) var count = 0
+    /// How many bytes names and data take.
+    private(set) var bytes = 0
     /// How many records had to make room.
     private(set) var evictions = 0
     /// By their data, so that a type with thousands of instances costs no more than one with a few.
     var entries: [RecordKey: [RecordData: Entry]] = [:]
     private var lastOrder = 0
-    /// Nothing happens before this time; it may be early, never late.
-    var nextDeadline: Duration?
+    /// How many records each sender has brought.
+    private var perSource: [Int: Int] = [:]
+    /// When large sets were flushed last: each is gone through once per burst.
+    private var flushedAt: [RecordKey: Duration] = [:]
+    /// When something may happen to a name's records, and when it must; the jitter of a refresh lies between.
+    private var points = DeadlineQueue<RecordKey>()
+    private var wakes = DeadlineQueue<RecordKey>()
     private var evicted: [(record: ResourceRecord, loss: Loss)] = []
 
-    init(limit: Int) { self.limit = max(limit, 16) }
+    init(_ bounds: CacheBounds) { self.bounds = bounds }
+
+    /// Nothing happens before this time.
+    var nextDeadline: Duration? { evicted.isEmpty ? wakes.next : .zero }
+
+    // MARK: - Looking up
 
     /// The live records of a name and type, those heard last first.
     ///
     /// A record replaced within a second of its coming stays beside the new one (rule C4), so the order matters.
     func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
         guard let list = entries[key] else { return [] }
+        if list.count == 1, let entry = list.values.first { return entry.expires > now ? [entry.record] : [] }
         return list.values.filter { $0.expires > now }
             .sorted { ($1.received, $0.order) < ($0.received, $1.order) }
             .map(\.record)
@@ -100,9 +116,16 @@ struct RecordCache: Sendable {
         return entry.record
     }
 
+    /// When the first of the live records of a name and type came.
+    func arrival(of key: RecordKey, at now: Duration) -> Duration? {
+        entries[key]?.values.lazy.filter { $0.expires > now }.map(\.received).min()
+    }
+
     /// Whether a record is known whose owner claims to be the only one, and which need not be asked for yet.
     func isUnique(_ key: RecordKey, at now: Duration) -> Bool {
-        entries[key]?.values.contains { $0.isUnique && !$0.isLeaving && !$0.isDoubted && $0.expires > now } ?? false
+        entries[key]?.values.contains { entry in
+            entry.isUnique && !entry.isLeaving && !entry.isDoubted && Self.refreshPoint(entry) > now
+        } ?? false
     }
 
     /// The names that have records of a type.
@@ -110,15 +133,19 @@ struct RecordCache: Sendable {
 
     /// Whether the name's owner said that it has no such type (rule C9).
     func denies(_ key: RecordKey, at now: Duration) -> Bool {
-        records(RecordKey(key.name, .nsec), at: now).contains { record in
-            guard case .nextSecure(_, let types) = record.data else { return false }
+        guard let list = entries[RecordKey(key.name, .nsec)] else { return false }
+        return list.values.contains { entry in
+            guard entry.expires > now, case .nextSecure(_, let types) = entry.record.data else { return false }
             return !types.contains(key.type)
         }
     }
 
+    // MARK: - Putting in
+
     /// Takes a record out of a response.
     mutating func insert(
         _ received: ResourceRecord,
+        from source: IPAddress = .v4(0),
         at now: Duration,
         interest: Interest,
         random: inout RandomSource
@@ -141,25 +168,32 @@ struct RecordCache: Sendable {
             record: record,
             received: now,
             expires: now,
-            jitter: Double.random(in: 0...0.02, using: &random)
+            jitter: Double.random(in: 0...0.02, using: &random),
+            source: known?.source ?? source.hashValue
         )
         entry.expires = now + entry.lifetime
         entry.isUnique = received.flushesCache
-        note(min(entry.expires, Self.refreshDue(entry)))
         if let known {
             entries[key]?[record.data] = entry
+            schedule(key, entry)
             return known.isLeaving ? .added : .refreshed
         }
-        guard count < limit || makeRoom(at: now, interest: interest) else { return .ignored }
+        guard makeRoom(for: entry, key, at: now, interest: interest) else { return .ignored }
         entries[key, default: [:]][record.data] = entry
+        schedule(key, entry)
         lastOrder += 1
-        count += 1
+        account(for: entry, 1)
         return .added
     }
 
     /// Gives the other records of this name and type one more second, unless they came within the last one (rule C4).
     private mutating func flush(_ key: RecordKey, except data: RecordData, at now: Duration) {
-        for (other, entry) in entries[key] ?? [:] where other != data && now - entry.received > Self.oneSecond {
+        guard let list = entries[key] else { return }
+        if list.count > 64 {
+            guard flushedAt[key] != now else { return }
+            flushedAt[key] = now
+        }
+        for (other, entry) in list where other != data && now - entry.received > Self.oneSecond {
             leave(key, other, by: .flushed, at: now)
         }
     }
@@ -169,90 +203,143 @@ struct RecordCache: Sendable {
         entry.expires = min(entry.expires, now + Self.oneSecond)
         if !entry.isLeaving { entry.loss = loss }
         entries[key]?[data] = entry
-        note(entry.expires)
+        note(key, entry.expires)
     }
+
+    private mutating func schedule(_ key: RecordKey, _ entry: Entry) {
+        points.lower(key, to: min(entry.expires, Self.refreshPoint(entry)))
+        wakes.lower(key, to: min(entry.expires, Self.refreshDue(entry)))
+    }
+
+    /// Has a name's records looked at no later than then.
+    mutating func note(_ key: RecordKey, _ deadline: Duration) {
+        points.lower(key, to: deadline)
+        wakes.lower(key, to: deadline)
+    }
+
+    /// Somebody began to be interested: what was left alone may be due for a refresh.
+    mutating func attend(_ key: RecordKey, at now: Duration) {
+        if entries[key] != nil { note(key, now) }
+    }
+
+    // MARK: - Time
 
     /// Lets time pass: drops what is due and tells what must be asked again.
     mutating func advance(to now: Duration, interest: Interest) -> Advance {
         var result = Advance(lost: evicted)
         evicted = []
-        guard let nextDeadline, nextDeadline <= now else { return result }
-        var earliest: Duration?
-        for (key, list) in entries {
-            let isInteresting = interest.contains(key)
-            var isDue = false
-            for entry in list.values {
-                let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
-                let isRefreshable = isInteresting && !entry.isLeaving && entry.refreshes < Self.refreshPoints.count
-                // A wake-up serves whatever has reached its point, even when its own jitter would allow more time.
-                if deadline <= now || (isRefreshable && Self.refreshPoint(entry) <= now) {
-                    isDue = true
-                } else {
-                    earliest = min(earliest ?? deadline, deadline)
-                }
-            }
-            guard isDue else { continue }
-            let kept = settle(key, list, at: now, isInteresting: isInteresting, into: &result)
-            entries[key] = kept.isEmpty ? nil : kept
-            count += kept.count - list.count
-            for entry in kept.values {
-                let deadline = Self.deadline(of: entry, isInteresting: isInteresting)
-                earliest = min(earliest ?? deadline, deadline)
-            }
+        guard let next = wakes.next, next <= now else { return result }
+        // A wake-up serves whatever has reached its point, even when its own jitter would allow more time.
+        for key in points.takeDue(at: now) {
+            wakes[key] = nil
+            settle(key, at: now, isInteresting: interest.contains(key), into: &result)
         }
-        self.nextDeadline = earliest
         return result
     }
 
-    private func settle(
+    private mutating func settle(
         _ key: RecordKey,
-        _ list: [RecordData: Entry],
         at now: Duration,
         isInteresting: Bool,
         into result: inout Advance
-    ) -> [RecordData: Entry] {
-        var kept = list
+    ) {
+        guard let list = entries[key] else { return }
         var step = 0
+        var point: Duration?
+        var wake: Duration?
         for var entry in list.values.sorted(by: { $0.order < $1.order }) {
             if entry.expires <= now || Self.isGivenUp(entry, at: now) {
                 result.lost.append((entry.record, entry.loss))
-                kept[entry.record.data] = nil
+                remove(key, entry)
                 continue
             }
+            let before = entry.refreshes
             while isInteresting, !entry.isLeaving, entry.refreshes < Self.refreshPoints.count,
                 Self.refreshPoint(entry) <= now
             {
                 entry.refreshes += 1
                 step = max(step, entry.refreshes)
             }
-            kept[entry.record.data] = entry
+            if entry.refreshes != before { entries[key]?[entry.record.data] = entry }
+            let deadlines = Self.deadlines(of: entry, isInteresting: isInteresting)
+            point = min(point ?? deadlines.point, deadlines.point)
+            wake = min(wake ?? deadlines.wake, deadlines.wake)
         }
+        points[key] = point
+        wakes[key] = wake
         if step > 0 { result.refresh.append((key, step)) }
-        return kept
     }
 
-    mutating func note(_ deadline: Duration) {
-        nextDeadline = min(nextDeadline ?? deadline, deadline)
+    // MARK: - Bounds
+
+    private mutating func account(for entry: Entry, _ sign: Int) {
+        count += sign
+        bytes += sign * CacheBounds.size(of: entry.record)
+        let left = perSource[entry.source, default: 0] + sign
+        perSource[entry.source] = left > 0 ? left : nil
     }
 
-    /// Removes a sixteenth of the limit: of the records that no reported service stands on, those heard longest ago.
-    private mutating func makeRoom(at now: Duration, interest: Interest) -> Bool {
-        var candidates: [(key: RecordKey, received: Duration, data: RecordData)] = []
-        for (key, list) in entries {
-            for entry in list.values where !interest.protects(entry.record) {
-                candidates.append((key, entry.received, entry.record.data))
-            }
+    private mutating func remove(_ key: RecordKey, _ entry: Entry) {
+        guard entries[key]?.removeValue(forKey: entry.record.data) != nil else { return }
+        account(for: entry, -1)
+        guard entries[key]?.isEmpty == true else { return }
+        entries[key] = nil
+        flushedAt[key] = nil
+        points[key] = nil
+        wakes[key] = nil
+    }
+
+    /// Sees to it that a new record fits: within its name, its sender's share, and the whole.
+    private mutating func makeRoom(
+        for entry: Entry,
+        _ key: RecordKey,
+        at now: Duration,
+        interest: Interest
+    ) -> Bool {
+        let nameLimit = key.type == .ptr ? bounds.pointersPerName : bounds.recordsPerName
+        if let list = entries[key], list.count >= nameLimit {
+            evict(list.values.map { (key, $0) }, records: nameLimit / 16, interest)
         }
-        guard !candidates.isEmpty else { return false }
-        candidates.sort { $0.received < $1.received }
-        for victim in candidates.prefix(max(limit / 16, 1)) {
-            guard let entry = entries[victim.key]?.removeValue(forKey: victim.data) else { continue }
-            if entries[victim.key]?.isEmpty == true { entries[victim.key] = nil }
+        if perSource[entry.source, default: 0] >= bounds.recordsPerSource {
+            // A reflector may bring more, as long as somebody wants it.
+            let theirs = candidates { $0.source == entry.source && !interest.protects($0.record) }
+            evict(theirs, records: bounds.recordsPerSource / 16, interest)
+        }
+        if count >= bounds.records { evict(candidates { _ in true }, records: bounds.records / 16, interest) }
+        let size = CacheBounds.size(of: entry.record)
+        if bytes + size > bounds.bytes {
+            evict(candidates { _ in true }, bytes: max(bounds.bytes / 16, size), interest)
+        }
+        return count < bounds.records && bytes + size <= bounds.bytes
+    }
+
+    private func candidates(where isIncluded: (Entry) -> Bool) -> [(key: RecordKey, entry: Entry)] {
+        entries.flatMap { key, list in list.values.filter(isIncluded).map { (key, $0) } }
+    }
+
+    /// Removes so many records and bytes, one at least: of the records that no reported service stands on, those heard
+    /// longest ago.
+    ///
+    /// When all are wanted, those that came last make room: who was there before a flood stays, and who comes after it
+    /// gets in.
+    private mutating func evict(
+        _ candidates: [(key: RecordKey, entry: Entry)],
+        records: Int = 1,
+        bytes size: Int = 1,
+        _ interest: Interest
+    ) {
+        var victims = candidates.filter { !interest.protects($0.entry.record) }
+        if victims.isEmpty {
+            victims = candidates.sorted { $0.entry.order > $1.entry.order }
+        } else {
+            victims.sort { ($0.entry.received, $0.entry.order) < ($1.entry.received, $1.entry.order) }
+        }
+        let left = (records: count - records, bytes: bytes - size)
+        for (key, entry) in victims {
             evicted.append((entry.record, .evicted))
             evictions += 1
-            count -= 1
+            remove(key, entry)
+            if count <= left.records && bytes <= left.bytes { return }
         }
-        note(now)
-        return true
     }
 }

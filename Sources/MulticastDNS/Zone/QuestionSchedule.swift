@@ -61,6 +61,14 @@ struct QuestionSchedule: Sendable {
         nextDeadline = min(nextDeadline ?? due, due)
     }
 
+    /// Begins every series anew that would not ask within a second: the link, or who is on it, is another one now.
+    mutating func restart(at now: Duration, random: inout RandomSource) {
+        for (question, running) in series where running.due > now + Self.firstGap {
+            series[question] = nil
+            ask(question, times: running.remaining, at: now, random: &random)
+        }
+    }
+
     /// Ends a series, because it was answered or nobody wants it any more.
     mutating func cancel(_ question: Question) { series[question] = nil }
 

@@ -7,9 +7,10 @@ enum QueryWriter {
     /// Packets of at most `limit` bytes, to be sent back to back.
     ///
     /// Known answers that do not fit go on in packets without questions; all but the last of such a run are marked as
-    /// truncated.
+    /// truncated. With `wantsUnicast` every question welcomes a unicast answer (QU).
     static func packets(
         _ questions: [Question],
+        wantsUnicast: Bool = false,
         limit: Int,
         knownAnswers: (Question) -> [ResourceRecord]
     ) -> [[UInt8]] {
@@ -18,7 +19,10 @@ enum QueryWriter {
         while !rest.isEmpty {
             var encoder = MessageEncoder(flags: [], limit: limit)
             var asked: [Question] = []
-            while let question = rest.first, encoder.append(question) {
+            while let question = rest.first {
+                var written = question
+                if wantsUnicast { written.wantsUnicast = true }
+                guard encoder.append(written) else { break }
                 asked.append(question)
                 rest.removeFirst()
             }

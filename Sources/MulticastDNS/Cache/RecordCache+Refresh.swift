@@ -1,0 +1,88 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+
+extension RecordCache {
+    /// The time of the next refresh without jitter; the expiry when all four are behind us.
+    static func refreshPoint(_ entry: Entry) -> Duration {
+        guard entry.refreshes < refreshPoints.count else { return entry.expires }
+        return entry.received + entry.lifetime * refreshPoints[entry.refreshes]
+    }
+
+    /// The time of the next refresh with its jitter of up to 2 % (rule Q6).
+    static func refreshDue(_ entry: Entry) -> Duration {
+        guard entry.refreshes < refreshPoints.count else { return entry.expires }
+        return refreshPoint(entry) + entry.lifetime * entry.jitter
+    }
+
+    /// When something may happen to a record next, and when it must.
+    static func deadlines(of entry: Entry, isInteresting: Bool) -> (point: Duration, wake: Duration) {
+        var end = entry.expires
+        if let unanswered = entry.unanswered, unanswered.count >= 2 { end = min(end, unanswered.since + patience) }
+        guard isInteresting && !entry.isLeaving else { return (end, end) }
+        return (min(end, refreshPoint(entry)), min(end, refreshDue(entry)))
+    }
+
+    static func isGivenUp(_ entry: Entry, at now: Duration) -> Bool {
+        guard let unanswered = entry.unanswered else { return false }
+        return unanswered.count >= 2 && now >= unanswered.since + patience
+    }
+
+    /// The records to list in a query for `question` (rules Q10 to Q12): those with at least half their life left.
+    func knownAnswers(to question: Question, at now: Duration) -> [ResourceRecord] {
+        let types = question.type == .any ? Self.knownTypes : [question.type]
+        let known = types.flatMap { entries[RecordKey(question.name, $0)].map { Array($0.values) } ?? [] }
+        return known.filter { Self.isListed($0, at: now) }.sorted { $0.order < $1.order }.map { entry in
+            var record = entry.record
+            record.timeToLive = UInt32(clamping: (entry.expires - now).components.seconds)
+            return record
+        }
+    }
+
+    /// Whether a record would be among our known answers.
+    func lists(_ record: ResourceRecord, at now: Duration) -> Bool {
+        entries[RecordKey(record.name, record.type)]?[record.data].map { Self.isListed($0, at: now) } ?? false
+    }
+
+    private static func isListed(_ entry: Entry, at now: Duration) -> Bool {
+        !entry.isLeaving && !entry.isDoubted && (entry.expires - now) * 2 >= entry.lifetime
+    }
+
+    /// What a question for any type is matched with: a name is not searched for among all records.
+    private static let knownTypes: [RecordType] = [.a, .aaaa, .cname, .hinfo, .nsec, .ptr, .srv, .txt]
+
+    /// Gives a record that is suspected to be stale ten seconds to be answered for (rule C7).
+    ///
+    /// The caller asks for it at least twice meanwhile; a fresh answer makes it whole again.
+    /// - Returns: Whether the record is known.
+    mutating func reconfirm(_ record: ResourceRecord, at now: Duration) -> Bool {
+        let key = RecordKey(record.name, record.type)
+        guard var entry = entries[key]?[record.data] else { return false }
+        entry.expires = min(entry.expires, now + Self.patience)
+        entry.isDoubted = true
+        entries[key]?[record.data] = entry
+        note(key, entry.expires)
+        return true
+    }
+
+    /// Takes note of another host's question that should bring a multicast answer (rule C8).
+    ///
+    /// Not within a second of the record's last coming, when its owner must keep silent (RFC 6762 section 6); and
+    /// questions of one burst count once.
+    mutating func heard(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
+        let key = RecordKey(question.name, question.type)
+        guard let list = entries[key] else { return }
+        let known = Set(knownAnswers.filter { $0.name == key.name }.map(\.data))
+        for (data, var entry) in list where !known.contains(data) && now - entry.received >= Self.oneSecond {
+            var unanswered = entry.unanswered ?? UnansweredQueries(since: now, last: now, count: 0)
+            guard unanswered.count == 0 || now - unanswered.last >= Self.burst else { continue }
+            unanswered.count += 1
+            unanswered.last = now
+            entry.unanswered = unanswered
+            entries[key]?[data] = entry
+            if unanswered.count >= 2 { note(key, unanswered.since + Self.patience) }
+        }
+    }
+
+    private static let burst = Duration.milliseconds(100)
+}

@@ -1,0 +1,34 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import DNSWire
+
+/// Resolves one instance, whether or not it is announced, and follows it as long as it is held.
+///
+/// Confined to the thread of its engine's loop, and to be let go there.
+public final class InstanceResolve {
+    private let follower: ServiceFollower
+
+    /// Starts to resolve; what is known already is told within this call.
+    /// - Parameters:
+    ///   - engine: The engine, started or not.
+    ///   - instance: The full name, such as `Office Printer._ipp._tcp.local`, as labels.
+    ///   - interface: The one interface to look on, by name; `nil` is all of them.
+    ///   - onEvent: Called on the loop's thread for everything that happens but ``BrowseEvent/found(_:)``; after
+    ///     ``BrowseEvent/unresolved(_:)`` it is asked for further.
+    public init(
+        _ engine: MulticastEngine,
+        instance: DomainName,
+        interface: String? = nil,
+        onEvent: @escaping (BrowseEvent) -> Void
+    ) {
+        follower = ServiceFollower(engine, Wish(interface: interface, instances: [instance]), onEvent: onEvent)
+    }
+
+    deinit { follower.cancel() }
+
+    /// The resolved service on each interface where it is, in no order.
+    public var services: [Service] { follower.list.services }
+
+    /// Ends it: nothing is told any more, and nothing asked.
+    public func cancel() { follower.cancel() }
+}

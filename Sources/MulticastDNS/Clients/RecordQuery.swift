@@ -1,0 +1,57 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import DNSWire
+
+/// A record that answers a question.
+public struct RecordAnswer: Hashable, Sendable {
+    /// The record, as it was received; the cache-flush bit is clear.
+    public let record: ResourceRecord
+    /// The interface's name.
+    public let interface: String
+    /// The interface's index.
+    public let interfaceIndex: Int
+}
+
+/// What happens to the answers of a question.
+public enum RecordEvent: Hashable, Sendable {
+    /// It came.
+    case added(RecordAnswer)
+    /// It went.
+    case removed(RecordAnswer, reason: RemovalReason)
+}
+
+/// Asks for the records of a name, and follows them as long as it is held.
+///
+/// Confined to the thread of its engine's loop, and to be let go there.
+public final class RecordQuery {
+    private let follower: RecordFollower
+
+    /// Asks, and goes on asking, with gaps that double up to an hour; what is known already is told within this call.
+    /// - Parameters:
+    ///   - engine: The engine, started or not.
+    ///   - name: The name, below `.local` or among the link-local reverse names.
+    ///   - types: The types of the records.
+    ///   - interface: The one interface to ask on, by name; `nil` is all of them.
+    ///   - rounds: How often each question is asked at most; 1 makes it a one-shot question, `nil` has no limit.
+    ///   - onEvent: Called on the loop's thread whenever an answer comes or goes.
+    public init(
+        _ engine: MulticastEngine,
+        name: DomainName,
+        types: [RecordType],
+        interface: String? = nil,
+        rounds: Int? = nil,
+        onEvent: @escaping (RecordEvent) -> Void
+    ) {
+        let keys = Set(types.map { RecordKey(name, $0) })
+        let wish = Wish(interface: interface, records: keys, rounds: rounds ?? .max)
+        follower = RecordFollower(engine, wish, onEvent: onEvent)
+    }
+
+    deinit { follower.cancel() }
+
+    /// The answers known now, those that came first first.
+    public var answers: [RecordAnswer] { follower.answers }
+
+    /// Ends it: nothing is told any more, and nothing asked.
+    public func cancel() { follower.cancel() }
+}

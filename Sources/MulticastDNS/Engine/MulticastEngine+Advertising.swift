@@ -1,0 +1,117 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import DNSWire
+internal import Glibc
+
+extension MulticastEngine {
+    /// Advertises a service on all interfaces, or on those it names, until ``withdraw(_:)``.
+    /// - Parameters:
+    ///   - service: The service.
+    ///   - onEvent: Called on the loop's thread for what becomes of it; may be called within this call.
+    /// - Returns: What to change or withdraw it by.
+    /// - Throws: What is wrong with it.
+    @discardableResult
+    public func advertise(
+        _ service: ServiceRegistration,
+        onEvent: @escaping (AdvertisementEvent) -> Void = { _ in }
+    ) throws(RegistrationError) -> AdvertisementID {
+        let id = try advertiser.advertise(service)
+        advertisementHandlers[id] = onEvent
+        pump()
+        return id
+    }
+
+    /// Claims a host name on all interfaces, or on those it names, until ``withdraw(_:)``.
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - onEvent: Called on the loop's thread for what becomes of it; may be called within this call.
+    /// - Returns: What to change or withdraw it by.
+    /// - Throws: What is wrong with it.
+    @discardableResult
+    public func advertise(
+        _ host: HostRegistration,
+        onEvent: @escaping (AdvertisementEvent) -> Void = { _ in }
+    ) throws(RegistrationError) -> AdvertisementID {
+        let id = try advertiser.advertise(host)
+        advertisementHandlers[id] = onEvent
+        pump()
+        return id
+    }
+
+    /// Changes the text of an advertised service.
+    /// - Throws: What is wrong with it.
+    public func update(text: [TextRecord.Entry], of id: AdvertisementID) throws(RegistrationError) {
+        try advertiser.update(text: text, of: id)
+        pump()
+    }
+
+    /// Ends an advertisement, and says goodbye to it.
+    public func withdraw(_ id: AdvertisementID) {
+        advertiser.withdraw(id)
+        advertisementHandlers[id] = nil
+        pump()
+    }
+
+    /// The name of an advertised service or host; it may have been renamed.
+    public func advertisedName(of id: AdvertisementID) -> DomainName? { advertiser.name(of: id) }
+
+    /// The host that an advertised service points to.
+    public func advertisedHost(of id: AdvertisementID) -> DomainName? { advertiser.host(of: id) }
+
+    // MARK: - Internal
+
+    /// Gives a zone that was opened what it is to advertise.
+    func publishAll(on link: MulticastLink, _ family: AddressFamily, at now: Duration) {
+        setAddresses(of: link, at: now)
+        for set in advertiser.sets(on: link.index) {
+            link.directory.zones[family]?.responder.publish(set, at: now)
+        }
+    }
+
+    /// Tells the advertiser which links there are, and their zones which addresses.
+    func announceLinks(at now: Duration) {
+        for link in links.values { setAddresses(of: link, at: now) }
+        advertiser.setInterfaces(links.mapValues(\.name))
+        runAdvertiser(at: now)
+    }
+
+    private func setAddresses(of link: MulticastLink, at now: Duration) {
+        let others = links.values.filter { $0.index != link.index }
+        link.directory.setAddresses(
+            link.interface.addresses.map(\.address),
+            elsewhere: Set(others.flatMap { $0.interface.addresses.map(\.address) }),
+            at: now
+        )
+    }
+
+    /// Carries news between the zones' responders and the advertiser, and tells what came of it.
+    func runAdvertiser(at now: Duration) {
+        guard !advertiser.isEmpty || !advertisementHandlers.isEmpty else { return }
+        for link in sortedLinks {
+            for event in link.directory.takeResponderEvents() { advertiser.handle(event) }
+        }
+        let commands = advertiser.takeCommands()
+        for command in commands { links[command.interface]?.directory.carryOut(command.action, at: now) }
+        // What they bring is due at once.
+        if !commands.isEmpty { mustPumpAgain = true }
+        for event in advertiser.takeEvents() { advertisementHandlers[event.id]?(event) }
+    }
+
+    /// Says goodbye to all that is advertised; it stays on record for the next start.
+    func sendGoodbyes(at now: Duration) {
+        for link in sortedLinks {
+            for set in advertiser.sets(on: link.index) { link.directory.carryOut(.withdraw(set.id), at: now) }
+            send(link, at: now)
+        }
+    }
+
+    /// What the kernel calls this machine.
+    static var hostName: String {
+        var names = utsname()
+        guard unsafe uname(&names) == 0 else { return "linux" }
+        return unsafe withUnsafeBytes(of: &names.nodename) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}

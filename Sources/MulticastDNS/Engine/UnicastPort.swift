@@ -1,0 +1,57 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+
+/// The sockets for packets that are sent to this host alone, one per family; confined to the loop's thread.
+///
+/// They are open only when nobody else had port 5353 before us: the kernel gives such packets to one socket.
+final class UnicastPort {
+    private final class Socket {
+        let socket: UnicastSocket
+        let watch: EventLoop.Watch
+
+        init(_ socket: consuming UnicastSocket, _ watch: EventLoop.Watch) {
+            self.socket = socket
+            self.watch = watch
+        }
+    }
+
+    private static let burst = 256
+
+    private let loop: EventLoop
+    private var sockets: [AddressFamily: Socket] = [:]
+    private var buffer: [UInt8] = []
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
+
+    /// Opens the family's socket when the port is free; without it there are no answers by unicast, and none are asked for.
+    func openIfFree(_ family: AddressFamily, onReadable: @escaping () -> Void) {
+        guard sockets[family] == nil, UnicastSocket.isPortFree(family), let socket = try? UnicastSocket(family),
+            let watch = try? loop.watch(socket.rawValue, for: .readable, handler: { _ in onReadable() })
+        else { return }
+        sockets[family] = Socket(socket, watch)
+    }
+
+    func close(_ family: AddressFamily) {
+        guard let socket = sockets.removeValue(forKey: family) else { return }
+        loop.unwatch(socket.watch)
+    }
+
+    func closeAll() {
+        for family in AddressFamily.allCases { close(family) }
+        buffer = []
+    }
+
+    /// Reads what has arrived; what was sent to a group is for the links' sockets.
+    func receive(_ family: AddressFamily, _ body: (MulticastSocket.Datagram, [UInt8]) -> Void) {
+        guard let socket = sockets[family] else { return }
+        if buffer.isEmpty { buffer = MulticastLink.makeBuffer() }
+        for _ in 0..<Self.burst {
+            guard let datagram = try? socket.socket.receive(into: &buffer) else { return }
+            if !datagram.destination.isMulticast { body(datagram, buffer) }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+/// Everything known and planned on one interface by one family: RFC 6762 section 20 calls the two families zones.
+///
+/// What is asked (`cache`, `schedule`) and what is answered (`responder`) see the same messages in `receive` and put
+/// their packets out by the same way.
+struct Zone: Sendable {
+    /// What a packet was.
+    enum Reception: Sendable {
+        /// Our own packet, looped back; of a response, what other clients on this machine learn from it.
+        case echo(Message?, changed: [ResourceRecord])
+        /// Not a DNS message.
+        case malformed(WireError)
+        /// A message that must be ignored: another operation, an error code, a response from the wrong port, or one
+        /// that was sent to us alone though we did not ask for that.
+        case ignored
+        /// Somebody's question.
+        case query(Message)
+        /// Somebody's records, and the ones among them that changed the cache.
+        case response(Message, changed: [ResourceRecord])
+    }
+
+    static let port: UInt16 = 5353
+    /// How long an answer by unicast may take (rule Q15).
+    static let unicastPatience = Duration.seconds(2)
+
+    let family: AddressFamily
+    /// The most bytes of a query: the MTU less the headers.
+    let payloadLimit: Int
+    var cache: RecordCache
+    var schedule: QuestionSchedule
+    var responder: Responder
+    private var random: RandomSource
+    private var echoes: EchoMemory
+    /// Whether answers by unicast would reach us: only as the sole owner of port 5353 (rule Q19).
+    private var welcomesUnicast = false
+    /// Whether the next questions are the first ones since the link came up (rule Q9).
+    private var isFirstBatch = false
+    /// The questions that may be answered by unicast, and until when.
+    private var unicast: (questions: [Question], until: Duration)?
+
+    init(_ family: AddressFamily, settings: MulticastSettings, mtu: Int, random: RandomSource) {
+        self.family = family
+        payloadLimit = max(512, min(mtu, Message.maximumLength) - (family == .ipv4 ? 28 : 48))
+        cache = RecordCache(CacheBounds(records: settings.maximumRecords))
+        schedule = QuestionSchedule(budget: settings.questionsPerSecond)
+        var random = random
+        echoes = EchoMemory(seed: random.next())
+        self.random = random
+        // Of its own, so that the delays of questions do not depend on what is answered.
+        var seed = random
+        responder = Responder(family: family, payloadLimit: payloadLimit, random: RandomSource(seed: ~seed.next()))
+    }
+
+    var nextDeadline: Duration? {
+        var next = cache.nextDeadline
+        for deadline in [schedule.nextDeadline, responder.nextDeadline] {
+            guard let deadline else { continue }
+            next = min(next ?? deadline, deadline)
+        }
+        return next
+    }
+
+    mutating func ask(_ question: Question, times: Int, at now: Duration) {
+        schedule.ask(question, times: times, at: now, random: &random)
+    }
+
+    /// The link came up, or its addresses changed: the next questions may be answered by unicast, if that reaches us.
+    mutating func linkCameUp(welcomesUnicast: Bool, at now: Duration) {
+        schedule.restart(at: now, random: &random)
+        self.welcomesUnicast = welcomesUnicast
+        responder.welcomesUnicast = welcomesUnicast
+        isFirstBatch = welcomesUnicast
+    }
+
+    /// The machine woke up.
+    mutating func resume(at now: Duration) {
+        linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
+        responder.restart(at: now)
+    }
+
+    /// Reads a packet.
+    mutating func receive(
+        _ bytes: Span<UInt8>,
+        from origin: PacketOrigin,
+        at now: Duration,
+        interest: Interest
+    ) -> Reception {
+        let isEcho = origin.wasMulticast && echoes.takes(bytes, at: now)
+        let message: Message
+        do { message = try Message(parsing: bytes) } catch { return .malformed(error) }
+        guard message.flags.operation == 0, message.flags.responseCode == 0 else { return .ignored }
+        guard message.flags.contains(.response) else {
+            if !isEcho, origin.port == Self.port, origin.wasMulticast { hear(message, at: now) }
+            // Our own questions are answered for other programs' sake and our own, our own probes are not.
+            if !isEcho || message.authorities.isEmpty { responder.receive(query: message, from: origin, at: now) }
+            return isEcho ? .echo(nil, changed: []) : .query(message)
+        }
+        guard origin.port == Self.port, origin.wasMulticast || isAwaited(message, origin, at: now) else {
+            return .ignored
+        }
+        if !isEcho { responder.receive(response: message, from: origin, at: now) }
+        var changed: [ResourceRecord] = []
+        insert(message.answers, from: origin, at: now, interest, &changed)
+        insert(message.additionals, from: origin, at: now, interest, &changed)
+        return isEcho ? .echo(message, changed: changed) : .response(message, changed: changed)
+    }
+
+    private mutating func insert(
+        _ records: [ResourceRecord],
+        from origin: PacketOrigin,
+        at now: Duration,
+        _ interest: Interest,
+        _ changed: inout [ResourceRecord]
+    ) {
+        for record in records {
+            let outcome = cache.insert(record, from: origin.source, at: now, interest: interest, random: &random)
+            if outcome == .added { changed.append(record) }
+        }
+    }
+
+    /// Whether a response that was sent to us alone answers what we asked lately, from this link (rules Q15 and Q16).
+    private func isAwaited(_ message: Message, _ origin: PacketOrigin, at now: Duration) -> Bool {
+        guard origin.isOnLink, let unicast, now <= unicast.until else { return false }
+        return message.answers.contains { record in unicast.questions.contains { $0.isAnswered(by: record) } }
+    }
+
+    /// The packets that are due now.
+    mutating func packets(at now: Duration) -> [OutgoingPacket] {
+        let questions = schedule.due(at: now)
+        var packets: [OutgoingPacket] = []
+        if !questions.isEmpty {
+            let wantsUnicast = isFirstBatch
+            isFirstBatch = false
+            if wantsUnicast { expectUnicast(questions, at: now) }
+            packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) {
+                cache.knownAnswers(to: $0, at: now)
+            }.map { OutgoingPacket(bytes: $0) }
+        }
+        let own = responder.packets(at: now)
+        if welcomesUnicast {
+            for packet in own { awaitAnswers(to: packet, at: now) }
+        }
+        packets += own
+        for packet in packets where packet.destination == .group { echoes.note(packet.bytes, at: now) }
+        return packets
+    }
+
+    private mutating func expectUnicast(_ questions: [Question], at now: Duration) {
+        let asked = unicast.map { now <= $0.until ? $0.questions : [] } ?? []
+        unicast = (asked + questions, now + Self.unicastPatience)
+    }
+
+    /// Probes welcome unicast answers too.
+    private mutating func awaitAnswers(to packet: OutgoingPacket, at now: Duration) {
+        guard packet.bytes.count > 2, packet.bytes[2] & 0x80 == 0,
+            let message = try? Message(parsing: packet.bytes.span)
+        else { return }
+        let questions = message.questions.filter(\.wantsUnicast)
+        if !questions.isEmpty { expectUnicast(questions, at: now) }
+    }
+
+    /// Learns from another host's query; its known answers are not cached (rule C2).
+    private mutating func hear(_ message: Message, at now: Duration) {
+        guard !message.flags.contains(.truncated), message.authorities.isEmpty else { return }
+        for question in message.questions where !question.wantsUnicast {
+            let theirs = message.answers.filter { question.isAnswered(by: $0) }
+            if schedule.isPending(question), theirs.allSatisfy({ cache.lists($0, at: now) }) {
+                schedule.heard(question, at: now)
+            }
+            cache.heard(question, knownAnswers: theirs, at: now)
+        }
+    }
+}

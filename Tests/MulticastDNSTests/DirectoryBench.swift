@@ -1,0 +1,159 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+/// A directory without sockets, a clock that goes from deadline to deadline, and what its clients were told.
+struct DirectoryBench {
+    var directory: LinkDirectory
+    /// What each client was told, everything.
+    var told: [Int: [BrowseEvent]] = [:]
+    var records: [Int: [RecordEvent]] = [:]
+    var questions: [(time: Double, family: AddressFamily, question: Question)] = []
+    private var services: [Int: BrowseList] = [:]
+    private var answers: [Int: RecordList] = [:]
+    private var now = time(0)
+
+    init(
+        _ wish: Wish? = Wish(census: CensusSettings()),
+        families: [AddressFamily] = AddressFamily.allCases,
+        settings: MulticastSettings = MulticastSettings()
+    ) {
+        directory = LinkDirectory(index: 2, name: "eth0", settings: settings, random: RandomSource(seed: 3))
+        for family in families { directory.open(family, mtu: 1500, at: time(0)) }
+        if let wish { add(wish) }
+    }
+
+    /// Takes on a client, as an engine does.
+    mutating func add(_ wish: Wish, as client: Int = 1) {
+        services[client] = BrowseList(wish)
+        answers[client] = RecordList(keys: wish.records.union(wish.passive))
+        directory.add(wish, of: client, at: now)
+        tell(directory.takeEvents(), besides: client)
+        tell(directory.snapshot(for: wish, at: now), besides: nil, only: client)
+    }
+
+    mutating func remove(_ client: Int) {
+        services[client] = nil
+        answers[client] = nil
+        directory.remove(client, at: now)
+    }
+
+    /// Lets the directory act at each of its deadlines, up to `seconds`.
+    mutating func run(to seconds: Double) {
+        act()
+        var steps = 0
+        while let deadline = directory.nextDeadline, deadline <= time(seconds), steps < 20_000 {
+            now = max(now, deadline)
+            act()
+            steps += 1
+        }
+        #expect(steps < 20_000, "the directory does not come to rest")
+        now = time(seconds)
+        act()
+    }
+
+    private mutating func act() {
+        directory.advance(to: now)
+        for (family, packets) in directory.packets(at: now) {
+            for packet in packets {
+                guard let message = try? Message(parsing: packet.bytes.span) else { continue }
+                questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
+            }
+        }
+        tell(directory.takeEvents(), besides: nil)
+    }
+
+    private mutating func tell(_ new: [DirectoryEvent], besides: Int?, only: Int? = nil) {
+        let link = LinkIdentity(index: directory.index, name: directory.name)
+        for client in services.keys where client != besides && (only ?? client) == client {
+            for event in new {
+                told[client, default: []] += services[client]?.take(event) ?? []
+                if let record = answers[client]?.take(event, on: link) { records[client, default: []].append(record) }
+            }
+        }
+    }
+
+    /// What the first client was told, without what is merely announced.
+    var events: [BrowseEvent] {
+        (told[1] ?? []).filter { event in
+            switch event {
+            case .found, .lost(_, last: nil, reason: _, seenFor: _): false
+            default: true
+            }
+        }
+    }
+
+    mutating func hear(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4, from source: UInt32 = 9) {
+        let bytes = Message(flags: [.response, .authoritative], answers: records).encoded() ?? []
+        _ = directory.receive(bytes.span, family, from: PacketOrigin(source: .v4(source), port: 5353), at: now)
+        act()
+    }
+
+    mutating func goodbye(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4) {
+        hear(
+            records.map { record in
+                var record = record
+                record.timeToLive = 0
+                return record
+            },
+            family
+        )
+    }
+
+    mutating func beginCensus() {
+        directory.beginCensus(at: now)
+        act()
+    }
+
+    mutating func close(_ family: AddressFamily) {
+        directory.close(family, at: now)
+        act()
+    }
+
+    mutating func rename(to name: String) {
+        directory.rename(to: name, at: now)
+        act()
+    }
+
+    func asked(_ type: RecordType, _ family: AddressFamily? = nil) -> [Double] {
+        questions.filter { $0.question.type == type && (family == nil || $0.family == family) }.map(\.time)
+    }
+
+    /// When a question was asked by one family.
+    func asked(_ question: Question, _ family: AddressFamily = .ipv4) -> [Double] {
+        questions.filter { $0.question == question && $0.family == family }.map(\.time)
+    }
+
+    /// The events that matter to people, as the census tells them.
+    var summary: [String] {
+        events.map { event in
+            switch event {
+            case .found(let announcement): "found \(announcement.name)"
+            case .resolved(let service): "added \(service.name)"
+            case .changed(let service, let fields, _): "changed \(service.name) \(fields.map(\.rawValue))"
+            case .lost(let announcement, _, let reason, _): "removed \(announcement.name) \(reason.rawValue)"
+            case .unresolved(let service): "failed \(service.name) \(service.missing)"
+            }
+        }
+    }
+
+    /// Everything a client was told.
+    func story(_ client: Int = 1) -> [String] { (told[client] ?? []).map(BrowseEvent.text) }
+}
+
+extension BrowseEvent {
+    /// An event in a few words.
+    static func text(_ event: BrowseEvent) -> String {
+        switch event {
+        case .found(let announcement): (["found \(announcement.name)"] + announcement.subtypes).joined(separator: " ")
+        case .resolved(let service): "resolved \(service.name)"
+        case .changed(let service, let fields, _): "changed \(service.name) \(fields.map(\.rawValue))"
+        case .unresolved(let service): "unresolved \(service.name) \(service.missing)"
+        case .lost(let announcement, _, let reason, _): "lost \(announcement.name) \(reason.rawValue)"
+        }
+    }
+}
