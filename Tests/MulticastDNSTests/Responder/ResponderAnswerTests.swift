@@ -89,7 +89,9 @@ private func bench(seed: UInt64 = 3, quietFor seconds: Double = 60) -> Responder
         bench.ask(pointer)
         bench.ask(location)
         bench.run(for: 1)
-        #expect(bench.sent.allSatisfy { $0.destination == .group && $0.message.id == 0 && $0.message.questions.isEmpty })
+        #expect(
+            bench.sent.allSatisfy { $0.destination == .group && $0.message.id == 0 && $0.message.questions.isEmpty }
+        )
     }
 
     @Test func `A5: what the asker knows is not sent, and an answer of which nothing is left is not given`() {

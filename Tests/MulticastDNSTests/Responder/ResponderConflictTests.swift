@@ -45,7 +45,9 @@ private func probing(_ set: RecordSet) -> ResponderBench {
     @Test func `P5: in the additional section too`() {
         var bench = probing(service)
         let other = MadeUpService(port: 81)
-        bench.hear(Message(flags: [.response, .authoritative], answers: [other.pointer], additionals: [other.location]))
+        bench.hear(
+            Message(flags: [.response, .authoritative], answers: [other.pointer], additionals: [other.location])
+        )
         #expect(bench.events.count == 1)
     }
 
@@ -240,12 +242,14 @@ private func probing(_ set: RecordSet) -> ResponderBench {
 
     @Test(
         arguments: [
-            lamp.location, MadeUpService(name: "Other", port: 81).location, MadeUpService(port: 81, lifetime: 0).location,
+            lamp.location, MadeUpService(name: "Other", port: 81).location,
+            MadeUpService(port: 81, lifetime: 0).location,
             ResourceRecord(lamp.instance, .hinfo, .hostInformation(cpu: [], system: []), timeToLive: 120),
             MadeUpService(name: "Other").pointer,
         ]
     )
-    func `P13: the same data, other names or types, shared records and goodbyes disturb nobody`(record: ResourceRecord) {
+    func `P13: the same data, other names or types, shared records and goodbyes disturb nobody`(record: ResourceRecord)
+    {
         var bench = ResponderBench(established: service)
         bench.hear(records: [record])
         bench.run(for: 10)
