@@ -4,13 +4,15 @@ internal import DNSWire
 
 /// The next name to try after a conflict (rule P12).
 enum NameSuccession {
-    /// `Lamp`, `Lamp (2)`, `Lamp (3)` …, cut at a character so that the label stays within 63 bytes.
+    /// The service name after this one: `Lamp` is followed by `Lamp (2)`, and that by `Lamp (3)`.
+    ///
+    /// It is cut at a character so that the label stays within 63 bytes.
     static func service(after label: [UInt8]) -> [UInt8] {
         let (stem, number) = split(label, opening: Array(" (".utf8), closing: Array(")".utf8))
         return join(stem, Array(" (\(number + 1))".utf8))
     }
 
-    /// `host`, `host-2`, `host-3` …
+    /// The host label after this one: `host` is followed by `host-2`, and that by `host-3`.
     static func host(after label: [UInt8]) -> [UInt8] {
         let (stem, number) = split(label, opening: [UInt8(ascii: "-")], closing: [])
         return join(stem, Array("-\(number + 1)".utf8))

@@ -29,6 +29,8 @@ struct Prober: Sendable {
 
     private var runs: [RecordSet.ID: Run] = [:]
     private var conflicts: [Duration] = []
+    /// Whether there were too many conflicts, and none of the later ones was long after the one before.
+    private var isPenalized = false
 
     /// When ``step(at:)`` is to be called next.
     var nextDeadline: Duration? { runs.values.lazy.map(\.next).min() }
@@ -60,8 +62,10 @@ struct Prober: Sendable {
 
     /// Another host has the name.
     mutating func noteConflict(at now: Duration) {
+        if let last = conflicts.last, now - last >= Self.conflictWindow { isPenalized = false }
         conflicts.append(now)
         if conflicts.count > Self.conflictLimit { conflicts.removeFirst() }
+        if conflicts.count == Self.conflictLimit, now - conflicts[0] <= Self.conflictWindow { isPenalized = true }
     }
 
     /// Takes what is due.
@@ -80,9 +84,7 @@ struct Prober: Sendable {
     }
 
     private func earliestStart(at now: Duration) -> Duration {
-        guard conflicts.count == Self.conflictLimit, let first = conflicts.first, let last = conflicts.last,
-            last - first <= Self.conflictWindow, now - last < Self.conflictWindow
-        else { return now }
+        guard isPenalized, let last = conflicts.last, now - last < Self.conflictWindow else { return now }
         return max(now, last + Self.penalty)
     }
 }

@@ -1,0 +1,320 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import DNSWire
+import Testing
+
+@testable import MulticastDNS
+
+private func name(_ text: String) -> DomainName { DomainName(text) ?? DomainName() }
+
+private func service(
+    _ name: String = "Lamp",
+    host: ServiceRegistration.Host = .existing(name("lamp.local")),
+    on interfaces: Set<String>? = nil
+) -> ServiceRegistration {
+    var registration = ServiceRegistration(name: Array(name.utf8), type: "_ipp._tcp", port: 631)
+    registration.host = host
+    registration.interfaces = interfaces
+    return registration
+}
+
+/// An advertiser on two interfaces, with what it published on each.
+private struct Bench {
+    var advertiser = Advertiser(hostName: "box")
+    private(set) var published: [Int: [RecordSet.ID: RecordSet]] = [:]
+    private(set) var withdrawn: [Int: [RecordSet.ID]] = [:]
+    private(set) var events: [AdvertisementEvent.Kind] = []
+
+    init(_ interfaces: [Int: String] = [1: "eth0", 2: "wlan0"]) { setInterfaces(interfaces) }
+
+    mutating func setInterfaces(_ interfaces: [Int: String]) {
+        advertiser.setInterfaces(interfaces)
+        act()
+    }
+
+    mutating func act() {
+        for command in advertiser.takeCommands() {
+            switch command.action {
+            case .publish(let set): published[command.interface, default: [:]][set.id] = set
+            case .withdraw(let id):
+                published[command.interface]?[id] = nil
+                withdrawn[command.interface, default: []].append(id)
+            }
+        }
+        events += advertiser.takeEvents().map(\.kind)
+    }
+
+    mutating func advertise(_ service: ServiceRegistration) throws -> AdvertisementID {
+        defer { act() }
+        return try advertiser.advertise(service)
+    }
+
+    mutating func advertise(host: HostRegistration) throws -> AdvertisementID {
+        defer { act() }
+        return try advertiser.advertise(host)
+    }
+
+    mutating func withdraw(_ id: AdvertisementID) {
+        advertiser.withdraw(id)
+        act()
+    }
+
+    mutating func conflict(_ id: AdvertisementID, over text: String) {
+        advertiser.handle(.conflict(set(id), name: name(text)))
+        act()
+    }
+
+    mutating func establish(_ id: AdvertisementID) {
+        advertiser.handle(.established(set(id)))
+        act()
+    }
+
+    func set(_ id: AdvertisementID) -> RecordSet.ID { RecordSet.ID(rawValue: id.rawValue) }
+
+    /// The names published on an interface.
+    func names(_ interface: Int) -> Set<String> {
+        Set((published[interface] ?? [:]).values.flatMap(\.uniqueNames).map(\.description))
+    }
+
+    /// Where the services of an interface point to.
+    func targets(_ interface: Int) -> [String] {
+        (published[interface] ?? [:]).values.flatMap(\.unique).compactMap { record in
+            guard case .service(let location) = record.data else { return nil }
+            return location.target.description
+        }
+    }
+}
+
+@Suite struct AdvertiserTests {
+    @Test func `a service is published on all interfaces, or on those that were named`() throws {
+        var bench = Bench()
+        _ = try bench.advertise(service())
+        _ = try bench.advertise(service("Disc", on: ["wlan0"]))
+        #expect(bench.names(1) == ["Lamp._ipp._tcp.local"])
+        #expect(bench.names(2) == ["Lamp._ipp._tcp.local", "Disc._ipp._tcp.local"])
+    }
+
+    @Test func `an interface that comes later gets everything, and so does a zone of it`() throws {
+        var bench = Bench([1: "eth0"])
+        _ = try bench.advertise(service())
+        bench.setInterfaces([1: "eth0", 7: "eth7"])
+        #expect(bench.names(7) == ["Lamp._ipp._tcp.local"] && bench.advertiser.sets(on: 7).count == 1)
+        #expect(bench.advertiser.sets(on: 9).isEmpty)
+        bench.setInterfaces([1: "eth0"])
+        #expect(bench.advertiser.sets(on: 7).isEmpty && bench.withdrawn.isEmpty)
+    }
+
+    @Test func `an interface that gets another name gets and loses what was for a name`() throws {
+        var bench = Bench([1: "eth0"])
+        let old = try bench.advertise(service("Old", on: ["eth0"]))
+        _ = try bench.advertise(service("New", on: ["lan"]))
+        bench.setInterfaces([1: "lan"])
+        #expect(bench.names(1) == ["New._ipp._tcp.local"] && bench.withdrawn[1] == [bench.set(old)])
+    }
+
+    @Test func `what is wrong is refused before anything is sent`() {
+        var bench = Bench()
+        #expect(throws: RegistrationError.labelLength(field: "instance name", length: 0)) {
+            try bench.advertise(service(""))
+        }
+        #expect(throws: RegistrationError.hostName("a.b.local")) {
+            try bench.advertise(host: HostRegistration(name: name("a.b.local")))
+        }
+        #expect(bench.advertiser.isEmpty && bench.published.isEmpty)
+    }
+
+    @Test func `C11: there is an end to what is advertised`() throws {
+        var advertiser = Advertiser(hostName: "box")
+        for index in 0..<Advertiser.maximumEntries - 1 {
+            let host = HostRegistration(name: name("h\(index).local"))
+            _ = try advertiser.advertise(host)
+        }
+        #expect(throws: RegistrationError.tooMany(what: "advertisements", limit: 4096)) {
+            _ = try advertiser.advertise(service())
+        }
+    }
+
+    @Test func `registered is told once, whatever number of interfaces and families says so`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        for _ in 0..<4 { bench.establish(id) }
+        #expect(bench.events == [.registered(name("Lamp._ipp._tcp.local"))])
+    }
+
+    @Test func `P11: new text is published everywhere under the same name, the same text is nothing new`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        let text = [TextRecord.Entry(key: "a", value: [0x31])]
+        try bench.advertiser.update(text: text, of: id)
+        try bench.advertiser.update(text: text, of: id)
+        bench.act()
+        for interface in [1, 2] {
+            #expect(bench.published[interface]?[bench.set(id)]?.unique.last?.data == .text([3] + Array("a=1".utf8)))
+        }
+        #expect(bench.events == [.updated(name("Lamp._ipp._tcp.local"))])
+        #expect(throws: RegistrationError.textKey("")) {
+            try bench.advertiser.update(text: [.init(key: "", value: nil)], of: id)
+        }
+    }
+
+    @Test func `P14: withdrawing is told to every interface`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        bench.withdraw(id)
+        bench.withdraw(id)
+        #expect(bench.withdrawn == [1: [bench.set(id)], 2: [bench.set(id)]] && bench.advertiser.isEmpty)
+        _ = try bench.advertise(service("A", host: .machine))
+        _ = try bench.advertise(service("B"))
+        bench.advertiser.withdrawAll()
+        bench.act()
+        #expect(bench.names(1).isEmpty && bench.names(2).isEmpty && bench.advertiser.isEmpty)
+    }
+}
+
+@Suite struct AdvertiserNameTests {
+    @Test func `P12: a conflict on one interface renames everywhere, and is told once`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        bench.conflict(id, over: "Lamp._ipp._tcp.local")
+        // The other interface, or the other family, lost the same name a moment later.
+        bench.conflict(id, over: "Lamp._ipp._tcp.local")
+        for interface in [1, 2] {
+            #expect(bench.names(interface) == ["Lamp (2)._ipp._tcp.local"])
+            #expect(
+                bench.published[interface]?[bench.set(id)]?.shared.map(\.data) == [
+                    .pointer(name("Lamp (2)._ipp._tcp.local"))
+                ]
+            )
+        }
+        #expect(bench.events == [.renamed(from: name("Lamp._ipp._tcp.local"), to: name("Lamp (2)._ipp._tcp.local"))])
+        #expect(bench.advertiser.name(of: id) == name("Lamp (2)._ipp._tcp.local"))
+        bench.conflict(id, over: "Lamp (2)._ipp._tcp.local")
+        #expect(bench.names(1) == ["Lamp (3)._ipp._tcp.local"])
+    }
+
+    @Test func `P12: the new name is remembered for the next time`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        bench.conflict(id, over: "Lamp._ipp._tcp.local")
+        bench.withdraw(id)
+        let again = try bench.advertise(service())
+        #expect(bench.advertiser.name(of: again) == name("Lamp (2)._ipp._tcp.local"))
+        #expect(bench.events.count == 2, "a service that starts with another name must be told so")
+    }
+
+    @Test func `two of our own do not fight over a name`() throws {
+        var bench = Bench()
+        _ = try bench.advertise(service())
+        let second = try bench.advertise(service("LAMP"))
+        let third = try bench.advertise(service())
+        #expect(bench.advertiser.name(of: second) == name("LAMP (2)._ipp._tcp.local"))
+        #expect(bench.advertiser.name(of: third) == name("Lamp (3)._ipp._tcp.local"))
+        #expect(bench.events.count == 2 && bench.names(1).count == 3)
+    }
+
+    @Test func `a new name is not one that another registration of ours has`() throws {
+        var bench = Bench()
+        let first = try bench.advertise(service())
+        _ = try bench.advertise(service("Lamp (2)"))
+        bench.conflict(first, over: "Lamp._ipp._tcp.local")
+        #expect(bench.names(1) == ["Lamp (3)._ipp._tcp.local", "Lamp (2)._ipp._tcp.local"])
+    }
+
+    @Test func `what may not be renamed is withdrawn, and told so`() throws {
+        var bench = Bench()
+        var registration = service()
+        registration.allowsRenaming = false
+        let id = try bench.advertise(registration)
+        bench.conflict(id, over: "Lamp._ipp._tcp.local")
+        #expect(bench.events == [.conflict(name("Lamp._ipp._tcp.local"))])
+        #expect(bench.names(1).isEmpty && bench.advertiser.isEmpty)
+    }
+
+    @Test func `P12: a host is renamed, and its services point to the new name`() throws {
+        var bench = Bench()
+        let claimed = ServiceRegistration.Host.claimed(name("lamp.local"), addresses: nil)
+        _ = try bench.advertise(service(host: claimed))
+        let hostID = try #require(bench.published[1]?.values.first { !$0.hosts.isEmpty }?.id)
+        bench.conflict(AdvertisementID(rawValue: hostID.rawValue), over: "lamp.local")
+        for interface in [1, 2] {
+            #expect(bench.names(interface) == ["Lamp._ipp._tcp.local", "lamp-2.local"])
+            #expect(bench.targets(interface) == ["lamp-2.local"])
+        }
+    }
+
+    @Test func `a host that may not be renamed takes its services with it`() throws {
+        var bench = Bench()
+        var registration = service(host: .claimed(name("lamp.local"), addresses: [.v4(1)]))
+        registration.allowsRenaming = false
+        _ = try bench.advertise(registration)
+        let hostID = try #require(bench.published[1]?.values.first { $0.unique.contains { $0.type == .a } }?.id)
+        bench.conflict(AdvertisementID(rawValue: hostID.rawValue), over: "lamp.local")
+        #expect(bench.names(1).isEmpty && bench.events == [.conflict(name("lamp.local"))])
+    }
+}
+
+@Suite struct AdvertiserHostTests {
+    @Test func `the machine's name is claimed with the first service that needs it, and left with the last`() throws {
+        var bench = Bench()
+        #expect(bench.names(1).isEmpty)
+        let first = try bench.advertise(service("A", host: .machine))
+        let second = try bench.advertise(service("B", host: .machine))
+        #expect(bench.names(1) == ["A._ipp._tcp.local", "B._ipp._tcp.local", "box.local"])
+        #expect(Set(bench.targets(1)) == ["box.local"] && bench.advertiser.host(of: first) == name("box.local"))
+        bench.withdraw(first)
+        #expect(bench.names(1).contains("box.local"))
+        bench.withdraw(second)
+        #expect(bench.names(1).isEmpty && bench.advertiser.isEmpty)
+    }
+
+    @Test func `it gives way to another responder on the machine; a name that was asked for does not`() throws {
+        var bench = Bench()
+        _ = try bench.advertise(service(host: .machine))
+        let soft = try #require(bench.published[1]?.values.first { !$0.hosts.isEmpty })
+        #expect(soft.yieldsToNeighbour)
+        _ = try bench.advertise(host: HostRegistration(name: name("printer.local")))
+        let hard = try #require(bench.published[1]?.values.first { $0.hosts.contains(name("printer.local")) })
+        #expect(!hard.yieldsToNeighbour)
+    }
+
+    @Test func `nobody is told of hosts that only services need`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service(host: .machine))
+        for set in bench.published[1]?.values.map(\.id) ?? [] { bench.advertiser.handle(.yielded(set)) }
+        bench.act()
+        #expect(bench.events == [.registered(name("Lamp._ipp._tcp.local"))])
+        #expect(bench.advertiser.name(of: id) != nil)
+    }
+
+    @Test func `a host that services need outlives its own withdrawal`() throws {
+        var bench = Bench()
+        let host = try bench.advertise(host: HostRegistration(name: name("lamp.local")))
+        let user = try bench.advertise(service(host: .claimed(name("lamp.local"), addresses: nil)))
+        #expect(bench.names(1).count == 2, "the same host was claimed twice")
+        bench.withdraw(host)
+        #expect(bench.names(1).contains("lamp.local"))
+        bench.withdraw(user)
+        #expect(bench.names(1).isEmpty)
+    }
+
+    @Test func `two services may have hosts of one name only when these are the same`() throws {
+        var bench = Bench()
+        _ = try bench.advertise(service("A", host: .claimed(name("lamp.local"), addresses: [.v4(1)])))
+        _ = try bench.advertise(service("B", host: .claimed(name("lamp.local"), addresses: [.v4(1)])))
+        _ = try bench.advertise(service("C", host: .claimed(name("lamp.local"), addresses: [.v4(2)])))
+        #expect(bench.targets(1).sorted() == ["lamp-2.local", "lamp.local", "lamp.local"])
+    }
+
+    @Test(
+        arguments: [
+            ("box", "box.local"), ("box.example.com", "box.local"), ("Böx", "Böx.local"), ("my_box", "my-box.local"),
+            ("-box-", "box.local"), ("", "linux.local"), ("...", "linux.local"), ("_", "linux.local"),
+            ("xn--bx-fka", "linux.local"), ("localhost", "localhost.local"),
+            (String(repeating: "a", count: 64), String(repeating: "a", count: 63) + ".local"),
+        ]
+    )
+    func `whatever the machine is called, there is a name to claim`(hostName: String, claimed: String) {
+        #expect(Advertiser(hostName: hostName).machineName.description == claimed)
+    }
+}
