@@ -88,7 +88,7 @@ public struct ServiceRegistration: Hashable, Sendable {
         let lifetime = RecordSet.otherLifetime
         let parents = subtypes.compactMap { try? DomainName(labels: [$0, Array("_sub".utf8)]).appending(type) }
         set.shared = ([type] + parents).map { ResourceRecord($0, .ptr, .pointer(instance), timeToLive: lifetime) }
-        set.common = [ResourceRecord(LinkDirectory.enumeration, .ptr, .pointer(type), timeToLive: lifetime)]
+        set.common = [ResourceRecord(ServiceName.enumeration, .ptr, .pointer(type), timeToLive: lifetime)]
         return set
     }
 }
