@@ -152,6 +152,7 @@ let package = Package(
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
                 "DNSWire",
                 "StatusClient", "Configuration", "TestSupport",
+                "MulticastDNS",
             ]
         ),
         .testTarget(

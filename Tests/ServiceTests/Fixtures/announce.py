@@ -30,6 +30,8 @@ def packet(service, ttl):
     for text in service["addresses"]:
         address = ipaddress.ip_address(text)
         records.append(record(host, 1 if address.version == 4 else 28, True, ttl, address.packed))
+        reverse = name(*[label.encode() for label in address.reverse_pointer.split(".")])
+        records.append(record(reverse, 12, True, ttl, host))
     return struct.pack("!HHHHHH", 0, 0x8400, 0, len(records), 0, 0) + b"".join(records)
 
 

@@ -1,0 +1,90 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import MulticastDNS
+internal import OrderedJSON
+
+/// `nwpath browse`: the services of some types, as they come and go.
+struct Browse: Command {
+    var words: [String] = []
+    var interface: String?
+    var isOnce = false
+    var timeout: Duration?
+
+    /// How long `--once` may take; it needs 3.5 s where nobody is slow.
+    private static let limit = Duration.seconds(10)
+
+    static let specification = Specification<Browse>(
+        "browse",
+        "Follows the services of some types by multicast DNS.",
+        discussion: """
+            It asks the network itself and needs no service. A line tells that an instance was found (+), resolved \
+            (=), changed (~), lost (-), or cannot be resolved (!). With --json there is one object on each line (JSON \
+            lines).
+
+            Without --once and --timeout it goes on until Ctrl-C.
+            """,
+        examples: [
+            CommandExample("nwpath browse _ipp._tcp", "printers, until Ctrl-C"),
+            CommandExample("nwpath browse _ipp._tcp _http._tcp,_printer --once", "several types, one by a subtype"),
+            CommandExample("nwpath browse _ssh._tcp --json --timeout 5s", "for five seconds, as JSON lines"),
+        ],
+        arguments: [
+            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, isRequired: true, help: "What to look for."),
+            .option("--interface", value: "NAME", into: \.interface, .text, help: "Look on this interface only."),
+            .flag("--once", into: \.isOnce, help: "End when everything that is there has been found."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
+        ],
+        common: [.output, .messages],
+        exits: [
+            ExitNote(.success, "something was found"), ExitNote(.negative, "nothing was found"), ExitNote(.usage),
+            ExitNote(.interrupted),
+        ],
+        check: { $0.words.lazy.compactMap(BrowseTarget.complaint).first }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            let names = words.compactMap { BrowseTarget($0) }.flatMap(\.names)
+            let direct = try DirectEngine(interface: interface)
+            let clock = direct.clock
+            let sheet = Sheet(Screen(common), now: clock.wall)
+            var progress = BrowseProgress(at: clock.boot)
+            var hasFound = false
+            Terminal.endWithReader()
+            let settle = Settle(direct)
+            let browse = ServiceBrowse(direct.engine, types: names, interface: interface) { event in
+                hasFound = true
+                let object = BrowseLine.object(event, clock: clock)
+                if common.isJSON {
+                    Terminal.print((try? Screen.line(object)) ?? [])
+                } else {
+                    Terminal.print(BrowseLine.text(object, sheet: sheet))
+                }
+                progress.take(event, at: clock.boot)
+                if isOnce { settle.move(to: progress.end) }
+            }
+            if isOnce { settle.move(to: progress.end) }
+            let given = timeout.flatMap { $0 == .zero ? nil : $0 }
+            direct.run(limit: given ?? (isOnce && timeout == nil ? Self.limit : nil))
+            browse.cancel()
+            if !hasFound && !common.isQuiet { Terminal.complain("no services were found") }
+            return hasFound ? .success : .negative
+        }
+    }
+}
+
+/// Ends a run at a moment that may move.
+final class Settle {
+    private let direct: DirectEngine
+    private var timer: EventLoop.Timer?
+
+    init(_ direct: DirectEngine) { self.direct = direct }
+
+    /// Ends the run then; `nil` is not yet.
+    func move(to end: Duration?) {
+        if let timer { direct.cancel(timer) }
+        timer = end.map { end in direct.schedule(at: end) { [direct] in direct.stop() } }
+    }
+}

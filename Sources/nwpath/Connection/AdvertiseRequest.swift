@@ -1,0 +1,63 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+internal import MulticastDNS
+internal import Spelling
+
+/// What `nwpath advertise` was told to advertise, as people write it.
+struct AdvertiseRequest: Hashable, Sendable {
+    /// The name of the instance.
+    var name = ""
+    /// The type, such as `_http._tcp`.
+    var type = ""
+    /// The port.
+    var port = 0
+    /// The pairs of the text, `key=value`, or `key` alone.
+    var pairs: [String] = []
+    /// Further names to be browsed by.
+    var subtypes: [String] = []
+    /// Where it runs; `nil` is this machine.
+    var host: String?
+    /// The addresses of `host`, when nobody else answers for it.
+    var addresses: [IPAddress] = []
+    /// The one interface to advertise on.
+    var interface: String?
+
+    /// The registration.
+    /// - Throws: What is wrong with it.
+    func registration() throws(RegistrationError) -> ServiceRegistration {
+        guard let port = UInt16(exactly: port) else { throw .serviceType(type) }
+        var service = ServiceRegistration(name: Array(name.utf8), type: type, port: port)
+        service.text = pairs.map(Self.entry)
+        service.subtypes = subtypes.map { Array($0.utf8) }
+        service.interfaces = interface.map { [$0] }
+        if let host {
+            let name = try NameRules.hostName(host)
+            service.host = addresses.isEmpty ? .existing(name) : .claimed(name, addresses: addresses)
+        }
+        try service.validate()
+        return service
+    }
+
+    /// What is wrong with the command line; `nil` when nothing is.
+    var complaint: String? {
+        if host == nil && !addresses.isEmpty { return "--address needs --host" }
+        do {
+            _ = try registration()
+            return nil
+        } catch {
+            var sentence = error.description
+            if case .serviceType = error, let nearest = BrowseTarget.nearest(to: type), nearest != type {
+                sentence += " (did you mean \(PrintableText.quote(nearest))?)"
+            }
+            return sentence
+        }
+    }
+
+    /// A key without `=` has no value, which differs from an empty one (rule D7).
+    private static func entry(_ pair: String) -> TextRecord.Entry {
+        let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        return TextRecord.Entry(key: String(parts[0]), value: parts.count == 2 ? Array(parts[1].utf8) : nil)
+    }
+}

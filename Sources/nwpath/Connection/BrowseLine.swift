@@ -1,0 +1,99 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CommandLineKit
+internal import Documents
+internal import LinuxIO
+internal import MulticastDNS
+internal import OrderedJSON
+
+/// What a browse tells, as an object for `--json` and as a line for people.
+enum BrowseLine {
+    /// The object: `time`, `event`, `service`, and what the event adds.
+    static func object(_ event: BrowseEvent, clock: some TimeSource) -> JSONValue {
+        var object = JSONObject()
+        object["time"] = .string("\(clock.wall)")
+        object["event"] = .string(name(event))
+        switch event {
+        case .found(let announcement):
+            object["service"] = .object(identity(announcement))
+        case .resolved(let service):
+            object["service"] = document(service, clock)
+        case .changed(let service, let fields, let previous):
+            object["service"] = document(service, clock)
+            object["changed"] = .array(fields.map { .string($0.rawValue) })
+            var old = JSONObject()
+            let before = document(previous, clock)
+            for field in fields { old[field.rawValue] = before[field.rawValue] }
+            object["previous"] = .object(old)
+        case .unresolved(let service):
+            var identity = JSONObject()
+            identity["name"] = .string(service.name)
+            identity["type"] = .string(service.type)
+            identity["interface"] = .string(service.interface)
+            object["service"] = .object(identity)
+            object["missing"] = .array(service.missing.map { .string($0) })
+        case .lost(let announcement, let last, let reason, let seenFor):
+            object["service"] = last.map { document($0, clock) } ?? .object(identity(announcement))
+            var removed = JSONObject()
+            removed["reason"] = .string(reason.rawValue)
+            removed["seen_for_seconds"] = .double(Double(seenFor.components.seconds))
+            object["removed"] = .object(removed)
+        }
+        return .object(object)
+    }
+
+    /// A sign, then type, name and interface, then what is new.
+    static func text(_ object: JSONValue, sheet: Sheet) -> String {
+        let service = object["service"] ?? .null
+        let (sign, tone) = mark(object.text("event"))
+        let words = [service.text("type"), service.text("name"), service.text("interface")].map { sheet.paint($0) }
+        let detail = sheet.paint(detail(object, service), .faint)
+        return sheet.paint(sign, tone) + " " + words.joined(separator: "  ") + (detail.isEmpty ? "" : "  " + detail)
+    }
+
+    private static func name(_ event: BrowseEvent) -> String {
+        switch event {
+        case .found: "found"
+        case .resolved: "resolved"
+        case .changed: "changed"
+        case .unresolved: "unresolved"
+        case .lost: "lost"
+        }
+    }
+
+    private static func mark(_ event: String) -> (String, Palette.Tone?) {
+        switch event {
+        case "found": ("+", .faint)
+        case "resolved": ("=", .good)
+        case "changed": ("~", nil)
+        case "lost": ("-", .warning)
+        default: ("!", .warning)
+        }
+    }
+
+    private static func detail(_ object: JSONValue, _ service: JSONValue) -> String {
+        switch object.text("event") {
+        case "resolved", "changed":
+            let place = service.text("host") + (service["port"]?.int.map { ":\($0)" } ?? "")
+            return ([place] + service.texts("addresses")).joined(separator: " ")
+        case "lost": return object["removed"]?.text("reason") ?? ""
+        case "unresolved": return "no " + object.texts("missing").joined(separator: ", ")
+        default: return service.texts("subtypes").joined(separator: " ")
+        }
+    }
+
+    private static func identity(_ announcement: ServiceAnnouncement) -> JSONObject {
+        var object = JSONObject()
+        object["name"] = .string(announcement.name)
+        object["type"] = .string(announcement.type)
+        object["domain"] = .string(announcement.domain)
+        object["interface"] = .string(announcement.interface)
+        object["subtypes"] = .array(announcement.subtypes.map { .string($0) })
+        return object
+    }
+
+    private static func document(_ service: Service, _ clock: some TimeSource) -> JSONValue {
+        DirectCensus.value(ServiceDocument(service, clock: clock)) ?? .null
+    }
+}

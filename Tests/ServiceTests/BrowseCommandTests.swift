@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// `nwpath browse` as users run it, beside a machine that offers services, and without a daemon.
+@Suite(.inNamespace) struct BrowseCommandTests {
+    private var loop: EventLoop { Namespace.current.loop }
+
+    /// Starts the program; its output goes to files of the scratch directory.
+    private func start(_ words: [String], in scratch: Scratch) throws -> RunningCommand {
+        let script = "exec \"$@\" > \(scratch.file("out")) 2> \(scratch.file("err"))"
+        let inside = ["nsenter", "--net=\(Namespace.current.path)", "sh", "-c", script, "sh", try Place.program]
+        return try RunningCommand(inside + words)
+    }
+
+    private func objects(_ scratch: Scratch) throws -> [JSONValue] {
+        guard scratch.exists("out") else { return [] }
+        let text = try scratch.text("out")
+        return try text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n").map {
+            try JSONValue(parsing: String($0))
+        }
+    }
+
+    private func events(_ scratch: Scratch, of name: String) throws -> [String] {
+        try objects(scratch).filter { $0["service"]?["name"]?.string == name }.compactMap { $0["event"]?.string }
+    }
+
+    @Test func `follows several types at once: found, resolved, changed and lost`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        let browse = try start(["browse", "_lamp._tcp", "_door._udp", "--json", "--interface", "up0"], in: scratch)
+        let lamp = Neighbour.Offer("Lamp", "_lamp._tcp").with { $0.text = [Array("on=1".utf8)] }
+        let door = Neighbour.Offer("Front \u{1B}[31mDoor", "_door._udp")
+        let other = Neighbour.Offer("Unwanted", "_cat._tcp")
+        try neighbour.offer([lamp, door, other], in: scratch)
+        try await loop.eventually(within: .seconds(60), "both services") {
+            try events(scratch, of: "Lamp").contains("resolved")
+                && events(scratch, of: "Front \\027[31mDoor").contains("resolved")
+        }
+        #expect(try events(scratch, of: "Lamp").prefix(2) == ["found", "resolved"])
+        let resolved = try #require(try objects(scratch).first { $0["event"]?.string == "resolved" })["service"]
+        #expect(resolved?["port"]?.int == 9100 && resolved?["addresses"]?[0]?.string == "192.0.2.1")
+        try neighbour.offer([lamp.with { $0.port = 9101 }], in: scratch)
+        try await loop.eventually(within: .seconds(60), "the change") {
+            try objects(scratch).contains {
+                $0["event"]?.string == "changed" && $0["service"]?["port"]?.int == 9101
+                    && $0["previous"]?["port"]?.int == 9100
+            }
+        }
+        neighbour.leave()
+        try await loop.eventually(within: .seconds(60), "the loss") {
+            try objects(scratch).contains {
+                $0["event"]?.string == "lost" && $0["removed"]?["reason"]?.string == "goodbye"
+            }
+        }
+        #expect(try events(scratch, of: "Unwanted").isEmpty)
+        browse.signal(SIGINT)
+        #expect(browse.wait() == 128 + SIGINT)
+    }
+
+    @Test func `--once ends by itself, with 0 and with 1`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        let none = try start(["browse", "_none._tcp", "--once"], in: scratch)
+        #expect(none.wait() == 1)
+        #expect(try scratch.text("err") == "nwpath: no services were found\n")
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        let one = try start(["browse", "_lamp._tcp", "--once"], in: scratch)
+        #expect(one.wait() == 0)
+        let lines = try scratch.text("out").lines
+        #expect(lines.first == "+ _lamp._tcp  Lamp  up0")
+        #expect(lines.contains { $0.hasPrefix("= _lamp._tcp  Lamp  up0  lamp.local:9100 192.0.2.1") }, "\(lines)")
+    }
+
+    @Test func `a limit ends it whatever happens, and a reader that goes ends it too`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        #expect(try start(["browse", "_lamp._tcp", "--timeout", "2s"], in: scratch).wait() == 0)
+        #expect(try start(["browse", "_none._tcp", "--timeout", "300ms", "-q"], in: scratch).wait() == 1)
+        let script = "\(try Place.program) browse _none._tcp | true"
+        let piped = try RunningCommand([
+            "nsenter", "--net=\(Namespace.current.path)", "timeout", "20", "sh", "-c", script,
+        ])
+        #expect(piped.wait() == 0)
+    }
+
+    @Test func `what is asked wrongly is told with what was meant`() async throws {
+        _ = try Neighbour()
+        let scratch = try Scratch()
+        for (words, message) in [
+            (["browse", "ipp.tcp"], "(did you mean '_ipp._tcp'?)"), (["browse"], "TYPE[,SUBTYPE] is missing"),
+            (["browse", "_ipp._tcp", "--onec"], "(did you mean '--once'?)"),
+        ] {
+            #expect(try start(words, in: scratch).wait() == 2)
+            #expect(try scratch.text("err").contains(message), "\(try scratch.text("err"))")
+        }
+        #expect(try start(["browse", "_ipp._tcp", "--interface", "up1"], in: scratch).wait() == 1)
+        #expect(try scratch.text("err").hasSuffix("or has no address; did you mean 'up0'?\n"))
+    }
+}
