@@ -197,7 +197,7 @@ private let announced: Set<RecordType> = [.ptr, .srv, .txt, .a, .aaaa]
         bench.publish(.service(MadeUpService(name: "Lamp (2)")))
         let goodbyes = bench.answers
         #expect(goodbyes.allSatisfy { $0.timeToLive == 0 } && Set(goodbyes.map(\.type)) == [.ptr, .srv, .txt])
-        #expect(!goodbyes.contains { $0.name == LinkDirectory.enumeration })
+        #expect(!goodbyes.contains { $0.name == ServiceName.enumeration })
         bench.run(for: 10)
         #expect(bench.probes.count == 3 && bench.events == [.established(service.id)])
         bench.forget()
@@ -214,7 +214,7 @@ private let announced: Set<RecordType> = [.ptr, .srv, .txt, .a, .aaaa]
         bench.withdraw(host)
         #expect(bench.answers.allSatisfy { $0.timeToLive == 0 })
         #expect(Set(bench.answers.map(\.type)) == [.ptr, .srv, .txt, .a, .aaaa])
-        #expect(!bench.answers.contains { $0.name == LinkDirectory.enumeration || $0.type == .nsec })
+        #expect(!bench.answers.contains { $0.name == ServiceName.enumeration || $0.type == .nsec })
         #expect(bench.sent.allSatisfy { $0.destination == .group && $0.message.id == 0 })
         bench.run(for: 3600)
         #expect(bench.responses.allSatisfy { $0.isGoodbye } && bench.responder.nextDeadline == nil)

@@ -27,7 +27,7 @@ private func recordSet(_ change: (inout ServiceRegistration) -> Void = { _ in })
             set.unique.map(\.data) == [.service(location), .text([0])] && set.unique.allSatisfy { $0.name == instance }
         )
         #expect(set.shared.map(\.name) == [type] && set.shared.map(\.data) == [.pointer(instance)])
-        #expect(set.common.map(\.data) == [.pointer(type)] && set.common.map(\.name) == [LinkDirectory.enumeration])
+        #expect(set.common.map(\.data) == [.pointer(type)] && set.common.map(\.name) == [ServiceName.enumeration])
         #expect(set.uniqueNames == [instance] && !set.yieldsToNeighbour)
     }
 
