@@ -158,7 +158,8 @@ final class AvahiPeer {
         processes.append(try RunningCommand(inside + ["unshare", "--mount", "sh", "-c", start]))
     }
 
-    private var inside: [String] {
+    /// What runs a client of this daemon.
+    var inside: [String] {
         ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)"]
     }
 

@@ -99,10 +99,10 @@ struct Zone: Sendable {
             if !isEcho || message.authorities.isEmpty { responder.receive(query: message, from: origin, at: now) }
             return isEcho ? .echo(nil, changed: []) : .query(message)
         }
-        guard origin.port == Self.port, origin.wasMulticast || isAwaited(message, origin, at: now) else {
-            return .ignored
-        }
+        guard origin.port == Self.port else { return .ignored }
+        // It judges for itself what may come by unicast: answers to its probes.
         if !isEcho { responder.receive(response: message, from: origin, at: now) }
+        guard origin.wasMulticast || isAwaited(message, origin, at: now) else { return .ignored }
         var changed: [ResourceRecord] = []
         insert(message.answers, from: origin, at: now, interest, &changed)
         insert(message.additionals, from: origin, at: now, interest, &changed)
