@@ -194,12 +194,20 @@ enum ZeroconfPeer {
         zeroconf.close()
         """
 
-    static func announce(_ name: String, _ type: String, _ port: Int, in namespace: Namespace) throws -> RunningCommand
-    {
-        let v6 = try #require(try namespace.multicastInterface("v1").addresses.first { $0.address.family == .ipv6 })
+    static func announce(
+        _ name: String,
+        _ type: String,
+        _ port: Int,
+        in namespace: Namespace,
+        interface: String = "v1",
+        _ v4: String = "192.0.2.2"
+    ) throws -> RunningCommand {
+        let v6 = try #require(
+            try namespace.multicastInterface(interface).addresses.first { $0.address.family == .ipv6 }
+        )
         return try RunningCommand([
             "nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script, name, type, String(port),
-            "zc-host", "192.0.2.2", v6.address.description,
+            "zc-host", v4, v6.address.description,
         ])
     }
 }

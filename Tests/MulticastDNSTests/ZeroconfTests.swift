@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import DNSWire
 import Glibc
 import LinuxIO
 import MulticastDNS
@@ -58,6 +59,29 @@ import Testing
         #expect(recorder.census.counters.keys.map(\.family) == [family])
         process.signal(SIGTERM)
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.service("Single") == nil }
+        #expect(recorder.removals.map(\.reason) == [.goodbye])
+    }
+
+    @Test(arguments: [true, false])
+    func `shares the port with a python-zeroconf on the same host, whoever comes first`(
+        zeroconfFirst: Bool
+    ) async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let recorder = try Recorder(wire)
+        let responder = try SimulatedResponder(in: wire.peer)
+        responder.set(MadeUpService().all)
+        if !zeroconfFirst { recorder.census.start() }
+        let process = try ZeroconfPeer.announce("Local", "_demo._tcp", 9, in: wire.here, interface: "v0", "192.0.2.1")
+        if zeroconfFirst {
+            await loop.eventually(within: .seconds(60)) { responder.queries.contains { !$0.authorities.isEmpty } }
+            recorder.census.start()
+        }
+        await loop.eventually(within: .seconds(60)) {
+            recorder.service("Local")?.host == "zc-host.local" && recorder.service("Lamp") != nil
+        }
+        process.signal(SIGTERM)
+        await loop.eventually(within: .seconds(60)) { recorder.service("Local") == nil }
         #expect(recorder.removals.map(\.reason) == [.goodbye])
     }
 }
