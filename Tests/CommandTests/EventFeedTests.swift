@@ -82,6 +82,7 @@ import Testing
         (ServiceSelection(), true), (ServiceSelection(type: "_ipp._tcp"), true),
         (ServiceSelection(type: "_ssh._tcp"), false),
         (ServiceSelection(name: Glob("Off*")), true), (ServiceSelection(name: Glob("off*")), false),
+        (ServiceSelection(name: Glob("Offic[xyz]")), false), (ServiceSelection(name: Glob("Offic[e]")), true),
         (ServiceSelection(interface: "eth0"), true), (ServiceSelection(type: "_ipp._tcp", interface: "eth1"), false),
     ])
     func `selects by type, name and interface`(selection: ServiceSelection, isIncluded: Bool) throws {

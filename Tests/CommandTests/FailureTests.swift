@@ -116,6 +116,7 @@ private let asking: [[String]] = [
             (["wait", "ipv5"], "did you mean"), (["wait", "--any"], "--any needs conditions"),
             (["services", "ipp"], "a type such as _ipp._tcp"), (["services", "--watch", "--once"], "not both"),
             (["services", "--types", "--name", "x"], "--types takes no filter"),
+            (["services", "--past", "--watch"], "--past goes with none of"),
             (["history", "--csv", "--json"], "not both"),
             (["history", "--since", "1h", "--until", "2h"], "before --until"),
             (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),

@@ -47,7 +47,7 @@ import Testing
         (["status"], "/api/v1/status"), (["interfaces", "--all"], "/api/v1/interfaces"),
         (["interfaces", "eth0"], "/api/v1/interfaces/eth0"), (["gateways"], "/api/v1/gateways"),
         (["dns"], "/api/v1/dns"), (["services"], "/api/v1/services"),
-        (["services", "--types"], "/api/v1/services/types"),
+        (["services", "--types"], "/api/v1/services/types"), (["services", "--past"], "/api/v1/services/history"),
         (["status", "--monitor", "default"], "/api/v1/paths/default"),
     ])
     func `prints the very object of the API, on one line in a pipe`(words: [String], route: String) async throws {

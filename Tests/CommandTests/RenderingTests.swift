@@ -76,6 +76,22 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         #expect(StatusText(sheet: coloured).verdict(monitor) == "\u{1B}[\(colour)m\(sign) Path is \(status)\u{1B}[0m")
     }
 
+    @Test func `what is remembered of services says since when, until when and why`() throws {
+        let services = """
+            {"services":[{"name":"Lamp","type":"_a._tcp","interface":"eth0","present":true,
+            "first_seen":"2026-11-20T11:00:00.5Z","last_seen":"2026-11-20T12:00:00Z","appearances":1,"removed":null},
+            {"name":"x\\n","type":"_a._tcp","interface":"eth0","present":false,"first_seen":"2026-11-20T11:00:00Z",
+            "last_seen":"2026-11-20T11:00:00Z","appearances":3,"removed":{"reason":"expired"}},
+            {"name":"y","type":"_a._tcp","interface":"eth0","present":false,"appearances":1,"removed":null}]}
+            """
+        let lines = ServiceText(sheet: plain).past(try json(services).list("services")).split(separator: "\n")
+        #expect(lines.first?.split(separator: " ").last == "STATE")
+        #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00Z  2026-11-20 12:00:00Z    1×  there") == true)
+        #expect(lines.dropFirst(2).first?.hasSuffix("3×  expired") == true)
+        #expect(lines.last?.hasSuffix("1×  not there") == true && lines.count == 4)
+        #expect(ServiceText(sheet: plain).past([]) == "")
+    }
+
     @Test func `words from elsewhere cannot steer the terminal`() throws {
         let hostile = try json(
             """

@@ -14,6 +14,7 @@ struct Services: Command {
     var watches = false
     var waitsForCensus = false
     var isDirect = false
+    var showsPast = false
 
     /// How long an own census may take; it needs 7.5 s at most.
     private static let censusLimit = Duration.seconds(10)
@@ -33,6 +34,7 @@ struct Services: Command {
             CommandExample("nwpath services _ipp._tcp -v", "printers, with their TXT records"),
             CommandExample("nwpath services --name 'Office*' --watch --json", "their coming and going"),
             CommandExample("nwpath services --direct --timeout 3s", "without the service"),
+            CommandExample("nwpath services --past", "gone ones too: since when, until when, why"),
         ],
         arguments: [
             .positional("TYPE", into: \.type, .serviceType, help: "Services of this type only."),
@@ -42,10 +44,14 @@ struct Services: Command {
             .flag("--watch", into: \.watches, help: "Go on with what comes and goes."),
             .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
             .flag("--direct", into: \.isDirect, help: "Ask the network itself, without the service."),
+            .flag("--past", into: \.showsPast, help: "List everything that was ever seen."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "nothing was found")],
         check: { command in
             if command.watches && command.waitsForCensus { return "give --watch or --once, not both" }
+            if command.showsPast && (command.showsTypes || command.watches || command.isDirect) {
+                return "--past goes with none of --types, --watch and --direct"
+            }
             let hasFilter = command.type != nil || command.name != nil || command.interface != nil
             return command.showsTypes && hasFilter && !command.isDirect ? "--types takes no filter" : nil
         }
@@ -58,7 +64,8 @@ struct Services: Command {
             if waitsForCensus { try Self.waitForCensus(&connection, limit: common.timeout ?? Self.censusLimit) }
             if showsTypes { return try showTypes(&connection, common) }
             let query = [(name: "type", value: type), (name: "interface", value: interface)]
-            let answer = try connection.get(RequestText.target("/api/v1/services", query))
+            let route = "/api/v1/services" + (showsPast ? "/history" : "")
+            let answer = try connection.get(RequestText.target(route, query))
             let shown = name == nil ? answer.value : selection.applied(to: answer.value)
             guard watches else { return try list(shown, common) }
             Terminal.endWithReader()
@@ -175,7 +182,8 @@ struct Services: Command {
             return try screen.print(answer)
         }
         let text = ServiceText(sheet: Sheet(screen, now: KernelClock().wall))
-        let list = text.list(answer.list("services"), hasText: common.verbosity > 0)
+        let services = answer.list("services")
+        let list = showsPast ? text.past(services) : text.list(services, hasText: common.verbosity > 0)
         if !list.isEmpty { Terminal.print(list) }
     }
 

@@ -28,6 +28,27 @@ struct ServiceText {
         return sheet.table(table)
     }
 
+    /// What is remembered of services, a line each.
+    func past(_ services: [JSONValue]) -> String {
+        guard !services.isEmpty else { return "" }
+        var table = TextTable([
+            .init("TYPE"), .init("NAME", canShrink: true), .init("INTERFACE"), .init("FIRST SEEN"),
+            .init("LAST SEEN"), .init("CAME", isTrailing: true), .init("STATE"),
+        ])
+        for service in services {
+            let isPresent = service.isTrue("present")
+            let reason = service["removed"]?.text("reason") ?? ""
+            table.add([
+                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.text("interface")),
+                .init(AgeText.moment(service["first_seen"]?.string)),
+                .init(AgeText.moment(service["last_seen"]?.string)),
+                .init(service["appearances"]?.int.map { "\($0)×" } ?? ""),
+                .init(isPresent ? "there" : reason.isEmpty ? "not there" : reason, isPresent ? .good : .faint),
+            ])
+        }
+        return sheet.table(table)
+    }
+
     /// All types, a line each.
     func types(_ types: [String]) -> String { types.map { sheet.paint($0) + "\n" }.joined() }
 
