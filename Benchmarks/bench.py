@@ -3,7 +3,7 @@
 """Measures nwpath beside `ip monitor` and prints medians, spreads and ratios. docs/benchmarks.md tells the method."""
 import argparse, json, os, pathlib, platform, shutil, statistics, sys, time
 
-import measure, scenarios
+import discovery, measure, scenarios
 
 NAMES = ("nwpath", "ip monitor")
 
@@ -13,15 +13,16 @@ class Bench:
 
     def __init__(self, options):
         self.rounds, self.scale, self.baseline = options.rounds, options.scale, options.baseline
-        self.idle_seconds = options.idle_seconds
+        self.idle_seconds, self.without = options.idle_seconds, options.without or []
         self.current, self.rows, self.failures, self.noise = "", {}, [], {}
 
     def scaled(self, count, least=1):
         return max(least, round(count * self.scale))
 
-    def record(self, what, unit, values, *, ratio=None, most=None):
+    def record(self, what, unit, values, *, ratio=None, most=None, names=NAMES):
         row = self.rows.setdefault((self.current, what), {
-            "benchmark": self.current, "what": what, "unit": unit, "limit": {"ratio": ratio, "most": most}, "rounds": []})
+            "benchmark": self.current, "what": what, "unit": unit, "names": names,
+            "limit": {"ratio": ratio, "most": most}, "rounds": []})
         row["rounds"].append(values)
 
     def run(self, name):
@@ -49,7 +50,7 @@ class Bench:
 
 def judge(row):
     """Adds medians, spreads, the median of the rounds' ratios, and the verdict where there is a limit."""
-    for name in NAMES:
+    for name in row["names"]:
         values = [each[name] for each in row["rounds"] if name in each]
         if values:
             row[name] = {"median": statistics.median(values), "least": min(values), "most": max(values)}
@@ -82,20 +83,27 @@ def cell(summary):
     return figure(summary["median"]) + spread
 
 
-def table(results):
-    head = ["benchmark", "what", "unit", "nwpath [least–most]", "ip monitor [least–most]", "ratio", "limit", "met"]
+def rows_table(names, rows):
+    head = ["benchmark", "what", "unit", *(f"{name} [least–most]" for name in names), "ratio", "limit", "met"]
     lines = [head]
-    for row in results["rows"]:
+    for row in rows:
         limit = row["limit"]
         wanted = [f"≤ {figure(limit['ratio'])}×"] if limit["ratio"] is not None else []
         wanted += [f"≤ {figure(limit['most'])}"] if limit["most"] is not None else []
-        lines.append([row["benchmark"], row["what"], row["unit"], cell(row.get("nwpath")), cell(row.get("ip monitor")),
+        lines.append([row["benchmark"], row["what"], row["unit"], *(cell(row.get(name)) for name in names),
                       "–" if row["ratio"] is None else figure(row["ratio"]) + "×", " ".join(wanted) or "–",
                       {True: "yes", False: "NO", None: "–"}[row["met"]]])
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     text = ["| " + " | ".join(word.ljust(width) for word, width in zip(line, widths)) + " |" for line in lines]
     text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    text.append("")
+    return text + [""]
+
+
+def table(results):
+    """A table for each set of programs that were measured beside each other, and how quiet the machine was."""
+    text = []
+    for names in dict.fromkeys(tuple(row["names"]) for row in results["rows"]):
+        text += rows_table(names, [row for row in results["rows"] if tuple(row["names"]) == names])
     for name, noise in results["noise"].items():
         text.append(f"{name}: {noise['seconds']:.0f} s; other programs and the kernel used "
                     f"{noise['foreign_cpu']:.2f} processors, {noise['stolen_cpu']:.2f} were stolen")
@@ -112,6 +120,8 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=3, help="rounds per benchmark (default 3)")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full counts (default 1; 0.1 is quick)")
     parser.add_argument("--idle-seconds", type=float, default=60, help="how long to watch an idle process (default 60)")
+    parser.add_argument("--without", metavar="NAME", action="append", choices=discovery.NAMES[1:],
+                        help="leave out avahi-browse or python-zeroconf; may be repeated")
     parser.add_argument("--json", action="store_true", help="print the results as JSON instead of a table")
     parser.add_argument("--output", metavar="FILE", type=pathlib.Path, help="also write the results as JSON to FILE")
     options = parser.parse_args()

@@ -2,7 +2,7 @@
 """The benchmarks: one function each, one network namespace per round."""
 import contextlib, math, os, signal, subprocess, time
 
-import measure
+import discovery, measure
 from measure import Failed, IpMonitor, Nwpath, generate, ip
 
 
@@ -251,4 +251,5 @@ def containers(bench):
                              {name: seconds / count * 1000 for name, seconds in used.items()})
 
 
-ALL = {each.__name__: each for each in (routes, latency, storm, overrun, flaps, start, idle, containers)}
+ALL = {each.__name__: each for each in (routes, latency, storm, overrun, flaps, start, idle, containers,
+                                    discovery.mdns, discovery.hostile)}

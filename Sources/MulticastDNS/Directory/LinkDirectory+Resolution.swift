@@ -109,10 +109,17 @@ extension LinkDirectory {
             for case .address(let address) in found.map(\.data) {
                 addresses.insert(ScopedAddress(address, scope: self.name))
             }
-            if found.isEmpty, !isDenied(key, at: now) { view.missing.append(key) }
+            if found.isEmpty, isUseful(key, at: now), !isDenied(key, at: now) { view.missing.append(key) }
         }
         view.addresses = addresses.sorted()
         return view
+    }
+
+    /// Whether addresses of this type serve anybody here: those of a family that this link does not speak serve only
+    /// to tell of a host that has no others.
+    private func isUseful(_ key: RecordKey, at now: Duration) -> Bool {
+        let (family, other): (AddressFamily, RecordType) = key.type == .a ? (.ipv4, .aaaa) : (.ipv6, .a)
+        return zones[family] != nil || isDenied(RecordKey(key.name, other), at: now)
     }
 
     private func isDenied(_ key: RecordKey, at now: Duration) -> Bool {

@@ -5,7 +5,8 @@ internal import DNSWire
 /// When each question is asked on one interface by one family (rules Q2 to Q5, Q8, Q14).
 ///
 /// A series starts after 20 to 120 ms and repeats after 1 s, 2 s, 4 s … up to an hour. Questions that may go when a
-/// packet leaves go with it.
+/// packet leaves go with it, in the order in which they were asked: what one answer made us ask stays together, so that
+/// its sender can answer in one packet. For the same reason packets are some time apart.
 struct QuestionSchedule: Sendable {
     private struct Series: Sendable {
         /// The question may join a packet from here on, and makes one at `due`.
@@ -13,11 +14,15 @@ struct QuestionSchedule: Sendable {
         var due: Duration
         var gap: Duration
         var remaining: Int
+        /// Counts the series.
+        let order: Int
     }
 
     static let firstDelay = 20...120
     static let firstGap = Duration.seconds(1)
     static let longestGap = Duration.seconds(3600)
+    /// How long questions are collected after a packet.
+    static let batch = Duration.milliseconds(50)
 
     /// Questions per second, whatever arrives; a second's worth may go at once.
     let budget: Int
@@ -26,6 +31,8 @@ struct QuestionSchedule: Sendable {
     private var allowance: Double
     private var refilled: Duration?
     private var heldUntil: Duration?
+    private var lastPacket: Duration?
+    private var lastOrder = 0
 
     init(budget: Int) {
         self.budget = max(budget, 1)
@@ -52,11 +59,13 @@ struct QuestionSchedule: Sendable {
         }
         let start = max(now, lastSent[question].map { $0 + Self.firstGap } ?? now)
         let due = start + random.duration(in: Self.firstDelay)
+        lastOrder += 1
         series[question] = Series(
             earliest: start + .milliseconds(Self.firstDelay.lowerBound),
             due: due,
             gap: Self.firstGap,
-            remaining: times
+            remaining: times,
+            order: lastOrder
         )
         nextDeadline = min(nextDeadline ?? due, due)
     }
@@ -84,8 +93,16 @@ struct QuestionSchedule: Sendable {
         defer { nextDeadline = series.values.map(\.due).min().map { max($0, heldUntil ?? $0) } }
         refill(at: now)
         guard series.values.contains(where: { $0.due <= now }) else { return [] }
+        if let lastPacket, now < lastPacket + Self.batch {
+            heldUntil = lastPacket + Self.batch
+            return []
+        }
+        var ready: [(question: Question, planned: Series)] = []
+        for (question, planned) in series where planned.earliest <= now { ready.append((question, planned)) }
+        // First askings come before repetitions, which are many when strangers announce what does not answer.
+        ready.sort { ($0.planned.gap, $0.planned.order) < ($1.planned.gap, $1.planned.order) }
         var questions: [Question] = []
-        for (question, planned) in series.filter({ $0.value.earliest <= now }).sorted(by: Self.isBefore) {
+        for (question, planned) in ready {
             guard allowance >= 1 else {
                 heldUntil = now + .milliseconds(100)
                 break
@@ -94,6 +111,7 @@ struct QuestionSchedule: Sendable {
             markSent(question, planned, at: now)
             questions.append(question)
         }
+        if !questions.isEmpty { lastPacket = now }
         if lastSent.count > 64 { lastSent = lastSent.filter { now - $0.value < Self.firstGap } }
         return questions
     }
@@ -108,7 +126,8 @@ struct QuestionSchedule: Sendable {
             earliest: now + planned.gap,
             due: now + planned.gap,
             gap: min(planned.gap * 2, Self.longestGap),
-            remaining: planned.remaining == .max ? .max : planned.remaining - 1
+            remaining: planned.remaining == .max ? .max : planned.remaining - 1,
+            order: planned.order
         )
     }
 
@@ -118,12 +137,5 @@ struct QuestionSchedule: Sendable {
             allowance = min(allowance + Double(budget) * max(0, (now - refilled) / .seconds(1)), Double(budget))
         }
         refilled = now
-    }
-
-    private static func isBefore(
-        _ left: (key: Question, value: Series),
-        _ right: (key: Question, value: Series)
-    ) -> Bool {
-        (left.value.due, left.key.name, left.key.type) < (right.value.due, right.key.name, right.key.type)
     }
 }
