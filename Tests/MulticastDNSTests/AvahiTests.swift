@@ -67,4 +67,38 @@ import Testing
         await loop.eventually(within: .seconds(60)) { recorder.service("Local") == nil }
         #expect(recorder.removals.map(\.reason) == [.goodbye])
     }
+
+    @Test func `browses a subtype, resolves an instance, and looks hosts up both ways`() async throws {
+        let wire = try Wire()
+        let loop = wire.here.loop
+        let engine = MulticastEngine(loop: loop, clock: KernelClock())
+        engine.setInterfaces([try wire.interface()])
+        engine.start()
+        let avahi = try await AvahiPeer(in: wire.peer, hostName: "avahi-host")
+        let options = ["--subtype=_color._sub._ipp._tcp"]
+        let publisher = try avahi.publish("Printer", "_ipp._tcp", 631, ["rp=a"], options: options)
+        let subtype = try #require(DomainName("_color._sub._ipp._tcp.local"))
+        let instance = try #require(DomainName("Printer._ipp._tcp.local"))
+        let host = try #require(DomainName("avahi-host.local"))
+        var events: [BrowseEvent] = []
+        let browse = ServiceBrowse(engine, types: [subtype]) { events.append($0) }
+        let resolve = InstanceResolve(engine, instance: instance) { _ in }
+        await loop.eventually(within: .seconds(60)) { browse.services.count == 1 && resolve.services.count == 1 }
+        #expect(browse.announcements.map(\.subtypes) == [["_color"]] && browse.services.first?.type == "_ipp._tcp")
+        #expect(resolve.services.first?.port == 631 && resolve.services.first?.host == "avahi-host.local")
+        let lookup = HostLookup(engine, host: host) { _ in }
+        let reverse = ReverseLookup(engine, address: .v4(0xC000_0202)) { _ in }
+        let types = TypeBrowse(engine) { _ in }
+        await loop.eventually(within: .seconds(60)) {
+            lookup.answers.first?.addresses.count == 2 && reverse.names == [host]
+                && types.types.map(\.type) == ["_ipp._tcp"]
+        }
+        publisher.signal(SIGTERM)
+        await loop.eventually(within: .seconds(60)) { browse.services.isEmpty && resolve.services.isEmpty }
+        guard case .lost(_, _, .goodbye, _) = events.last else {
+            Issue.record("the goodbye was not told")
+            return
+        }
+        engine.stop()
+    }
 }

@@ -114,6 +114,20 @@ struct DirectoryBench {
         act()
     }
 
+    mutating func open(_ family: AddressFamily) {
+        directory.open(family, mtu: 1500, at: now)
+        act()
+    }
+
+    /// What a client believes to be there.
+    func present(_ client: Int) -> Set<String> {
+        Set(
+            (services[client]?.services ?? []).map {
+                "\($0.name) \($0.interface) \($0.host) \($0.port) \($0.addresses) \($0.rawText)"
+            }
+        )
+    }
+
     mutating func rename(to name: String) {
         directory.rename(to: name, at: now)
         act()

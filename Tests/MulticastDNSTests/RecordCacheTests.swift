@@ -456,3 +456,107 @@ private struct Bench {
         #expect(!interest.protects(other))
     }
 }
+
+@Suite struct RecordCacheAttentionTests {
+    private let type = DomainName("_x._tcp.local") ?? DomainName()
+
+    private func pointer(_ number: Int, lifetime: UInt32 = 100, flush: Bool = false) throws -> ResourceRecord {
+        let target = try DomainName(labels: [Array("i\(number)".utf8)]).appending(type)
+        return ResourceRecord(type, .ptr, .pointer(target), timeToLive: lifetime, flushesCache: flush)
+    }
+
+    @Test(arguments: [(50.0, []), (81, [1]), (93, [3]), (99, [4])] as [(Double, [Int])])
+    func `interest that comes late catches up with one question`(seconds: Double, steps: [Int]) {
+        var bench = Bench(interested: false)
+        bench.insert(address(1), at: 0)
+        #expect(bench.advance(to: seconds).refresh.isEmpty)
+        bench.interest.hosts[host] = [host]
+        bench.cache.attend(key, at: time(seconds))
+        bench.cache.attend(RecordKey(host, .txt), at: time(seconds))
+        #expect(bench.advance(to: seconds).refresh.map(\.step) == steps)
+        #expect(bench.advance(to: 100).lost.count == 1)
+    }
+
+    @Test(arguments: [(0.0, true, true), (79, true, true), (80, true, false), (0, false, false)])
+    func `a unique record needs no question until it is time to refresh it`(age: Double, flush: Bool, isUnique: Bool) {
+        var bench = Bench()
+        bench.insert(address(1, flush: flush), at: 0)
+        #expect(bench.cache.isUnique(key, at: time(age)) == isUnique)
+        bench.insert(address(1, lifetime: 0), at: age)
+        #expect(!bench.cache.isUnique(key, at: time(age)))
+    }
+
+    @Test func `a record in doubt is neither unique nor listed as known, however short its life`() {
+        var bench = Bench()
+        bench.insert(address(1, lifetime: 12), at: 0)
+        let isKnown = bench.cache.reconfirm(address(1), at: time(0))
+        #expect(isKnown && !bench.cache.isUnique(key, at: time(0)))
+        #expect(bench.cache.knownAnswers(to: Question(host, .a), at: time(0)).isEmpty)
+        let isStranger = bench.cache.reconfirm(address(2), at: time(0))
+        #expect(!isStranger)
+    }
+
+    @Test func `tells when the first of several came`() {
+        var bench = Bench()
+        #expect(bench.cache.arrival(of: key, at: time(0)) == nil)
+        bench.insert(address(1, lifetime: 10, flush: false), at: 1)
+        bench.insert(address(2, flush: false), at: 3)
+        #expect(bench.cache.arrival(of: key, at: time(4)) == time(1))
+        #expect(bench.cache.arrival(of: key, at: time(12)) == time(3))
+    }
+
+    @Test(arguments: [0.2, 0.9])
+    func `a question within a second of the answer proves no failure`(delay: Double) {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        for _ in 0..<3 { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(delay)) }
+        #expect(bench.advance(to: 30).lost.isEmpty)
+    }
+
+    @Test func `questions of one burst count once`() {
+        var bench = Bench()
+        bench.insert(address(1), at: 0)
+        for tick in 0..<5 { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(5 + Double(tick) / 100)) }
+        #expect(bench.advance(to: 30).lost.isEmpty)
+        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(31))
+        #expect(bench.advance(to: 31).lost.map(\.loss) == [.expired])
+    }
+
+    @Test func `a large unique set is flushed once per burst, and its newest members stay`() throws {
+        var cache = RecordCache(CacheBounds(records: 4000))
+        var random = RandomSource(seed: 1)
+        let interest = Interest()
+        for number in 0..<300 {
+            _ = cache.insert(try pointer(number), at: time(0), interest: interest, random: &random)
+        }
+        for number in 200..<500 {
+            let record = try pointer(number, flush: true)
+            _ = cache.insert(record, at: time(10), interest: interest, random: &random)
+        }
+        #expect(cache.advance(to: time(10.9), interest: interest).lost.isEmpty)
+        let lost = cache.advance(to: time(11), interest: interest).lost
+        #expect(lost.count == 200 && lost.allSatisfy { $0.loss == .flushed })
+        #expect(cache.records(RecordKey(type, .ptr), at: time(11)).count == 300)
+    }
+
+    @Test func `gives the names that have a type, and counts bytes down to nothing`() throws {
+        var bench = Bench(interested: false)
+        bench.insert(try pointer(1), at: 0)
+        bench.insert(address(1), at: 0)
+        #expect(bench.cache.names(of: .ptr) == [type] && bench.cache.names(of: .a) == [host])
+        #expect(bench.cache.bytes == type.length + 3 + type.length + host.length + 16)
+        #expect(bench.advance(to: 100).lost.count == 2 && bench.cache.bytes == 0)
+    }
+
+    @Test func `names of one wake-up are refreshed together, each name once`() throws {
+        var bench = Bench(interested: false)
+        bench.interest.types = [type]
+        for number in 0..<50 { bench.insert(try pointer(number), at: Double(number) / 1000) }
+        var refreshes: [Double] = []
+        while let deadline = bench.cache.nextDeadline, deadline < time(84) {
+            let result = bench.cache.advance(to: deadline, interest: bench.interest)
+            refreshes += result.refresh.map { _ in (deadline - time(0)) / .seconds(1) }
+        }
+        #expect((1...2).contains(refreshes.count) && refreshes.allSatisfy { $0 >= 80 && $0 <= 82.1 })
+    }
+}

@@ -219,4 +219,28 @@ import Testing
         #expect(recorder.census.services.map(\.interface) == ["v0"])
         #expect(!recorder.events.contains(.typeRemoved("_test._tcp")))
     }
+
+    @Test func `shares an engine with those who browse, and leaves it to them`() async throws {
+        let bench = try EngineBench(families: [.ipv4])
+        let lamp = MadeUpService()
+        var bulb = lamp
+        (bulb.name, bulb.type) = ("Bulb", "_bulb._tcp")
+        bench.responder.set(lamp.all + bulb.all)
+        bench.browse(lamp.typeName)
+        let census = ServiceCensus(bench.engine)
+        var events: [ServiceEvent] = []
+        census.onEvent = { events.append($0) }
+        census.start()
+        await bench.loop.eventually { census.services.map(\.name) == ["Bulb", "Lamp"] && bench.services.count == 1 }
+        #expect(census.isRunning && census.counters == bench.engine.counters)
+        census.stop()
+        #expect(census.services.isEmpty && bench.engine.isStarted && bench.services.count == 1)
+        bench.responder.goodbye([lamp.pointer, bulb.pointer])
+        let count = events.count
+        await bench.loop.eventually { bench.services.isEmpty }
+        #expect(events.count == count && bench.summary == ["found Lamp", "resolved Lamp", "lost Lamp goodbye"])
+        census.start()
+        bench.responder.announce(bulb.all)
+        await bench.loop.eventually { census.services.map(\.name).contains("Bulb") }
+    }
 }

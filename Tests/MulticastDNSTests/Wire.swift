@@ -164,10 +164,16 @@ final class AvahiPeer {
     }
 
     /// Starts avahi-publish; ending it withdraws the service.
-    func publish(_ name: String, _ type: String, _ port: Int, _ text: [String]) throws -> RunningCommand {
+    func publish(
+        _ name: String,
+        _ type: String,
+        _ port: Int,
+        _ text: [String],
+        options: [String] = []
+    ) throws -> RunningCommand {
         // The bus must be there before the client is; with -f it waits for the daemon itself.
         let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\""
-        let words = ["avahi-publish", "-f", "-s", name, type, String(port)] + text
+        let words = ["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text
         return try RunningCommand(inside + ["sh", "-c", wait, "sh"] + words)
     }
 }

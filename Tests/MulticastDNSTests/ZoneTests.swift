@@ -174,3 +174,113 @@ private func response(_ records: [ResourceRecord], flags: Message.Flags = [.resp
         #expect(message.questions == [question] && message.id == 0 && message.flags == [])
     }
 }
+
+@Suite struct ZoneUnicastTests {
+    private let question = Question(lamp.typeName, .ptr)
+    private let near = PacketOrigin(source: .v4(0xC000_0203), port: 5353, wasMulticast: false)
+
+    /// A zone as the sole owner of the port that has just asked, and what it asked.
+    private func asked(welcomes: Bool = true) throws -> (bench: Bench, query: Message) {
+        var bench = Bench()
+        bench.zone.linkCameUp(welcomesUnicast: welcomes, at: time(0))
+        bench.zone.ask(question, times: .max, at: time(0))
+        let packet = try #require(bench.zone.packets(at: time(0.2)).first?.bytes)
+        return (bench, try Message(parsing: packet.span))
+    }
+
+    @Test(arguments: [true, false])
+    func `welcomes unicast in the first questions after link-up, if they reach us`(welcomes: Bool) throws {
+        var (bench, first) = try asked(welcomes: welcomes)
+        #expect(first.questions.map(\.wantsUnicast) == [welcomes])
+        bench.zone.ask(Question(lamp.instance, .srv), times: 1, at: time(0.2))
+        let second = try #require(bench.zone.packets(at: time(1.3)).first?.bytes)
+        #expect(try Message(parsing: second.span).questions.allSatisfy { !$0.wantsUnicast })
+        bench.zone.resume(at: time(100))
+        let third = try #require(bench.zone.packets(at: time(100.2)).first?.bytes)
+        #expect(try Message(parsing: third.span).questions.allSatisfy { $0.wantsUnicast == welcomes })
+    }
+
+    @Test(
+        arguments: [
+            // Whether it is on this link, when it comes, what it answers, and whether it is taken.
+            (true, 0.3, lamp.pointer, true), (true, 2.19, lamp.pointer, true), (true, 2.3, lamp.pointer, false),
+            (false, 0.3, lamp.pointer, false), (true, 0.3, lamp.location, false), (true, 0.3, lamp.enumeration, false),
+        ] as [(Bool, Double, ResourceRecord, Bool)]
+    )
+    func `takes by unicast what answers a question of the last two seconds, from this link`(
+        isOnLink: Bool,
+        seconds: Double,
+        record: ResourceRecord,
+        isTaken: Bool
+    ) throws {
+        var (bench, _) = try asked()
+        var origin = near
+        origin.isOnLink = isOnLink
+        let bytes = try #require(response([record]).encoded())
+        let reception = bench.zone.receive(bytes.span, from: origin, at: time(seconds), interest: Interest())
+        if case .response = reception { #expect(isTaken) } else { #expect(!isTaken) }
+        #expect(bench.knows(record, at: seconds) == isTaken)
+    }
+
+    @Test func `takes nothing by unicast that it did not ask for so`() throws {
+        var (bench, _) = try asked(welcomes: false)
+        let bytes = try #require(response([lamp.pointer]).encoded())
+        guard case .ignored = bench.zone.receive(bytes.span, from: near, at: time(0.3), interest: Interest()) else {
+            Issue.record("an answer by unicast was taken")
+            return
+        }
+        // By multicast it is, wherever it seems to come from.
+        let far = PacketOrigin(source: .v4(0x0808_0808), port: 5353, isOnLink: false)
+        guard case .response = bench.zone.receive(bytes.span, from: far, at: time(0.3), interest: Interest()) else {
+            Issue.record("a multicast answer was dropped for its source")
+            return
+        }
+    }
+
+    @Test func `a query by unicast is no sign of what others ask`() throws {
+        var bench = Bench()
+        bench.zone.ask(question, times: 3, at: time(0))
+        let bytes = try #require(Message(questions: [question]).encoded())
+        _ = bench.zone.receive(bytes.span, from: near, at: time(0), interest: Interest())
+        #expect(!bench.zone.packets(at: time(0.2)).isEmpty)
+    }
+
+    @Test func `a link that came up is asked at once, whatever gap had been reached`() {
+        var bench = Bench()
+        bench.zone.ask(question, times: .max, at: time(0))
+        var packets = 0
+        for second in 0..<300 { packets += bench.zone.packets(at: time(Double(second))).count }
+        #expect(packets == 9)
+        bench.zone.linkCameUp(welcomesUnicast: false, at: time(300))
+        #expect(bench.zone.packets(at: time(300.2)).count == 1)
+        #expect(bench.zone.packets(at: time(301.3)).count == 1 && bench.zone.packets(at: time(303.4)).count == 1)
+    }
+
+    @Test func `what we announce ourselves is known to our own clients`() throws {
+        var bench = Bench()
+        var set = RecordSet(id: .init(rawValue: 1))
+        set.shared = [lamp.pointer]
+        bench.zone.responder.publish(set, at: time(0))
+        var heard: [ResourceRecord] = []
+        for tick in 0..<40 {
+            for packet in bench.zone.packets(at: time(Double(tick) / 10)) {
+                guard case .echo(_?, let changed) = bench.receive(packet.bytes, at: Double(tick) / 10) else { continue }
+                heard += changed
+            }
+        }
+        #expect(heard.map(\.data) == [lamp.pointer.data] && bench.knows(lamp.pointer, at: 4))
+    }
+
+    @Test(arguments: [
+        ("192.0.2.77", true), ("192.0.3.1", false), ("169.254.9.9", true), ("10.1.2.3", true), ("11.0.0.1", false),
+        ("fe80::9", true), ("2001:db8::9", true), ("2001:db8:1::9", false), ("198.51.100.1", false), ("::1", false),
+    ])
+    func `knows which sources are on the link`(source: String, isOnLink: Bool) throws {
+        let prefixes = [("192.0.2.1", 24), ("10.0.0.1", 8), ("198.51.100.7", 32), ("fe80::1", 64), ("2001:db8::1", 64)]
+        let addresses = try prefixes.map { text, length in
+            MulticastInterface.Address(try #require(IPAddress(text)), prefixLength: length)
+        }
+        let interface = MulticastInterface(index: 1, name: "v0", addresses: addresses)
+        #expect(interface.isOnLink(try #require(IPAddress(source))) == isOnLink)
+    }
+}

@@ -45,6 +45,7 @@ extension LinkDirectory {
         guard instancesBySource[source, default: 0] <= 0 else { return }
         instancesBySource[source] = nil
         interest.types.remove(source)
+        cancelUnlessWanted(RecordKey(source, .ptr))
     }
 
     /// Starts to follow an instance.
@@ -97,18 +98,20 @@ extension LinkDirectory {
         resolving.remove(instance)
         interest.instances.remove(instance)
         interest.reported.remove(instance)
-        for key in state.asked where !wishes.wants(record: key) {
-            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
-        }
         setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
+        let own = [RecordKey(instance, .srv), RecordKey(instance, .txt)]
+        for key in state.asked.union(own) { cancelUnlessWanted(key) }
     }
 
     mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?, at now: Duration) {
         guard host != old else { return }
         if let old {
             interest.hosts[old]?.remove(instance)
-            if interest.hosts[old]?.isEmpty == true { interest.hosts[old] = nil }
+            if interest.hosts[old]?.isEmpty == true {
+                interest.hosts[old] = nil
+                for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
+            }
         }
         guard let host else { return }
         if interest.hosts[host] == nil {

@@ -34,7 +34,7 @@ extension LinkDirectory {
         let keys = wish.pointers.map { RecordKey($0, .ptr) } + wish.records
         for key in keys where !isWanted(key) {
             interest.watched.remove(key)
-            if !isAskedByCensus(key) { cancel(key) }
+            cancelUnlessWanted(key)
         }
         if !wishes.wantsAll {
             endCensus()
@@ -118,7 +118,9 @@ extension LinkDirectory {
         wishes.wants(record: key) || (key.type == .ptr && wishes.wants(pointersOf: key.name))
     }
 
-    private mutating func cancel(_ key: RecordKey) {
+    /// Ends the questions for records that nobody is interested in any more.
+    mutating func cancelUnlessWanted(_ key: RecordKey) {
+        guard !isWanted(key), !interest.contains(key), !isAskedByCensus(key) else { return }
         for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
     }
 
