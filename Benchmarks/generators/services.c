@@ -628,7 +628,8 @@ int main(int count, char **words) {
         }
         if (job_count > 0 && jobs[0].due < due) due = jobs[0].due;
         if (part_count > 0 && patience_until < due) due = patience_until;
-        int64_t rest = due > now() ? due - now() : 0;
+        int64_t rest = due - now();
+        if (rest < 0) rest = 0;
         struct timespec wait = {rest / 1000000000LL, rest % 1000000000LL};
         struct pollfd watched[2] = {{raw, POLLIN, 0}, {0, POLLIN, 0}};
         if (ppoll(watched, 2, &wait, NULL) < 0) fail("poll");
