@@ -107,7 +107,7 @@ final class PrintingClient {
         avahiFirst: Bool
     ) async throws {
         let bench = try AdvertisingBench()
-        let name = try #require(try Command.run(["hostname", "-s"]).split(separator: "\n").first)
+        let name = try #require(try Command.run(["hostname", "-s"]).split(separator: "\n").first.map(String.init))
         if !avahiFirst {
             bench.engine.start()
             try bench.advertise(host: .machine)
