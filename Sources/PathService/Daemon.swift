@@ -184,7 +184,10 @@ public final class Daemon {
         engine.onResync = { [unowned self] duration, found in
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
-        engine.onResume = { [unowned self] slept in hub.publish(ClockJumped(.suspended(for: slept))) }
+        engine.onResume = { [unowned self] slept in
+            hub.publish(ClockJumped(.suspended(for: slept)))
+            census?.engine.resume()
+        }
         calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
         listenToRoutes()
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }

@@ -41,18 +41,23 @@ import Testing
 
     @Test(
         arguments: [
-            (\.type, "http.tcp", "(did you mean '_http._tcp'?)"), (\.type, "_http", "(did you mean '_http._tcp'?)"),
-            (\.type, "_a--b._tcp", "inside only, and one letter at least"), (\.name, "", "expected 1 to 63"),
-            (\.name, "a\nb", "without control characters and byte order mark"),
-            (\.name, String(repeating: "ü", count: 32), "instance name has 64 bytes, expected 1 to 63"),
-        ] as [(any WritableKeyPath<AdvertiseRequest, String> & Sendable, String, String)]
+            ("http.tcp", "(did you mean '_http._tcp'?)"), ("_http", "(did you mean '_http._tcp'?)"),
+            ("_a--b._tcp", "inside only, and one letter at least"), ("_http._tcp.example", "_ipp._tcp or _ipp._udp"),
+        ]
     )
-    func `what cannot be published is told`(
-        path: any WritableKeyPath<AdvertiseRequest, String> & Sendable,
-        text: String,
-        end: String
-    ) throws {
-        let complaint = request { $0[keyPath: path] = text }.complaint
+    func `a type that cannot be published is told`(type: String, end: String) throws {
+        let complaint = request { $0.type = type }.complaint
+        #expect(try #require(complaint).hasSuffix(end), "\(complaint ?? "")")
+    }
+
+    @Test(
+        arguments: [
+            ("", "expected 1 to 63"), ("a\nb", "without control characters and byte order mark"),
+            (String(repeating: "ü", count: 32), "instance name has 64 bytes, expected 1 to 63"),
+        ]
+    )
+    func `a name that cannot be published is told`(name: String, end: String) throws {
+        let complaint = request { $0.name = name }.complaint
         #expect(try #require(complaint).hasSuffix(end), "\(complaint ?? "")")
     }
 

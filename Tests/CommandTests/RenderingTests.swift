@@ -79,7 +79,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `what is remembered of services says since when, until when and why`() throws {
         let services = """
             {"services":[{"name":"Lamp","type":"_a._tcp","interface":"eth0","present":true,
-            "first_seen":"2026-11-20T11:00:00.5Z","last_seen":"2026-11-20T12:00:00Z","appearances":1,"removed":null},
+            "first_seen":"2026-11-20T11:00:00Z","last_seen":"2026-11-20T12:00:00Z","appearances":1,"removed":null},
             {"name":"x\\n","type":"_a._tcp","interface":"eth0","present":false,"first_seen":"2026-11-20T11:00:00Z",
             "last_seen":"2026-11-20T11:00:00Z","appearances":3,"removed":{"reason":"expired"}},
             {"name":"y","type":"_a._tcp","interface":"eth0","present":false,"appearances":1,"removed":null}]}

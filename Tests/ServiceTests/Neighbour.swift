@@ -59,8 +59,8 @@ final class Neighbour {
     }
 
     /// Runs a program on the other end.
-    func run(_ arguments: [String]) throws -> RunningCommand {
-        try RunningCommand(["nsenter", "--net=\(namespace.path)"] + arguments)
+    func run(_ arguments: [String], captures: Bool = false) throws -> RunningCommand {
+        try RunningCommand(["nsenter", "--net=\(namespace.path)"] + arguments, captures: captures)
     }
 
     /// Offers these services, and no longer what was offered before, of which it says nothing.

@@ -60,9 +60,9 @@ final class DirectEngine {
     func cancel(_ timer: EventLoop.Timer) { loop.cancel(timer) }
 
     /// Calls a handler when one of the signals comes, instead of what it does by default.
-    func handleSignals(_ signals: [Int32], handler: @escaping () -> Void) throws(CommandFailure) {
+    func handleSignals(_ signals: [Int32], handler: @escaping (Int32) -> Void) throws(CommandFailure) {
         do {
-            try loop.handleSignals(signals) { _ in handler() }
+            try loop.handleSignals(signals) { handler($0) }
         } catch {
             throw CommandFailure("cannot wait for signals: \(error)", .negative)
         }

@@ -1,0 +1,164 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CommandLineKit
+internal import DNSWire
+internal import Glibc
+internal import LinuxIO
+internal import MulticastDNS
+internal import OrderedJSON
+
+/// `nwpath advertise`: offers a service to the local links as long as it runs.
+struct Advertise: Command {
+    var request = AdvertiseRequest()
+    var keepsName = false
+    var timeout: Duration?
+
+    static let specification = Specification<Advertise>(
+        "advertise",
+        "Offers a service to the neighbourhood by multicast DNS, as long as it runs.",
+        discussion: """
+            It speaks on the network itself and needs no service. The name is probed for first; when it is taken, the \
+            service goes on as 'NAME (2)' and so on, unless --no-rename. At the end it says goodbye.
+
+            The service runs on this machine, unless --host: somebody else answers for that host, or, with \
+            --address, the host is claimed as well. --json prints one object on each line (JSON lines): event is \
+            registered, renamed, updated, conflict or withdrawn.
+            """,
+        examples: [
+            CommandExample("nwpath advertise 'My Web' _http._tcp 8080 path=/start", "until Ctrl-C"),
+            CommandExample("nwpath advertise Exporter _prometheus-http._tcp 9100 path=/metrics", "for scraping"),
+            CommandExample(
+                "nwpath advertise Scanner _uscan._tcp 80 --host scanner --address 192.0.2.7 --subtype _eSCL",
+                "for a device that cannot"
+            ),
+        ],
+        arguments: [
+            .positional("NAME", into: \.request.name, .text, help: "What people call it."),
+            .positional("TYPE", into: \.request.type, .text, help: "Its type, such as _http._tcp."),
+            .positional("PORT", into: \.request.port, .integer(0...65_535), help: "Its port; 0 only keeps the name."),
+            .positionals("KEY=VALUE", into: \.request.pairs, .text, help: "What else there is to know."),
+            .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Also found by this subtype."),
+            .option("--host", value: "NAME", into: \.request.host, .text, help: "The host it runs on, below .local."),
+            .options("--address", value: "ADDR", into: \.request.addresses, .address, help: "An address of --host."),
+            .option("--interface", value: "NAME", into: \.request.interface, .text, help: "On this interface only."),
+            .flag("--no-rename", into: \.keepsName, help: "Give up when the name is taken."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
+        ],
+        common: [.output, .messages],
+        exits: [
+            ExitNote(.success, "it was offered, and is withdrawn"), ExitNote(.negative, "the name is taken"),
+            ExitNote(.usage), ExitNote(.timedOut, "it was over before the name was probed"), ExitNote(.interrupted),
+        ],
+        check: { $0.request.complaint }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            guard var service = try? request.registration() else { return .usage }
+            service.allowsRenaming = !keepsName
+            let direct = try DirectEngine(interface: request.interface)
+            var state = AdvertiseState()
+            try direct.handleSignals([SIGINT, SIGTERM]) { signal in
+                state.isInterrupted = signal == SIGINT
+                direct.stop()
+            }
+            do {
+                try direct.engine.advertise(service) { event in
+                    state.take(event)
+                    show(AdvertiseLine.object(event, clock: direct.clock), common)
+                    if state.isRefused { direct.stop() }
+                }
+            } catch {
+                throw CommandFailure(error.description, .usage)
+            }
+            direct.run(limit: timeout.flatMap { $0 == .zero ? nil : $0 })
+            if let name = state.name { show(AdvertiseLine.withdrawn(name, clock: direct.clock), common) }
+            return state.status
+        }
+    }
+
+    private func show(_ object: JSONValue, _ common: CommonOptions) {
+        if common.isJSON { return Terminal.print((try? Screen.line(object)) ?? []) }
+        if !common.isQuiet {
+            Terminal.print(Sheet(Screen(common), now: KernelClock().wall).paint(AdvertiseLine.text(object)))
+        }
+    }
+}
+
+/// What became of an advertisement.
+struct AdvertiseState: Equatable {
+    /// The name others see; `nil` before it is registered.
+    private(set) var name: DomainName?
+    /// Whether the name is taken, and no other is allowed.
+    private(set) var isRefused = false
+    /// Whether Ctrl-C ended it.
+    var isInterrupted = false
+
+    /// Takes what the engine tells.
+    mutating func take(_ event: AdvertisementEvent) {
+        switch event.kind {
+        case .registered(let new), .updated(let new): name = new
+        case .renamed(_, let new): if name != nil { name = new }
+        case .conflict:
+            name = nil
+            isRefused = true
+        }
+    }
+
+    /// The exit status.
+    var status: ExitStatus {
+        if isRefused { return .negative }
+        if isInterrupted { return .interrupted }
+        return name == nil ? .timedOut : .success
+    }
+}
+
+/// What becomes of an advertisement, for people and for programs.
+enum AdvertiseLine {
+    /// The object: `time`, `event`, `name`, `type`, and the former name of a renamed one.
+    static func object(_ event: AdvertisementEvent, clock: some TimeSource) -> JSONValue {
+        switch event.kind {
+        case .registered(let name): object("registered", name, clock)
+        case .updated(let name): object("updated", name, clock)
+        case .conflict(let name): object("conflict", name, clock)
+        case .renamed(let old, let new): object("renamed", new, clock, from: old)
+        }
+    }
+
+    /// The last object.
+    static func withdrawn(_ name: DomainName, clock: some TimeSource) -> JSONValue { object("withdrawn", name, clock) }
+
+    /// The object in words.
+    static func text(_ object: JSONValue) -> String {
+        let name = "\(object.text("name")) (\(object.text("type")))"
+        switch object.text("event") {
+        case "registered": return "+ \(name) is offered"
+        case "renamed": return "! \(object.text("previous_name")) is taken; it is \(name) now"
+        case "conflict": return "✗ \(name) is taken"
+        case "withdrawn": return "- \(name) is withdrawn"
+        default: return "~ \(name) is \(object.text("event"))"
+        }
+    }
+
+    private static func object(
+        _ event: String,
+        _ name: DomainName,
+        _ clock: some TimeSource,
+        from old: DomainName? = nil
+    ) -> JSONValue {
+        var object = JSONObject()
+        object["time"] = .string("\(clock.wall)")
+        object["event"] = .string(event)
+        object["name"] = .string(SafeText.text(of: name.firstLabel ?? []))
+        object["type"] = .string("\(name.parent.prefix(2))")
+        object["instance"] = .string("\(name)")
+        if let old { object["previous_name"] = .string(SafeText.text(of: old.firstLabel ?? [])) }
+        return .object(object)
+    }
+}
+
+extension ArgumentForm where Value == IPAddress {
+    /// An address of either family.
+    static let address = ArgumentForm("an address such as 192.0.2.7 or 2001:db8::7", parse: { IPAddress($0) })
+}
