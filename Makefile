@@ -3,7 +3,7 @@
 # make run      install what is missing, build, start the service        make test     run the whole suite
 # make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
-# make fuzz     fuzz the parsers                                          make install  into PREFIX (default /usr/local)
+# make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local)
 
 SWIFT ?= swift
 PREFIX ?= /usr/local

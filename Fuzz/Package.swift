@@ -2,22 +2,40 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 //
 // A package of its own, because a fuzz target links only with -sanitize=fuzzer. Built and run by Fuzz/run.
+// The directory above must not be called "fuzz": SwiftPM takes two packages of one name for one.
 
 import PackageDescription
 
-let names = ["FuzzDNS", "FuzzJSON", "FuzzConfiguration", "FuzzRecording"]
+/// The fuzz targets, and the product of nwpath each is about.
+let subjects = [
+    "FuzzDNS": "DNSWire", "FuzzJSON": "OrderedJSON", "FuzzConfiguration": "Configuration", "FuzzRecording": "Netlink",
+    "FuzzNetlink": "Netlink", "FuzzHTTP": "StatusServer", "FuzzEventLog": "EventLog", "FuzzMulticast": "MulticastDNS",
+    "FuzzResponder": "MulticastDNS",
+]
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6), .strictMemorySafety(), .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"), .enableUpcomingFeature("MemberImportVisibility"),
+]
 
 let package = Package(
     name: "Fuzz",
     dependencies: [.package(name: "nwpath", path: "..")],
-    targets: names.map { name in
-        .executableTarget(
-            name: name,
-            dependencies: [.product(name: "NWPathParsers", package: "nwpath")],
-            swiftSettings: [
-                .swiftLanguageMode(.v6), .strictMemorySafety(),
-                .unsafeFlags(["-parse-as-library"]),
-            ]
-        )
-    }
+    targets: [
+        .target(name: "CFuzzer"),
+        .target(name: "FuzzKit", dependencies: ["CFuzzer"], swiftSettings: settings),
+        .target(
+            name: "FuzzScripts",
+            dependencies: ["FuzzKit", .product(name: "DNSWire", package: "nwpath")],
+            swiftSettings: settings
+        ),
+    ]
+        + subjects.sorted { $0.key < $1.key }.map { name, subject in
+            .executableTarget(
+                name: name,
+                dependencies: ["FuzzKit", .product(name: subject, package: "nwpath")]
+                    + (subject == "MulticastDNS" ? ["FuzzScripts"] : []),
+                swiftSettings: settings
+            )
+        }
 )

@@ -138,7 +138,9 @@ public final class LogReader {
             next = header.sequence
             return true
         }
-        return Page(records: records, next: next, hasMore: hasMore, isComplete: sequence + 1 >= oldest.sequence)
+        // Without adding to a number that somebody else wrote: it may be the greatest.
+        let isComplete = sequence >= oldest.sequence || oldest.sequence - sequence == 1
+        return Page(records: records, next: next, hasMore: hasMore, isComplete: isComplete)
     }
 
     private static func includes(_ header: RecordHeader, from start: Start) -> Bool {

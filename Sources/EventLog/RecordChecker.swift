@@ -26,7 +26,7 @@ enum RecordChecker {
         case "time":
             guard let text = value.string, text.utf8.count == 30, text.hasSuffix("Z") else { return false }
             return WallTime(text) != nil
-        case "seq": return value.uint64.map { $0 > 0 } ?? false
+        case "seq": return value.uint64.map(RecordHeader.sequences.contains) ?? false
         case "stream": return value.string.flatMap { StreamID($0) } != nil
         case "schema": return value.string == Event.schema
         case "event": return value.string.map(isEventName) ?? false

@@ -16,8 +16,11 @@ public struct RecordHeader: Hashable, Sendable {
 
     /// When the event was published; `nil` when the text is not a time.
     public var time: WallTime? { WallTime(timeText) }
-    /// The number of the event.
+    /// The number of the event, from 1.
     public var sequence: UInt64 { position.sequence }
+
+    /// The numbers that records have; behind a greater one there would be no room for the next event.
+    static let sequences = 1...UInt64(Int64.max)
 
     /// Reads the head of a line, which may be cut off behind it.
     ///
@@ -25,7 +28,7 @@ public struct RecordHeader: Hashable, Sendable {
     public init?(line: ArraySlice<UInt8>) {
         var cursor = HeaderCursor(rest: line)
         guard cursor.skip("{\"time\":\""), let time = cursor.text(limit: 64),
-            cursor.skip(",\"seq\":"), let sequence = cursor.number(),
+            cursor.skip(",\"seq\":"), let sequence = cursor.number(), Self.sequences.contains(sequence),
             cursor.skip(",\"stream\":\""), let streamText = cursor.text(limit: 8), let stream = StreamID(streamText),
             cursor.skip(",\"schema\":\""), let schema = cursor.text(limit: 64), schema.hasPrefix("nwpath.event/"),
             cursor.skip(",\"event\":\""), let event = cursor.text(limit: 64)

@@ -14,7 +14,8 @@ struct SequenceChecker {
         /// How many of the missing numbers were explained.
         var explained: UInt64 = 0
 
-        var isExplained: Bool { explained == before - after - 1 }
+        var missing: UInt64 { before - after - 1 }
+        var isExplained: Bool { explained >= missing }
     }
 
     private var last: EventPosition?
@@ -69,7 +70,10 @@ struct SequenceChecker {
         for index in jumps.indices {
             let low = max(first, jumps[index].after + 1)
             let high = min(end, jumps[index].before - 1)
-            if low <= high { jumps[index].explained += high - low + 1 }
+            guard low <= high else { continue }
+            // Two gaps may overlap, and their numbers may be of any size.
+            let rest = jumps[index].missing - jumps[index].explained
+            jumps[index].explained += min(high - low + 1, rest)
         }
         jumps.removeAll { $0.isExplained }
     }

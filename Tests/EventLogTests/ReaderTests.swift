@@ -117,12 +117,15 @@ import Testing
         #expect(try LogReader(path: scratch.log).events(since: 0, limit: 100).records.count == 4)
     }
 
-    @Test func `an empty log and a missing one have no records; a foreign one is an error`() throws {
+    @Test func `empty, missing and beyond its end a log has no records; a foreign one is an error`() throws {
         let scratch = try Scratch()
         #expect(try LogReader(path: scratch.log).events(since: 0, limit: 1).records.isEmpty)
         try Files.write([], to: scratch.log)
         let page = try LogReader(path: scratch.log).events(since: 5, limit: 1)
         #expect(page.records.isEmpty && !page.isComplete)
+        try Pair(scratch.log).publish(3)
+        let beyond = try LogReader(path: scratch.log).events(since: .max, limit: 1)
+        #expect(beyond.records.isEmpty && beyond.next == .max)
         try Files.write(Array("mine\n".utf8), to: scratch.log)
         #expect(throws: EventLogError.foreign(file: scratch.log, found: "something else")) {
             try LogReader(path: scratch.log)
@@ -131,6 +134,9 @@ import Testing
 
     @Test(arguments: [
         (#"{"time":"t","seq":1,"stream":"7f3a","schema":"nwpath.event/1","event":"a.b","#, true),
+        (#"{"time":"t","seq":9223372036854775807,"stream":"7f3a","schema":"nwpath.event/1","event":"a.b","#, true),
+        (#"{"time":"t","seq":9223372036854775808,"stream":"7f3a","schema":"nwpath.event/1","event":"a.b","#, false),
+        (#"{"time":"t","seq":0,"stream":"7f3a","schema":"nwpath.event/1","event":"a.b","#, false),
         (#"{"time":"t","seq":18446744073709551616,"stream":"7f3a","schema":"nwpath.event/1","event":"a.b","#, false),
         (#"{"time":"t","seq":1,"stream":"7F3A","schema":"nwpath.event/1","event":"a.b","#, false),
         (#"{"time":"t","seq":1,"stream":"7f3a","schema":"other/1","event":"a.b","#, false),

@@ -57,6 +57,20 @@ import Testing
         #expect(recovered == EventPosition(stream: stream, sequence: 4))
     }
 
+    @Test func `a number behind which there is no room is not gone on from`() throws {
+        let scratch = try Scratch()
+        try Pair(scratch.log).publish(3)
+        let good = try Files.text(scratch.log)
+        let last = try #require(good.split(separator: "\n").last)
+        let mark = try #require(last.firstRange(of: #""seq":4,"#))
+        for number in [UInt64.max, UInt64(Int64.max) + 1, 0] {
+            let hostile = last[..<mark.lowerBound] + #""seq":\#(number),"# + last[mark.upperBound...] + "\n"
+            try Files.write(Array((good + hostile).utf8), to: scratch.log)
+            let pair = try Pair(scratch.log).publish()
+            #expect(pair.log.recovered?.sequence == 4 && pair.hub.position.sequence == 6)
+        }
+    }
+
     @Test func `the last number is found behind a mountain of junk`() throws {
         let scratch = try Scratch()
         try Pair(scratch.log).publish(3)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct VerifierTests {
     /// A good line with its members changed.
     private static func line(
-        _ sequence: Int,
+        _ sequence: UInt64,
         event: String = "path.changed",
         stream: String = "7f3a",
         rest: String = ""
@@ -21,7 +21,7 @@ import Testing
     private static let padding = #","log":{"file":""# + String(repeating: "a", count: 200) + #""}"#
     private static let opening = line(1, event: "log.opened", rest: padding)
 
-    private static func gap(_ sequence: Int, _ first: Int, _ last: Int) -> String {
+    private static func gap(_ sequence: UInt64, _ first: UInt64, _ last: UInt64) -> String {
         line(sequence, event: "log.gap", rest: #","log":{"first_seq":\#(first),"last_seq":\#(last)}"#)
     }
 
@@ -45,6 +45,12 @@ import Testing
         ([opening, line(2), gap(6, 3, 4), line(7)], ["3: seq 3 to 5 are missing"]),
         ([opening, gap(8, 2, 4), gap(9, 5, 7)], []),
         ([opening, line(2), line(9), gap(10, 1, 20)], []),
+        // Gaps that are told again and again, and add up to more than a number can hold.
+        (
+            [opening, line(1 << 62)] + (1...5).map { gap(1 << 62 + $0, 2, 1 << 62 - 2) },
+            ["2: seq 2 to \(UInt64(1) << 62 - 1) are missing"]
+        ),
+        ([opening, line(1 << 63)], ["2: invalid value of 'seq'"]),
         ([opening, line(2, stream: "abcd")], ["2: stream changed from 7f3a to abcd without log.opened"]),
         ([opening, line(1, event: "log.opened", stream: "abcd"), line(2, stream: "abcd")], []),
         ([line(1), line(2)], ["1: the file does not begin with log.opened"]),

@@ -183,6 +183,16 @@ private let host = Wish(
         #expect(bench.questions.count == before)
     }
 
+    @Test func `it is not asked for any more when its client has gone, even if the link came up anew before`() {
+        var bench = DirectoryBench(resolve, families: [.ipv4])
+        bench.run(to: 2)
+        bench.directory.open(.ipv4, mtu: 1500, at: time(2))
+        bench.remove(1)
+        let asked = bench.questions.count
+        bench.run(to: 20_000)
+        #expect(asked > 0 && bench.questions.count == asked)
+    }
+
     @Test func `its changes and its end are told, and it is looked for again`() {
         var bench = DirectoryBench(resolve, families: [.ipv4])
         bench.hear(lamp.all)

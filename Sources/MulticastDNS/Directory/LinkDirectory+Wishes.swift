@@ -36,6 +36,10 @@ extension LinkDirectory {
             interest.watched.remove(key)
             cancelUnlessWanted(key)
         }
+        for name in wish.instances where !wishes.wants(instance: name) {
+            // Asked for until it comes, also when resolving has begun anew since and forgot what it asked.
+            for key in [RecordKey(name, .srv), RecordKey(name, .txt)] where !isWanted(key) { cancel(key) }
+        }
         if !wishes.wantsAll {
             endCensus()
             memory = nil
