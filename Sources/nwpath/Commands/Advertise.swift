@@ -63,7 +63,7 @@ struct Advertise: Command {
                 state.isInterrupted = signal == SIGINT
                 direct.stop()
             }
-            do {
+            do throws(RegistrationError) {
                 try direct.engine.advertise(service) { event in
                     state.take(event)
                     show(AdvertiseLine.object(event, clock: direct.clock), common)
