@@ -218,6 +218,23 @@ import Testing
         #expect(answer?.type == .local)
     }
 
+    @Test func `half an answer to a batch is none, and the next batch has its own`() async throws {
+        let local = Question.lookup(RouteQuery(.of("127.0.0.1"), kind: .entry))
+        // Room for a refusal and an echo of little else, not for an answer.
+        var short = try RouteSocket(limit: .seconds(2), capacity: 48)
+        var batch = QuestionBatch([local, local])
+        var answers = 0
+        let error = #expect(throws: NetlinkError.self) { try short.exchange(&batch) { _, _, _ in answers += 1 } }
+        #expect(error == .malformedAnswer(request: MessageType(rawValue: 26)) && answers == 0)
+        // Not mended by what the first one left behind.
+        #expect(throws: NetlinkError.malformedAnswer(request: MessageType(rawValue: 26))) {
+            try short.exchange(&batch) { _, _, _ in answers += 1 }
+        }
+        var long = try RouteSocket(limit: .seconds(2), capacity: 4096)
+        try long.exchange(&batch) { _, code, _ in answers += code == 0 ? 1 : 0 }
+        #expect(answers == 2)
+    }
+
     @Test func `legs with weights and routers of both families are told in their order`() async throws {
         let first = try namespace.uplink()
         let second = try namespace.uplink("w0", network: "198.51.100", sixth: "2001:db8:2")

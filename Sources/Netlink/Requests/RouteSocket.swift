@@ -94,7 +94,9 @@ public struct RouteSocket: ~Copyable {
         var missing = batch.count
         while missing > 0 {
             switch socket.receive(waiting: true) {
-            case .foreign, .truncated: continue
+            case .foreign: continue
+            // Whose answer is cut off is not known.
+            case .truncated: throw .malformedAnswer(request: request)
             case .nothing(.again): throw .timedOut(request: request)
             case .nothing(let code): throw Self.error(code.rawValue, request, nil)
             case .datagram(let count, _):
