@@ -136,7 +136,7 @@ let package = Package(
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Addressing", "LinuxIO", "PathModel", "Providers", "TestSupport"],
+            dependencies: ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport"],
             exclude: ["Fixtures"]
         ),
         .testTarget(

@@ -103,6 +103,8 @@ public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
     public var modemManager = true
     /// The kernel's wireless interface: type and signal.
     public var nl80211 = true
+    /// The kernel's ethtool interface: speed and duplex of cables.
+    public var ethtool = true
 
     /// The defaults.
     public init() {}
@@ -118,5 +120,6 @@ public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
         Setting("resolved", \.resolved, .boolean, needsRestart: true, "systemd-resolved: DNS servers per link."),
         Setting("modemmanager", \.modemManager, .boolean, needsRestart: true, "ModemManager: signal of modems."),
         Setting("nl80211", \.nl80211, .boolean, needsRestart: true, "The kernel's Wi-Fi interface: type and signal."),
+        Setting("ethtool", \.ethtool, .boolean, needsRestart: true, "The kernel's ethtool interface: speed of cables."),
     ]
 }

@@ -20,6 +20,9 @@ public final class PathEngine {
     /// Called after everything was read again without a sign (rule S9).
     public var onAudit: () -> Void = {}
 
+    /// Called once, between the first reading and the first update, so that facts about what was read can be part of it.
+    public var onFirstReading: () -> Void = {}
+
     /// The pure part.
     public private(set) var core: EngineCore
     private let loop: EventLoop
@@ -109,6 +112,7 @@ public final class PathEngine {
         monitor?.onResync = { [unowned self] in resync() }
         _ = sleep.observe(boot: clock.boot, awake: clock.awake)
         _ = try readAll()
+        onFirstReading()
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
         evaluate()

@@ -2,7 +2,7 @@
 
 internal import PathModel
 
-/// The quality of every radio link that somebody measures, by interface index (rule S39).
+/// The quality of every link that somebody measures, by interface index (rule S39).
 struct QualityBook: Hashable, Sendable {
     private var meters: [Int: LinkQualityMeter] = [:]
 
@@ -12,9 +12,13 @@ struct QualityBook: Hashable, Sendable {
     /// Reads what providers measured last.
     /// - Returns: The qualities to publish; links that nobody measures are missing.
     mutating func read(_ facts: ProviderFacts, at now: Duration) -> [Int: LinkQuality] {
-        // The rule on machines without radios.
-        if facts.cellular.isEmpty && facts.wireless.isEmpty && meters.isEmpty { return Dictionary() }
-        var readings: [Int: LinkReading] = [:]
+        // The rule where no device tells.
+        if facts.cellular.isEmpty && facts.wireless.isEmpty && facts.wired.isEmpty && meters.isEmpty {
+            return Dictionary()
+        }
+        var readings = facts.wired.mapValues { cable in
+            LinkReading.wired(megabits: cable.megabits, isFullDuplex: cable.isFullDuplex)
+        }
         for (index, modem) in facts.cellular {
             if let percent = modem.signalQuality { readings[index] = .cellular(percent: percent) }
         }

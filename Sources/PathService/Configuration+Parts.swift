@@ -44,6 +44,7 @@ extension Configuration {
         let switches: [(ProviderSet.Name, Bool)] = [
             (.networkManager, providers.networkManager), (.resolved, providers.resolved),
             (.modemManager, providers.modemManager), (.nl80211, providers.nl80211),
+            (.ethtool, providers.ethtool),
         ]
         for (name, isWanted) in switches where !isWanted { options.enabled.remove(name) }
         return options

@@ -72,7 +72,12 @@ public final class Daemon {
             throw .loop(error)
         }
         engine = try Self.makeEngine(loop: loop, configuration: configuration, recorder: recorder)
-        providers = ProviderSet(loop: loop, options: configuration.providerOptions, listening: Self.listening)
+        providers = ProviderSet(
+            loop: loop,
+            options: configuration.providerOptions,
+            listening: Self.listening,
+            wired: { [engine] in engine.core.judge.wiredLinks }
+        )
         census =
             configuration.mdns.isEnabled
             ? ServiceCensus(loop: loop, clock: clock, settings: configuration.censusSettings) : nil
@@ -173,6 +178,10 @@ public final class Daemon {
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
+        }
+        engine.onFirstReading = { [unowned self] in
+            providers.measureWires()
+            engine.take(providers.facts, from: "start")
         }
         engine.onAudit = { [unowned self] in
             providers.refresh()

@@ -16,6 +16,7 @@ public final class ProviderSet {
         case networkManager = "NetworkManager"
         case modemManager = "ModemManager"
         case nl80211 = "nl80211"
+        case ethtool = "ethtool"
         case rfkill = "rfkill"
         case logind = "logind"
         case leases = "leases"
@@ -65,6 +66,7 @@ public final class ProviderSet {
     private let manager: NetworkManagerProvider
     private let modems: ModemManagerProvider
     private let wireless: WirelessProvider
+    private let wired: WiredProvider
     private let switches: RadioSwitchProvider
     private let sleep: LoginSleepProvider
     private let leases: LeaseWatcher
@@ -80,11 +82,13 @@ public final class ProviderSet {
     ///   - options: What to use and where to find it.
     ///   - names: Turns interface names into indexes.
     ///   - listening: Which of the given addresses somebody listens on, at port 53; asked at every merge.
+    ///   - wired: Which wired interfaces there are; asked at every refresh.
     public init(
         loop: EventLoop,
         options: Options = Options(),
         names: InterfaceNames = .kernel,
-        listening: @escaping (Set<IPAddress>) -> Set<IPAddress>
+        listening: @escaping (Set<IPAddress>) -> Set<IPAddress>,
+        wired: @escaping () -> WiredLinks = { WiredLinks() }
     ) {
         self.loop = loop
         self.options = options
@@ -100,6 +104,7 @@ public final class ProviderSet {
         manager = NetworkManagerProvider(connection: connection, names: names, timing: timing)
         modems = ModemManagerProvider(connection: connection, names: names, timing: timing)
         wireless = WirelessProvider(loop: loop)
+        self.wired = WiredProvider(loop: loop, links: wired)
         switches = RadioSwitchProvider(loop: loop, device: options.rfkillDevice, sysfs: options.rfkillDirectory)
         sleep = LoginSleepProvider(connection: connection)
         leases = LeaseWatcher(
@@ -119,6 +124,7 @@ public final class ProviderSet {
         if isEnabled(.leases) { leases.start() }
         if isEnabled(.rfkill) { switches.start() }
         if isEnabled(.nl80211) { wireless.start() }
+        if isEnabled(.ethtool) { wired.start() }
         if isEnabled(.resolved) { resolved.start() }
         if isEnabled(.networkManager) { manager.start() }
         if isEnabled(.modemManager) { modems.start() }
@@ -137,6 +143,7 @@ public final class ProviderSet {
         leases.stop()
         switches.stop()
         wireless.stop()
+        wired.stop()
         resolved.stop()
         manager.stop()
         modems.stop()
@@ -150,10 +157,19 @@ public final class ProviderSet {
         if isEnabled(.leases) { leases.refresh() }
         if isEnabled(.rfkill) { switches.refresh() }
         wireless.refresh()
+        wired.refresh()
         resolved.refresh()
         manager.refresh()
         modems.refresh()
         note(.resolvConf)
+    }
+
+    /// Asks about wired interfaces, and has the answers in ``facts`` when this returns: for the first path, which
+    /// needs links to be read before it and should not be followed by another one that only knows more.
+    public func measureWires() {
+        guard isRunning else { return }
+        wired.refresh()
+        facts = snapshot.merged(listening: listening)
     }
 
     /// Whether Wi-Fi signals are sampled: only while somebody subscribes to link quality (rule S39).
@@ -167,7 +183,7 @@ public final class ProviderSet {
         let all: [Name: ProviderHealth] = [
             .resolvConf: resolver.health, .resolved: resolved.health, .networkManager: manager.health,
             .modemManager: modems.health, .nl80211: wireless.health, .rfkill: switches.health,
-            .logind: sleep.health, .leases: leases.health,
+            .logind: sleep.health, .leases: leases.health, .ethtool: wired.health,
         ]
         return Dictionary(
             uniqueKeysWithValues: all.map { name, health in
@@ -191,6 +207,7 @@ public final class ProviderSet {
         snapshot.managerRadios = manager.radios
         snapshot.radios = switches.facts
         snapshot.wireless = wireless.interfaces
+        snapshot.wired = wired.interfaces
         snapshot.cellular = modems.modems
         snapshot.hasModem = modems.hasModem
         snapshot.meteredLeases = leases.metered
@@ -207,6 +224,7 @@ public final class ProviderSet {
         manager.onChange = { [weak self] in self?.note(.networkManager) }
         modems.onChange = { [weak self] in self?.note(.modemManager) }
         wireless.onChange = { [weak self] in self?.note(.nl80211) }
+        wired.onChange = { [weak self] in self?.note(.ethtool) }
         switches.onChange = { [weak self] in self?.note(.rfkill) }
         leases.onChange = { [weak self] in self?.note(.leases) }
         sleep.onResume = { [weak self] in self?.onResume() }

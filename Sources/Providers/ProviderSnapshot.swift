@@ -23,6 +23,8 @@ public struct ProviderSnapshot: Hashable, Sendable {
     public var radios = RadioFacts()
     /// What nl80211 says.
     public var wireless: [Int: WirelessFacts] = [:]
+    /// What the ethtool family says.
+    public var wired: [Int: WiredFacts] = [:]
     /// What ModemManager says.
     public var cellular: [Int: CellularFacts] = [:]
     /// Whether ModemManager has a modem.
@@ -44,6 +46,7 @@ public struct ProviderSnapshot: Hashable, Sendable {
             dns: mergedDNS(listening: listening),
             devices: mergedDevices,
             wireless: wireless,
+            wired: wired,
             cellular: cellular,
             radios: RadioFacts(
                 isWifiBlocked: managerRadios.isWifiBlocked || radios.isWifiBlocked,

@@ -53,6 +53,7 @@ let fullConfiguration = """
       resolved: false
       modemmanager: false
       nl80211: false
+      ethtool: false
     require_vpn: true
     mdns:
       enabled: true

@@ -270,6 +270,26 @@ import Testing
         #expect(world.evaluate()?.paths.first?.change.current.linkQuality == .moderate)
     }
 
+    @Test func `speed and duplex of the first interface's cable are its quality, unless a radio tells (S39)`() throws {
+        let world = World()
+        func take(_ megabits: Int, isFull: Bool, wireless: [Int: WirelessFacts] = [:]) -> Path? {
+            let cables = [2: WiredFacts(megabits: megabits, isFullDuplex: isFull)]
+            let facts = ProviderFacts(wireless: wireless, wired: cables)
+            world.core.take(facts, cause: world.cause(.policy), at: world.clock.boot)
+            return world.evaluate()?.paths.first?.change.current
+        }
+        #expect(take(1000, isFull: true)?.linkQuality == .good)
+        let slow = try #require(take(10, isFull: false))
+        #expect(slow.linkQuality == .minimal && slow.status == .satisfied)
+        world.clock.advance(by: .seconds(29))
+        #expect(take(1000, isFull: true) == nil, "a change a second too early")
+        world.clock.advance(by: .seconds(1))
+        #expect(world.evaluate()?.paths.first?.change.current.linkQuality == .good)
+        world.clock.advance(by: .seconds(30))
+        let radio = WirelessFacts(mode: 2, signal: -90)
+        #expect(take(1000, isFull: true, wireless: [2: radio])?.linkQuality == .minimal)
+    }
+
     @Test func `changed monitors begin anew, the others go on`() throws {
         var settings = EngineSettings.usual.with {
             $0.monitors = [MonitorPolicy(name: "a", mark: 1), MonitorPolicy(name: "b", mark: 2)]

@@ -67,7 +67,7 @@ import Testing
 
 /// What nl80211 might say, and what it never should.
 @Suite struct OddWirelessTests {
-    private typealias Message = WirelessMessage.Message
+    private typealias Message = GenericMessage
 
     private func message(_ attributes: [UInt16: [UInt8]], command: UInt8 = 7) -> Message {
         Message(type: 30, sequence: 1, command: command, code: nil, attributes: attributes)
@@ -106,16 +106,16 @@ import Testing
     }
 
     @Test func `a family has a name even without its end, and none without the attribute`() {
-        #expect(WirelessMessage.familyName(message([2: Array("nl80211".utf8)])) == "nl80211")
-        #expect(WirelessMessage.familyName(message([2: [0, 65]])) == "")
-        #expect(WirelessMessage.familyName(message([:])) == nil)
+        #expect(message([2: Array("nl80211".utf8)]).familyName == "nl80211")
+        #expect(message([2: [0, 65]]).familyName == "")
+        #expect(message([:]).familyName == nil)
     }
 
     @Test func `an end and a refusal have their code, whole or not`() {
         let header: [UInt8] = [20, 0, 0, 0, 3, 0, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0]
-        #expect(WirelessMessage.parse((header + [0xF0, 0xFF, 0xFF, 0xFF])[...]).map(\.code) == [-16])
+        #expect(GenericMessage.parse((header + [0xF0, 0xFF, 0xFF, 0xFF])[...]).map(\.code) == [-16])
         let bare: [UInt8] = [16, 0, 0, 0, 3, 0, 2, 0, 9, 0, 0, 0, 0, 0, 0, 0]
-        let parsed = WirelessMessage.parse(bare[...])
+        let parsed = GenericMessage.parse(bare[...])
         #expect(parsed.map(\.code) == [0] && parsed.first?.sequence == 9)
     }
 }

@@ -2,6 +2,7 @@
 
 import Glibc
 import LinuxIO
+import Netlink
 import PathModel
 import TestSupport
 import Testing
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func `reads an interface`() throws {
-        let parsed = try #require(WirelessMessage.parse(station[...]).first)
+        let parsed = try #require(GenericMessage.parse(station[...]).first)
         let (index, facts) = try #require(WirelessMessage.interface(parsed))
         #expect(index == 5 && parsed.sequence == 7 && parsed.type == 30)
         #expect(facts == WirelessFacts(mode: 2, ssid: Array("home".utf8)))
@@ -119,26 +120,26 @@ import Testing
     func `reads a signal, the average first`(values: [(UInt16, UInt8)], expected: Int?) throws {
         let info = values.flatMap { attribute($0.0, [$0.1]) }
         let bytes = message(19, attribute(3, [5, 0, 0, 0]) + attribute(21 | 0x8000, info))
-        let parsed = try #require(WirelessMessage.parse(bytes[...]).first)
+        let parsed = try #require(GenericMessage.parse(bytes[...]).first)
         #expect(WirelessMessage.signal(parsed)?.signal == expected)
     }
 
     @Test func `reads the name of a family, errors and the end of a dump`() {
         let family = message(1, attribute(2, Array("nl80211".utf8) + [0]), type: 16)
-        #expect(WirelessMessage.parse(family[...]).first.flatMap(WirelessMessage.familyName) == "nl80211")
+        #expect(GenericMessage.parse(family[...]).first.flatMap(\.familyName) == "nl80211")
         let error: [UInt8] = [20, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0xED, 0xFF, 0xFF, 0xFF]
-        #expect(WirelessMessage.parse((station + error)[...]).last?.code == -19)
+        #expect(GenericMessage.parse((station + error)[...]).last?.code == -19)
     }
 
     @Test func `survives every length and every length field`() {
         for length in 0..<station.count {
-            #expect(WirelessMessage.parse(station[..<length]).isEmpty)
+            #expect(GenericMessage.parse(station[..<length]).isEmpty)
         }
         for index in station.indices {
             for byte in [0, 1, 3, 4, 255] as [UInt8] {
                 var changed = station
                 changed[index] = byte
-                let messages = WirelessMessage.parse(changed[...])
+                let messages = GenericMessage.parse(changed[...])
                 #expect(messages.count <= 3)
                 _ = messages.compactMap(WirelessMessage.interface)
                 _ = messages.compactMap(WirelessMessage.signal)
@@ -166,7 +167,7 @@ import Testing
     }
 
     @Test func `finds a family that every kernel has, and joins its group`() throws {
-        let socket = try GenericSocket()
+        var socket = try GenericSocket()
         let known = socket.family("nlctrl")
         let unknown = socket.family("nwpath-none")
         #expect(known == 16 && unknown == nil)
@@ -174,10 +175,10 @@ import Testing
         let refused = socket.join("nothing", of: "nlctrl")
         #expect(joined && !refused)
         // CTRL_CMD_GETFAMILY: the answer is a dump of families.
-        try socket.requestDump(family: 16, command: 3, index: nil)
+        try socket.send(Question(family: 16, command: 3, isDump: true))
         let answer = try socket.receive()
         let bytes = try #require(answer)
-        let names = WirelessMessage.parse(bytes).compactMap(WirelessMessage.familyName)
+        let names = GenericMessage.parse(bytes).compactMap(\.familyName)
         #expect(names.contains("nlctrl"))
     }
 }

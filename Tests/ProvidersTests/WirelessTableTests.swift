@@ -6,7 +6,7 @@ import Testing
 @testable import Providers
 
 @Suite struct WirelessTableTests {
-    private typealias Message = WirelessMessage.Message
+    private typealias Message = GenericMessage
 
     private func interface(_ index: UInt8, mode: UInt8 = 2, ssid: String? = nil, sequence: UInt32 = 1) -> Message {
         var attributes: [UInt16: [UInt8]] = [3: [index, 0, 0, 0], 5: [mode, 0, 0, 0]]
@@ -21,7 +21,7 @@ import Testing
     }
 
     private func end(_ sequence: UInt32, error: Bool = false) -> Message {
-        let type = error ? WirelessMessage.errorType : WirelessMessage.doneType
+        let type = error ? GenericMessage.errorType : GenericMessage.doneType
         return Message(type: type, sequence: sequence, command: 0, code: error ? -16 : 0, attributes: [:])
     }
 

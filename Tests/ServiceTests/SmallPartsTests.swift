@@ -145,7 +145,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         #expect(try read("audit_interval: 0\nrecovery_hold: 7s").engineSettings.recoveryHold == .seconds(7))
     }
 
-    @Test(arguments: ["networkmanager", "resolved", "modemmanager", "nl80211"])
+    @Test(arguments: ["networkmanager", "resolved", "modemmanager", "nl80211", "ethtool"])
     func `each provider can be left out alone`(name: String) throws {
         let all = try read("").providerOptions.enabled
         let rest = try read("providers: {\(name): false}").providerOptions.enabled

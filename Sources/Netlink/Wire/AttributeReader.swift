@@ -5,31 +5,31 @@ internal import Addressing
 /// Walks the attributes that follow the fixed part of a message (`struct nlattr`, linux/netlink.h).
 ///
 /// Total: whatever the bytes are, it ends, and `isMalformed` tells whether it ended early.
-struct AttributeReader: ~Escapable {
+package struct AttributeReader: ~Escapable {
     private let bytes: Span<UInt8>
     private var next: Int
     private var payloadRange = 0..<0
     /// Which attribute it is, without the flags for nesting and byte order.
-    private(set) var kind = 0
+    package private(set) var kind = 0
     /// Whether the bytes ended inside an attribute.
-    private(set) var isMalformed = false
+    package private(set) var isMalformed = false
 
     /// Starts after `offset` bytes of fixed header.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>, from offset: Int = 0) {
+    package init(_ bytes: Span<UInt8>, from offset: Int = 0) {
         self.bytes = bytes
         next = (offset + 3) & ~3
     }
 
     /// The value.
-    var payload: Span<UInt8> {
+    package var payload: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(payloadRange) }
     }
 
     /// Steps to the next attribute.
     /// - Returns: `false` at the end.
-    mutating func advance() -> Bool {
+    package mutating func advance() -> Bool {
         let left = bytes.count - next
         guard left > 0 else { return false }
         let length = Int(bytes.host16(at: next))

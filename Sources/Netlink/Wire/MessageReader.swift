@@ -3,7 +3,7 @@
 /// Walks the messages of one netlink datagram (`struct nlmsghdr`, RFC 3549 section 2.2).
 ///
 /// Total: whatever the bytes are, it ends, and `isMalformed` tells whether it ended early.
-struct MessageReader: ~Escapable {
+package struct MessageReader: ~Escapable {
     /// The length of `struct nlmsghdr`.
     static let headerLength = 16
 
@@ -11,26 +11,27 @@ struct MessageReader: ~Escapable {
     private var next = 0
     private var bodyRange = 0..<0
     /// What the message is: an RTM_* or NLMSG_* constant.
-    private(set) var type: UInt16 = 0
+    package private(set) var type: UInt16 = 0
     /// The NLM_F_* bits.
     private(set) var flags: UInt16 = 0
     /// The number of the request it answers.
-    private(set) var sequence: UInt32 = 0
+    package private(set) var sequence: UInt32 = 0
     /// Whether the datagram ended inside a message.
     private(set) var isMalformed = false
 
+    /// Starts at the first message.
     @_lifetime(copy bytes)
-    init(_ bytes: Span<UInt8>) { self.bytes = bytes }
+    package init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
     /// What follows the header.
-    var body: Span<UInt8> {
+    package var body: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(bodyRange) }
     }
 
     /// Steps to the next message.
     /// - Returns: `false` at the end.
-    mutating func advance() -> Bool {
+    package mutating func advance() -> Bool {
         let left = bytes.count - next
         guard left > 0 else { return false }
         let length = Int(bytes.host32(at: next))

@@ -23,24 +23,24 @@ public struct Question: Hashable, Sendable {
     public var isDump: Bool { flags & Question.dump == Question.dump }
 
     /// `NLM_F_DUMP`.
-    static let dump = UInt16(NLM_F_ROOT | NLM_F_MATCH)
+    package static let dump = UInt16(NLM_F_ROOT | NLM_F_MATCH)
     /// `NLM_F_ACK`.
     static let acknowledge = UInt16(NLM_F_ACK)
 
     /// Adds an attribute.
-    mutating func add(_ kind: Int, _ payload: [UInt8]) {
+    package mutating func add(_ kind: Int, _ payload: [UInt8]) {
         body += Self.bytes(of: UInt16(4 + payload.count)) + Self.bytes(of: UInt16(kind)) + payload
         body += [UInt8](repeating: 0, count: -payload.count & 3)
     }
 
     /// Adds a 32-bit attribute in host byte order.
-    mutating func add(_ kind: Int, _ value: UInt32) { add(kind, Self.bytes(of: value)) }
+    package mutating func add(_ kind: Int, _ value: UInt32) { add(kind, Self.bytes(of: value)) }
 
     /// Adds an address.
     mutating func add(_ kind: Int, _ address: IPAddress) { add(kind, address.bytes) }
 
     /// The whole message as the kernel reads it.
-    func message(sequence: UInt32) -> [UInt8] {
+    package func message(sequence: UInt32) -> [UInt8] {
         let length = UInt32(MessageReader.headerLength + body.count)
         return Self.bytes(of: length) + Self.bytes(of: type) + Self.bytes(of: flags | UInt16(NLM_F_REQUEST))
             + Self.bytes(of: sequence) + [0, 0, 0, 0] + body

@@ -8,7 +8,7 @@ extension Span<UInt8> {
     }
 
     /// A 32-bit number in host byte order, as netlink has them; 0 past the end.
-    func host32(at offset: Int) -> UInt32 {
+    package func host32(at offset: Int) -> UInt32 {
         guard offset >= 0, offset <= count - 4 else { return 0 }
         let low = UInt32(self[offset]) | UInt32(self[offset + 1]) << 8
         let high = UInt32(self[offset + 2]) | UInt32(self[offset + 3]) << 8
@@ -25,10 +25,10 @@ extension Span<UInt8> {
     }
 
     /// A signed 32-bit number in host byte order, as an `Int`; 0 past the end.
-    func index(at offset: Int) -> Int { Int(Int32(bitPattern: host32(at: offset))) }
+    package func index(at offset: Int) -> Int { Int(Int32(bitPattern: host32(at: offset))) }
 
     /// The bytes as text up to the first zero; bytes that are not UTF-8 are replaced.
-    var text: String {
+    package var text: String {
         var end = 0
         while end < count && self[end] != 0 { end += 1 }
         let bytes = extracting(0..<end)
@@ -37,7 +37,7 @@ extension Span<UInt8> {
     }
 
     /// A copy.
-    var array: [UInt8] {
+    package var array: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
         for index in indices { bytes.append(self[index]) }

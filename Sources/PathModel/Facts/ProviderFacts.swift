@@ -13,6 +13,8 @@ public struct ProviderFacts: Hashable, Sendable {
     public var devices: [Int: DeviceFacts]
     /// What nl80211 says, by interface index.
     public var wireless: [Int: WirelessFacts]
+    /// What the ethtool family says, by interface index.
+    public var wired: [Int: WiredFacts]
     /// What ModemManager says, by interface index.
     public var cellular: [Int: CellularFacts]
     /// Radio switches.
@@ -25,6 +27,7 @@ public struct ProviderFacts: Hashable, Sendable {
         dns: DNSConfiguration = DNSConfiguration(),
         devices: [Int: DeviceFacts] = [:],
         wireless: [Int: WirelessFacts] = [:],
+        wired: [Int: WiredFacts] = [:],
         cellular: [Int: CellularFacts] = [:],
         radios: RadioFacts = RadioFacts(),
         isConnecting: Bool = false
@@ -32,6 +35,7 @@ public struct ProviderFacts: Hashable, Sendable {
         self.dns = dns
         self.devices = devices
         self.wireless = wireless
+        self.wired = wired
         self.cellular = cellular
         self.radios = radios
         self.isConnecting = isConnecting
@@ -173,6 +177,20 @@ public struct WirelessFacts: Hashable, Sendable {
 
     /// Whether the interface is a client of a network (`NL80211_IFTYPE_STATION` or `P2P_CLIENT`).
     public var isStation: Bool { mode == 2 || mode == 8 }
+}
+
+/// What the kernel's ethtool family says about one cable that is in use.
+public struct WiredFacts: Hashable, Sendable {
+    /// The speed in Mbit/s.
+    public var megabits: Int
+    /// Whether both ends may send at the same time.
+    public var isFullDuplex: Bool
+
+    /// Describes a cable.
+    public init(megabits: Int, isFullDuplex: Bool) {
+        self.megabits = megabits
+        self.isFullDuplex = isFullDuplex
+    }
 }
 
 /// What ModemManager says about one modem.

@@ -23,21 +23,12 @@ public final class WirelessProvider {
     private let loop: EventLoop
     private let interval: Duration
     private let familyName: String
-    private var events: Endpoint?
+    private var events: GenericEndpoint?
+    private var requests: GenericEndpoint?
     private var family: UInt16?
     private var table = WirelessTable()
     private var sampler: EventLoop.Timer?
     private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
-
-    /// A socket and its registration.
-    private final class Endpoint {
-        let socket: GenericSocket
-        var watch: EventLoop.Watch?
-
-        init(_ socket: consuming GenericSocket) { self.socket = socket }
-    }
-
-    private var requests: Endpoint?
 
     /// Prepares to ask the kernel; `interval` is the time between two samples of the signal.
     public convenience init(loop: EventLoop, interval: Duration = .seconds(10)) {
@@ -69,9 +60,8 @@ public final class WirelessProvider {
         debouncer.cancel()
         if let sampler { loop.cancel(sampler) }
         sampler = nil
-        for case let endpoint? in [events, requests] {
-            if let watch = endpoint.watch { loop.unwatch(watch) }
-        }
+        events?.close()
+        requests?.close()
         events = nil
         requests = nil
         table.forgetQuestions()
@@ -87,14 +77,7 @@ public final class WirelessProvider {
     private func sendNext() {
         guard let family, let requests, let request = table.next() else { return }
         do throws(ProviderError) {
-            switch request {
-            case .interfaces:
-                // NL80211_CMD_GET_INTERFACE.
-                table.sent(try requests.socket.requestDump(family: family, command: 5, index: nil))
-            case .station(let index):
-                // NL80211_CMD_GET_STATION.
-                table.sent(try requests.socket.requestDump(family: family, command: 17, index: index))
-            }
+            table.sent(try requests.socket.send(request.question(family: family)))
         } catch {
             table.forgetQuestions()
             health.fail(error, at: loop.clock.boot)
@@ -102,18 +85,8 @@ public final class WirelessProvider {
         }
     }
 
-    private func open(_ handler: @escaping (WirelessMessage.Message) -> Void) throws(ProviderError) -> Endpoint {
-        let endpoint = Endpoint(try GenericSocket())
-        do throws(Errno) {
-            endpoint.watch = try loop.watch(endpoint.socket.descriptor, for: .readable) {
-                [weak self, weak endpoint] _ in
-                guard let self, let endpoint else { return }
-                read(endpoint, handler)
-            }
-        } catch {
-            throw .system(call: "epoll_ctl", code: error)
-        }
-        return endpoint
+    private func open(_ handler: @escaping (GenericMessage) -> Void) throws(ProviderError) -> GenericEndpoint {
+        try GenericEndpoint(loop: loop, onLoss: { [weak self] code in self?.lose(code) }, onMessage: handler)
     }
 
     /// Looks for the family and joins its groups.
@@ -126,25 +99,17 @@ public final class WirelessProvider {
         refresh()
     }
 
-    private func read(_ endpoint: Endpoint, _ handler: (WirelessMessage.Message) -> Void) {
-        for _ in 0..<64 {
-            do throws(Errno) {
-                guard let bytes = try endpoint.socket.receive() else { return }
-                for message in WirelessMessage.parse(bytes) { handler(message) }
-            } catch {
-                // An overrun: events were lost, or the end of a dump.
-                health.lastError = .system(call: "recv", code: error)
-                table.forgetQuestions()
-                debouncer.trigger()
-                return
-            }
-        }
+    /// An overrun: events were lost, or the end of a dump.
+    private func lose(_ code: Errno) {
+        health.lastError = .system(call: "recv", code: code)
+        table.forgetQuestions()
+        debouncer.trigger()
     }
 
     /// An event: any of nl80211 may change an interface; one of the controller may bring or take the family.
-    private func hear(_ message: WirelessMessage.Message) {
+    private func hear(_ message: GenericMessage) {
         if message.type == family { return debouncer.trigger() }
-        guard WirelessMessage.familyName(message) == familyName else { return }
+        guard message.familyName == familyName else { return }
         // CTRL_CMD_NEWFAMILY and CTRL_CMD_DELFAMILY.
         if message.command == 1 && family == nil { find() }
         if message.command == 2 {
@@ -156,7 +121,7 @@ public final class WirelessProvider {
     }
 
     /// An answer: of the interface dump, or of a sample.
-    private func take(_ message: WirelessMessage.Message) {
+    private func take(_ message: GenericMessage) {
         let outcome = table.receive(message)
         if outcome.isChanged { onChange() }
         guard outcome.isFinished else { return }

@@ -1,16 +1,28 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import LinuxIO
+internal import Netlink
 internal import PathModel
 
 /// What nl80211 told, and what is still to be asked: one question at a time, because the kernel refuses a second dump.
 struct WirelessTable: Equatable {
     /// What is asked.
     enum Request: Hashable {
-        /// `NL80211_CMD_GET_INTERFACE`: all interfaces.
+        /// `NL80211_CMD_GET_INTERFACE` (5): all interfaces.
         case interfaces
-        /// `NL80211_CMD_GET_STATION`: the access point an interface is connected to.
+        /// `NL80211_CMD_GET_STATION` (17): the access point an interface is connected to.
         case station(index: Int)
+
+        /// The dump that answers it.
+        func question(family: UInt16) -> Question {
+            switch self {
+            case .interfaces: return Question(family: family, command: 5, isDump: true)
+            case .station(let index):
+                var question = Question(family: family, command: 17, isDump: true)
+                question.add(3, UInt32(truncatingIfNeeded: index))
+                return question
+            }
+        }
     }
 
     /// What an answer brought.
@@ -63,14 +75,14 @@ struct WirelessTable: Equatable {
     }
 
     /// Takes an answer.
-    mutating func receive(_ message: WirelessMessage.Message) -> Outcome {
+    mutating func receive(_ message: GenericMessage) -> Outcome {
         guard let current, message.sequence == sequence else { return Outcome() }
-        let isEnd = message.type == WirelessMessage.doneType || message.type == WirelessMessage.errorType
+        let isEnd = message.type == GenericMessage.doneType || message.type == GenericMessage.errorType
         switch current {
         case .interfaces where isEnd:
             self.current = nil
             // An error tells nothing about the interfaces.
-            guard message.type == WirelessMessage.doneType else {
+            guard message.type == GenericMessage.doneType else {
                 return Outcome(isFinished: true, refusal: Errno(message.code ?? 0))
             }
             return Outcome(isChanged: replace(), isFinished: true)

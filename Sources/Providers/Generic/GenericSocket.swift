@@ -1,12 +1,15 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import CLinuxShims
 internal import CNetlinkGeneric
 internal import Glibc
 internal import LinuxIO
+internal import Netlink
 
 /// A non-blocking generic netlink socket (libnl-genl-3).
 @safe struct GenericSocket: ~Copyable {
     private let raw: OpaquePointer
+    private var sequence: UInt32 = 0
 
     /// The kernel's descriptor; valid while this value lives.
     var descriptor: Int32 { unsafe nl_socket_get_fd(raw) }
@@ -20,7 +23,6 @@ internal import LinuxIO
             throw .system(call: "genl_connect", code: code)
         }
         unsafe self.raw = raw
-        unsafe nl_socket_disable_auto_ack(raw)
         unsafe nl_socket_set_nonblocking(raw)
     }
 
@@ -46,28 +48,44 @@ internal import LinuxIO
         return unsafe question(socket)
     }
 
-    /// Sends a dump request; `index` names the interface where the command asks for one.
+    /// Sends a question to the kernel.
     /// - Returns: The number that its answers carry.
     @discardableResult
-    borrowing func requestDump(family: UInt16, command: UInt8, index: Int?) throws(ProviderError) -> UInt32 {
-        guard let message = unsafe nlmsg_alloc() else { throw .system(call: "nlmsg_alloc", code: Errno(ENOMEM)) }
-        defer { unsafe nlmsg_free(message) }
-        unsafe genlmsg_put(message, 0, 0, Int32(family), 0, Int32(NLM_F_DUMP), command, 0)
-        if let index, let number = UInt32(exactly: index) { unsafe nla_put_u32(message, 3, number) }
-        guard unsafe nl_send_auto(raw, message) >= 0 else { throw .system(call: "sendmsg", code: Errno.current) }
-        guard let header = unsafe nlmsg_hdr(message) else { return 0 }
-        return unsafe header.pointee.nlmsg_seq
+    mutating func send(_ question: Question) throws(ProviderError) -> UInt32 {
+        sequence &+= 1
+        var bytes = question.message(sequence: sequence)
+        let code = unsafe bytes.withUnsafeMutableBytes { unsafe nl_sendto(raw, $0.baseAddress, $0.count) }
+        guard code >= 0 else { throw .system(call: "sendmsg", code: .current) }
+        return sequence
     }
 
-    /// Reads one datagram; `nil` when there is none now.
+    /// Reads one datagram of the kernel; what anybody else sends is passed over (rule S8).
+    /// - Returns: `nil` when there is none now.
     borrowing func receive() throws(Errno) -> ArraySlice<UInt8>? {
         var bytes = [UInt8](repeating: 0, count: 32_768)
-        let count = unsafe recv(descriptor, &bytes, bytes.count, 0)
-        if count < 0 {
-            let code = Errno.current
-            if code == .again || code == .interrupted { return nil }
-            throw code
+        var origin = nwp_netlink_origin()
+        for _ in 0..<64 {
+            let count = unsafe bytes.withUnsafeMutableBytes {
+                unsafe nwp_netlink_receive(descriptor, $0.baseAddress, $0.count, 1, &origin)
+            }
+            guard count >= 0 else {
+                let code = Errno(Int32(count))
+                if code == .again { return nil }
+                throw code
+            }
+            guard origin.port == 0 else { continue }
+            // Half a datagram is none.
+            guard origin.truncated == 0 else { throw Errno(EMSGSIZE) }
+            return bytes[..<count]
         }
-        return bytes[..<count]
+        return nil
+    }
+}
+
+extension Question {
+    /// A question to a generic family, without attributes.
+    init(family: UInt16, command: UInt8, isDump: Bool = false) {
+        // struct genlmsghdr: the command, the version of the interface, and two reserved bytes.
+        self.init(type: family, flags: isDump ? Self.dump : 0, body: [command, 1, 0, 0])
     }
 }

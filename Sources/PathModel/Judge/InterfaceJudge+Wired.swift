@@ -1,0 +1,37 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Netlink
+
+/// The wired interfaces whose cables tell the quality of a path (rule S39).
+public struct WiredLinks: Hashable, Sendable {
+    /// How many are asked about.
+    public static let limit = 64
+
+    /// The ones that work, by the order in which they matter.
+    public var usable: [Int]
+    /// The others; what they told while they worked is still worth something.
+    public var idle: Set<Int>
+
+    /// Names interfaces; none by default.
+    public init(usable: [Int] = [], idle: Set<Int> = []) {
+        self.usable = usable
+        self.idle = idle
+    }
+}
+
+extension InterfaceJudge {
+    /// The wired interfaces that a path may list: of those that work the ones that ever carried traffic come first, then
+    /// those with an address, so that hundreds of containers keep no uplink from being asked about.
+    public var wiredLinks: WiredLinks {
+        let wired = state.links.values.filter { isEligible($0) && type(of: $0) == .wiredEthernet }
+        let usable = wired.filter(\.isUsable).map { link in
+            let rank =
+                memory.everAvailable.contains(link.index)
+                ? 0 : state.routableInterfaces.contains(link.index) ? 1 : 2
+            return (rank, link.index)
+        }
+        .sorted { $0 < $1 }.map(\.1)
+        let asked = usable.prefix(WiredLinks.limit)
+        return WiredLinks(usable: Array(asked), idle: Set(wired.map(\.index)).subtracting(asked))
+    }
+}

@@ -1,0 +1,126 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+public import LinuxIO
+internal import Netlink
+public import PathModel
+
+/// Learns speed and duplex of wired interfaces from the kernel's ethtool family (rule S39); needs no privilege.
+///
+/// Confined to the loop's thread. It asks when it is told to and when somebody set a speed, never on its own account.
+/// The kernel answers within the call that asks, so nothing is waited for. A kernel without the family shows as absent.
+public final class WiredProvider {
+    /// What is known, by interface index; interfaces that do not tell are missing.
+    public private(set) var interfaces: [Int: WiredFacts] = [:]
+    /// How it goes.
+    public private(set) var health = ProviderHealth()
+    /// Something changed; called on the loop's thread.
+    public var onChange: () -> Void = {}
+
+    private let loop: EventLoop
+    private let links: () -> WiredLinks
+    private let familyName: String
+    private var family: UInt16?
+    private var events: GenericEndpoint?
+    private lazy var debouncer = Debouncer(loop: loop, quiet: .milliseconds(50)) { [weak self] in self?.refresh() }
+
+    /// Prepares to ask the kernel about the interfaces that `links` names, each time anew.
+    public convenience init(loop: EventLoop, links: @escaping () -> WiredLinks) {
+        self.init(loop: loop, links: links, familyName: "ethtool")
+    }
+
+    init(loop: EventLoop, links: @escaping () -> WiredLinks, familyName: String) {
+        self.loop = loop
+        self.links = links
+        self.familyName = familyName
+    }
+
+    /// Looks for the family, asks, and follows what is set by hand.
+    public func start() {
+        guard family == nil else { return }
+        do throws(ProviderError) {
+            // The family is part of the kernel or not: it does not come later.
+            family = try GenericSocket().family(familyName)
+            guard family != nil else { return }
+            health.succeed()
+            events = try GenericEndpoint(
+                loop: loop,
+                onLoss: { [weak self] _ in self?.debouncer.trigger() },
+                onMessage: { [weak self] message in self?.hear(message) }
+            )
+            // Without the group a speed that is set by hand is learnt with the next question.
+            _ = events?.socket.join("monitor", of: familyName)
+            refresh()
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Ends following; what was told stays.
+    public func stop() {
+        debouncer.cancel()
+        events?.close()
+        events = nil
+        family = nil
+    }
+
+    /// Asks about every usable interface; one that is not usable now keeps what it told last, until it goes.
+    public func refresh() {
+        guard let family else { return }
+        debouncer.cancel()
+        let links = links()
+        var told = interfaces.filter { links.idle.contains($0.key) }
+        do throws(ProviderError) {
+            // A socket of this round's own has no answers of an earlier one.
+            if !links.usable.isEmpty {
+                var socket = try GenericSocket()
+                for index in links.usable {
+                    guard let number = UInt32(exactly: index) else { continue }
+                    told[index] = try ask(number, family, over: &socket)
+                }
+            }
+            health.succeed()
+        } catch {
+            return fail(error)
+        }
+        guard told != interfaces else { return }
+        interfaces = told
+        onChange()
+    }
+
+    /// Asks about one interface.
+    /// - Returns: `nil` when it does not tell.
+    private func ask(
+        _ index: UInt32,
+        _ family: UInt16,
+        over socket: inout GenericSocket
+    ) throws(ProviderError) -> WiredFacts? {
+        let number = try socket.send(WiredMessage.question(about: index, family: family))
+        for _ in 0..<16 {
+            let bytes: ArraySlice<UInt8>?
+            do throws(Errno) { bytes = try socket.receive() } catch {
+                throw .system(call: "recv", code: error)
+            }
+            guard let bytes else { throw .timedOut }
+            guard let message = GenericMessage.parse(bytes).first(where: { $0.sequence == number }) else { continue }
+            if let code = message.code { note(refusal: Errno(code)) }
+            return WiredMessage.facts(message, about: index)
+        }
+        throw .malformed(what: familyName)
+    }
+
+    /// Many drivers do not tell (`EOPNOTSUPP`), and an interface may be gone by now; anything else is worth a note.
+    private func note(refusal: Errno) {
+        guard ![Errno(EOPNOTSUPP), Errno(ENODEV)].contains(refusal) else { return }
+        health.lastError = .system(call: familyName, code: refusal)
+    }
+
+    private func fail(_ error: ProviderError) {
+        health.fail(error, at: loop.clock.boot)
+        onChange()
+    }
+
+    private func hear(_ message: GenericMessage) {
+        if message.type == family && message.command == WiredMessage.notice { debouncer.trigger() }
+    }
+}
