@@ -24,7 +24,7 @@ import Testing
         try await service.eventually("path.changed")
         try namespace.ip("link set peer0 up")
         try await service.eventually("path.changed", count: 2)
-        await loop.eventually { try quality(service) == "good" }
+        try await loop.eventually { try quality(service) == "good" }
         // Longer than the service waits before it asks about interfaces that changed.
         await loop.sleep(for: .milliseconds(1300))
         let changes = try service.records("path.changed")
@@ -53,7 +53,7 @@ import Testing
         #expect(try service.json("/api/v1/status")["path"]?["status"]?.string == "satisfied")
         // Set by hand, it is heard without a change of any link.
         try namespace.run("ethtool -s tap0 speed 1000 duplex full")
-        await loop.eventually { try quality(service) == "good" }
+        try await loop.eventually { try quality(service) == "good" }
         let change = try #require(try service.records("path.changed").last)
         #expect(change["path"]?["status"]?.string == "satisfied")
         #expect(change["changed"]?.array?.compactMap(\.string) == ["link_quality"])
