@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import DNSWire
+internal import LinuxIO
 
 /// What a record is looked up by.
 struct RecordKey: Hashable, Sendable {
@@ -328,14 +329,16 @@ struct RecordCache: Sendable {
         bytes size: Int = 1,
         _ interest: Interest
     ) {
-        var victims = candidates.filter { !interest.protects($0.entry.record) }
+        // Small values are sorted instead of entries: a flood makes this the most frequent thing of all.
+        var victims = candidates.indices.filter { !interest.protects(candidates[$0].entry.record) }
+            .map { (age: candidates[$0].entry.received.nanoseconds, order: candidates[$0].entry.order, index: $0) }
         if victims.isEmpty {
-            victims = candidates.sorted { $0.entry.order > $1.entry.order }
-        } else {
-            victims.sort { ($0.entry.received, $0.entry.order) < ($1.entry.received, $1.entry.order) }
+            victims = candidates.indices.map { (age: 0, order: -candidates[$0].entry.order, index: $0) }
         }
+        victims.sort { ($0.age, $0.order) < ($1.age, $1.order) }
         let left = (records: count - records, bytes: bytes - size)
-        for (key, entry) in victims {
+        for victim in victims {
+            let (key, entry) = candidates[victim.index]
             evicted.append((entry.record, .evicted))
             evictions += 1
             remove(key, entry)

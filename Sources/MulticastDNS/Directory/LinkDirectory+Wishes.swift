@@ -127,6 +127,10 @@ extension LinkDirectory {
     /// Ends the questions for records that nobody is interested in any more.
     mutating func cancelUnlessWanted(_ key: RecordKey) {
         guard !isWanted(key), !interest.contains(key), !isAskedByCensus(key) else { return }
+        cancel(key)
+    }
+
+    private mutating func cancel(_ key: RecordKey) {
         for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(key.name, key.type)) }
     }
 

@@ -55,6 +55,10 @@ public final class MulticastEngine {
         unicast = UnicastPort(loop: loop)
     }
 
+    deinit {
+        if isStarted { stop(goodbye: false) }
+    }
+
     /// Sets the interfaces to speak on: those that are up, can multicast and are wanted.
     ///
     /// Call it after every change of links or addresses; the same again does nothing. An interface that is left out
