@@ -97,8 +97,8 @@ import Testing
             (["browse", "_ipp._tcp", "--onec"], "(did you mean '--once'?)"),
         ] {
             #expect(try start(words, in: scratch).wait() == 2)
-            let text = try scratch.text("err")
-            #expect(text.contains(message), "\(text)")
+            let told = try scratch.text("err")
+            #expect(told.contains(message), "\(told)")
         }
         #expect(try start(["browse", "_ipp._tcp", "--interface", "up1"], in: scratch).wait() == 1)
         #expect(try scratch.text("err").hasSuffix("or has no address; did you mean 'up0'?\n"))
