@@ -13,9 +13,10 @@ struct SequenceChecker {
         let file: String
         /// How many of the missing numbers were explained.
         var explained: UInt64 = 0
+        /// The greatest number that was explained; at first the one before the jump.
+        var explainedThrough: UInt64
 
-        var missing: UInt64 { before - after - 1 }
-        var isExplained: Bool { explained >= missing }
+        var isExplained: Bool { explained == before - after - 1 }
     }
 
     private var last: EventPosition?
@@ -61,19 +62,19 @@ struct SequenceChecker {
         } else if sequence - last > 1 {
             // The newest jumps are the ones that can still be explained.
             if jumps.count >= 100 { settle() }
-            jumps.append(Jump(after: last, before: sequence, line: line, file: file))
+            jumps.append(Jump(after: last, before: sequence, line: line, file: file, explainedThrough: last))
         }
     }
 
     private mutating func explain(_ gap: JSONValue?) {
         guard let first = gap?["first_seq"]?.uint64, let end = gap?["last_seq"]?.uint64, first <= end else { return }
         for index in jumps.indices {
-            let low = max(first, jumps[index].after + 1)
+            // Gaps are told in their order; what is told again explains nothing more.
+            let low = max(first, jumps[index].explainedThrough + 1)
             let high = min(end, jumps[index].before - 1)
             guard low <= high else { continue }
-            // Two gaps may overlap, and their numbers may be of any size.
-            let rest = jumps[index].missing - jumps[index].explained
-            jumps[index].explained += min(high - low + 1, rest)
+            jumps[index].explained += high - low + 1
+            jumps[index].explainedThrough = high
         }
         jumps.removeAll { $0.isExplained }
     }
