@@ -286,8 +286,10 @@ def hostile(bench):
     seconds = bench.scaled(60, 5)
     enter_new_namespace()
     words = [measure.Nwpath.binary, "services", "--direct", "--watch", "--json", "--interface", "v0"]
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process, flood = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output,
+    # Read through a handle of its own: one that is shared with the child would move where it writes.
+    with (tempfile.NamedTemporaryFile() as sink, open(sink.name, "rb") as output,
+          tempfile.TemporaryFile() as errors):
+        process, flood = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=sink,
                                           stderr=errors), None
         try:
             time.sleep(1)
@@ -300,11 +302,10 @@ def hostile(bench):
             packets = int(line[1])
             spent = (measure.cpu(process.pid) - before) / (time.monotonic() - begin)
             announced, resolved = int(flood.stdout.readline().split()[1]) / 1e9, None
-            position, tail = 0, b""
+            tail = b""
             while resolved is None and time.monotonic() < announced + 10 and process.poll() is None:
-                output.seek(position)
                 data = tail + output.read()
-                position, tail = output.tell(), data[-4096:]
+                tail = data[-4096:]
                 if b"Bench service 00000" in data:
                     resolved = time.monotonic() - announced
                 time.sleep(0.005)
