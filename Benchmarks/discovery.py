@@ -286,21 +286,26 @@ def hostile(bench):
     seconds = bench.scaled(60, 5)
     enter_new_namespace()
     words = [measure.Nwpath.binary, "services", "--direct", "--watch", "--json", "--interface", "v0"]
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+    # Read through a handle of its own: one that is shared with the child would move where it writes.
+    with (tempfile.NamedTemporaryFile() as sink, open(sink.name, "rb") as output,
+          tempfile.TemporaryFile() as errors):
+        process, flood = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=sink,
+                                          stderr=errors), None
         try:
             time.sleep(1)
             flood = subprocess.Popen([str(measure.GENERATORS / "hostile"), "v1", "10000", str(seconds)],
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             before, begin = measure.cpu(process.pid), time.monotonic()
-            packets, sent, received = map(int, flood.stdout.readline().split()[1:])
+            line = flood.stdout.readline().split()
+            if len(line) != 4:
+                raise Failed("the flood broke off")
+            packets = int(line[1])
             spent = (measure.cpu(process.pid) - before) / (time.monotonic() - begin)
             announced, resolved = int(flood.stdout.readline().split()[1]) / 1e9, None
-            position, tail = 0, b""
+            tail = b""
             while resolved is None and time.monotonic() < announced + 10 and process.poll() is None:
-                output.seek(position)
                 data = tail + output.read()
-                position, tail = output.tell(), data[-4096:]
+                tail = data[-4096:]
                 if b"Bench service 00000" in data:
                     resolved = time.monotonic() - announced
                 time.sleep(0.005)
@@ -316,7 +321,9 @@ def hostile(bench):
         finally:
             process.kill()
             process.wait()
-            flood.kill()
+            if flood is not None:
+                flood.kill()
+                flood.wait()
     rows = [("bad packets sent", "1/s", packets / seconds, None), ("CPU while flooded", "processors", spent, None),
             ("VmHWM", "MiB", memory, 64), ("honest service resolved after (10: never)", "s", resolved or 10, 1),
             ("CPU 10 s later", "processors", idle, 0.02), ("bytes sent per byte received", "", received / sent, 1)]

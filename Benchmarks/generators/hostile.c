@@ -186,12 +186,19 @@ static void flood(int kind) {
         service(instance, host, 1, 0);
         break;
     case 7: {  // A list of known answers that never ends.
-        begin(0x0200, 1, 40);
+        begin(0x0200, 1, 45);
         name("_services._dns-sd._udp.local");
         word(PTR), word(1);
-        for (int i = 0; i < 40; i++) {
-            snprintf(type, sizeof type, "_flood-%u._tcp.local", draw(5000));
-            pointer("_services._dns-sd._udp.local", type, 4500);
+        for (int i = 0; i < 45; i++) {
+            snprintf(type, sizeof type, "_flood-%u", draw(5000));
+            word(0xC00C);
+            word(PTR), word(1), word(0), word(4500), word(0);
+            int start = length;
+            byte((int)strlen(type));
+            memcpy(message + length, type, strlen(type));
+            length += (int)strlen(type);
+            word(0xC000 | 30);  // _udp.local of the question
+            close_record(start);
         }
         break;
     }
