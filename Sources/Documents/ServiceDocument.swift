@@ -64,7 +64,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let (boot, wall) = (clock.boot, clock.wall)
         let first = wall + (service.firstSeen - boot)
-        firstSeen = "\(min(earlier ?? first, first))"
+        firstSeen = "\(earlier ?? first)"
         lastSeen = "\(wall + (service.lastSeen - boot))"
     }
 

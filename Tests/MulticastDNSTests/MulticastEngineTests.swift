@@ -81,7 +81,7 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
         let packets = bench.responder.packets.drop { $0.message.answers.isEmpty }
         let run = Array(packets.prefix { $0.message.flags.contains(.truncated) })
         let last = try #require(packets.dropFirst(run.count).first)
-        #expect(!run.isEmpty && run[0].message.questions.map(\.name) == [lamp.typeName])
+        #expect(!run.isEmpty && run[0].message.questions.map(\.name).contains(lamp.typeName))
         #expect((run.dropFirst() + [last]).allSatisfy { $0.message.questions.isEmpty && !$0.message.answers.isEmpty })
         #expect((run + [last]).allSatisfy { $0.origin.count <= 1472 })
         #expect(Set((run + [last]).flatMap(\.message.answers).map(\.data)) == Set(pointers.map(\.data)))

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func `it ends at its limit, and before it speaks when it cannot`() async throws {
-        _ = try Neighbour()
+        let neighbour = try Neighbour()
         let scratch = try Scratch()
         let words = ["Lamp", "_lamp._tcp", "1", "--host", "b", "--address", "192.0.2.2"]
         #expect(try advertise(words + ["--timeout", "4s"], in: scratch).wait() == 0)
@@ -89,6 +89,7 @@ import Testing
             #expect(text.contains(message), "\(text)")
         }
         #expect(try advertise(words + ["--interface", "up9"], in: scratch).wait() == 1)
+        withExtendedLifetime(neighbour) {}
     }
 
     @Test func `avahi finds what is offered, and what avahi offers is found`() async throws {

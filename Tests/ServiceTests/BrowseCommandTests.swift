@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `what is asked wrongly is told with what was meant`() async throws {
-        _ = try Neighbour()
+        let neighbour = try Neighbour()
         let scratch = try Scratch()
         for (words, message) in [
             (["browse", "ipp.tcp"], "(did you mean '_ipp._tcp'?)"), (["browse"], "TYPE[,SUBTYPE] is missing"),
@@ -102,5 +102,6 @@ import Testing
         }
         #expect(try start(["browse", "_ipp._tcp", "--interface", "up1"], in: scratch).wait() == 1)
         #expect(try scratch.text("err").hasSuffix("or has no address; did you mean 'up0'?\n"))
+        withExtendedLifetime(neighbour) {}
     }
 }

@@ -130,12 +130,19 @@ private final class StoreFixture {
     @Test(
         arguments: [
             .path(monitor: "nope"), .interface(name: "nope"), .interface(name: ""),
-            .service(type: "_x._tcp", name: "x"),
         ] as [StatusDocument]
     )
     func `what does not exist has no document`(document: StatusDocument) throws {
         let fixture = try StoreFixture()
         #expect(try fixture.store.snapshot(of: document) == nil)
+    }
+
+    @Test func `a service that is not there is told with its type`() throws {
+        let fixture = try StoreFixture()
+        let problem = #expect(throws: Problem.self) {
+            try fixture.store.snapshot(of: .service(type: "_x._tcp", name: "x"))
+        }
+        #expect(problem?.status == 404 && problem?.detail == "There is no service 'x' of type '_x._tcp'.")
     }
 
     @Test func `strangers cannot make it keep everything they ask for`() throws {

@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test func `a host has addresses, an address has a host`() async throws {
-        let neighbour = try offer(in: try Scratch())
+        let scratch = try Scratch()
+        let neighbour = try offer(in: scratch)
         for name in ["lamp.local", "LAMP.local", "lamp"] {
             let outcome = try run([name])
             #expect(outcome.code == 0)
@@ -32,24 +33,25 @@ import Testing
         let object = try JSONValue(parsing: try run(["lamp", "--json", "--interface", "up0"]).output)
         #expect(object["event"]?.string == "resolved" && object["addresses"]?[0]?.string == "192.0.2.1")
         #expect(try run(["192.0.2.1"]) == Outcome(code: 0, output: "192.0.2.1  lamp.local  up0\n"))
-        withExtendedLifetime(neighbour) {}
+        withExtendedLifetime((neighbour, scratch)) {}
     }
 
     @Test(arguments: [
         "_lamp._tcp/Dr. Lamp", "Dr. Lamp._lamp._tcp.local", "Dr\\. Lamp._lamp._tcp", "_lamp._tcp/DR. LAMP",
     ])
     func `a service has a place and a text`(text: String) async throws {
-        let neighbour = try offer(in: try Scratch())
+        let scratch = try Scratch()
+        let neighbour = try offer(in: scratch)
         let outcome = try run([text])
         #expect(outcome.code == 0)
         #expect(outcome.output.lines.first?.hasPrefix("= _lamp._tcp  ") == true, "\(outcome.output)")
         #expect(outcome.output.contains("lamp.local:9100 192.0.2.1"))
         #expect(outcome.output.lines.last == "  on=1")
-        withExtendedLifetime(neighbour) {}
+        withExtendedLifetime((neighbour, scratch)) {}
     }
 
     @Test func `nobody answers: 3 and a message; nonsense: 2`() async throws {
-        _ = try Neighbour()
+        let neighbour = try Neighbour()
         for name in ["nobody", "_lamp._tcp/None", "192.0.2.99"] {
             let outcome = try run([name, "--timeout", "500ms"])
             #expect(outcome.code == 3)
@@ -57,6 +59,7 @@ import Testing
         }
         #expect(try run(["www.example.com"]).code == 2)
         #expect(try run(["lamp", "--interface", "up7"]).code == 1)
+        withExtendedLifetime(neighbour) {}
     }
 
     @Test func `--watch goes on with what changes`() async throws {

@@ -38,9 +38,7 @@ extension LinkDirectory {
         }
         for name in wish.instances where !wishes.wants(instance: name) {
             // Asked for until it comes, also when resolving has begun anew since and forgot what it asked.
-            for key in [RecordKey(name, .srv), RecordKey(name, .txt)] where !isWanted(key) {
-                cancelUnlessWanted(key)
-            }
+            for key in [RecordKey(name, .srv), RecordKey(name, .txt)] { cancelUnlessWanted(key) }
         }
         if !wishes.wantsAll {
             endCensus()

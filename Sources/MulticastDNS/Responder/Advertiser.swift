@@ -60,8 +60,8 @@ struct Advertiser: Sendable {
         machineName = Self.machineName(of: hostName)
     }
 
-    /// Whether nothing is advertised.
-    var isEmpty: Bool { entries.isEmpty }
+    /// Whether nothing is advertised, and nothing is left to be said about what was.
+    var isEmpty: Bool { entries.isEmpty && commands.isEmpty && events.isEmpty }
 
     /// Makes a name that may be claimed of whatever the machine is called.
     static func machineName(of hostName: String) -> DomainName {

@@ -99,8 +99,13 @@ public enum NameRules {
     /// - Throws: What is wrong with it.
     public static func hostName(_ text: String) throws(RegistrationError) -> DomainName {
         guard let name = DomainName(text) else { throw .hostName(show(text.utf8)) }
-        try checkHostName(name.labelCount == 1 ? join(name.labels, NameRules.local) : name)
-        return try name.labelCount == 1 ? join(name.labels, NameRules.local) : name
+        do {
+            let full = try name.labelCount == 1 ? join(name.labels, NameRules.local) : name
+            try checkHostName(full)
+            return full
+        } catch {
+            throw .hostName(show(text.utf8))
+        }
     }
 
     /// Checks a host name that is to be claimed; letters of other scripts are as good as ASCII ones, but no Punycode.

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Spelling
 internal import CommandLineKit
 internal import LinuxIO
 internal import OrderedJSON
@@ -72,7 +73,8 @@ struct HistoryText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func quote(_ field: String) -> String {
+    private static func quote(_ text: String) -> String {
+        let field = PrintableText.escape(text)
         guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
         return "\"" + field.flatMap { $0 == "\"" ? "\"\"" : String($0) } + "\""
     }
