@@ -68,8 +68,11 @@ final class SimulatedResponder: Sendable {
         send(Message(flags: [.response, .authoritative], answers: records))
     }
 
-    /// Says goodbye to these records.
+    /// Says goodbye to these records, and answers with them no more.
     func goodbye(_ records: [ResourceRecord]) {
+        self.records.withLock { own in
+            own.removeAll { mine in records.contains { $0.name == mine.name && $0.data == mine.data } }
+        }
         announce(
             records.map { record in
                 var record = record

@@ -121,4 +121,9 @@ private struct Broken: JSONObjectWritable {
     func `whole numbers have all their digits`(number: UInt64) throws {
         #expect(try OrderedJSONEncoder().string([number]) == "[\(number)]")
     }
+
+    @Test(arguments: [-1, Int64.min, Int64.max])
+    func `whole numbers keep their sign`(number: Int64) throws {
+        #expect(try OrderedJSONEncoder().string([number]) == "[\(number)]")
+    }
 }

@@ -77,7 +77,9 @@ import Testing
             try scratch.text("out").contains("\"port\":9101")
         }
         neighbour.leave()
-        try await loop.eventually(within: .seconds(60), "the loss") { try scratch.text("out").contains("\"goodbye\"") }
+        try await loop.eventually(within: .seconds(60), "the loss") {
+            try scratch.text("out").contains("\"event\":\"lost\"")
+        }
         withExtendedLifetime(watch) {}
     }
 }

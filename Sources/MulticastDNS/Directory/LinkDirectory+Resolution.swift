@@ -31,7 +31,8 @@ extension LinkDirectory {
         for source in state.sources where !isPointed(name, by: source, at: now) {
             detach(name, &state, from: source)
         }
-        guard !state.sources.isEmpty || wishes.wants(instance: name) else {
+        // What is left may be a name that nobody browses any more.
+        guard isWanted(name, by: state.sources) else {
             return lose(name, state, at: now)
         }
         tellAnnouncement(of: name, &state, at: now)

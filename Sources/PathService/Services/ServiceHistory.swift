@@ -104,9 +104,11 @@ struct ServiceHistory: Sendable {
 
     private mutating func see(_ service: Service, clock: any TimeSource) {
         guard var entry = entries[Key(service)] else { return }
-        entry.lastSeen = Self.moment(service.lastSeen, clock)
-        // A calendar that was wrong then and is right now must not turn the order around.
-        entry.firstSeen = min(entry.firstSeen, entry.lastSeen)
+        let moment = Self.moment(service.lastSeen, clock)
+        // A calendar that was wrong then and is right now must not turn the order around; the microseconds between
+        // readings of two clocks are no such thing.
+        if moment + .seconds(1) < entry.firstSeen { entry.firstSeen = moment }
+        entry.lastSeen = max(moment, entry.firstSeen)
         entries[Key(service)] = entry
     }
 
