@@ -22,7 +22,8 @@ import Testing
             ("nameserver [2001:db8::1]\n", []), ("nameserver 192.0.2.1:53\n", []), ("nameserver 192.0.2\n", []),
             ("nameserver 192.0.2.256\nnameserver 192.0.2.2\n", ["192.0.2.2"]),
             ("nameservers 192.0.2.1\n", []), ("name server 192.0.2.1\n", []),
-            ("nameserver fe80::1%eth0%eth1\n", ["fe80::1%eth0%eth1"]), ("nameserver FE80::A%wlan0\n", ["fe80::a%wlan0"]),
+            ("nameserver fe80::1%eth0%eth1\n", ["fe80::1%eth0%eth1"]),
+            ("nameserver FE80::A%wlan0\n", ["fe80::a%wlan0"]),
             ("nameserver ::ffff:192.0.2.1\n", ["::ffff:192.0.2.1"]),
             ("{\"nameserver\": \"192.0.2.1\"}\n", []),
         ] as [(String, [String])]
