@@ -64,7 +64,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let (boot, wall) = (clock.boot, clock.wall)
         let first = wall + (service.firstSeen - boot)
-        firstSeen = "\(earlier ?? first)"
+        // The microseconds between readings of two clocks do not make a history later.
+        firstSeen = "\(earlier.map { $0 <= first + .seconds(1) ? $0 : first } ?? first)"
         lastSeen = "\(wall + (service.lastSeen - boot))"
     }
 

@@ -35,11 +35,6 @@ private let parts = [
     ),
 ]
 
-/// Parts that are known to owe lines: their shortfall is reported without failing the suite.
-///
-/// Only ever shortened.
-private let owing: Set<String> = ["MulticastDNS"]
-
 @Suite struct RatioTests {
     private func lines(in folder: String) -> Int {
         SourceTree.swiftFiles(in: folder).reduce(0) { total, file in
@@ -58,11 +53,7 @@ private let owing: Set<String> = ["MulticastDNS"]
         let needed = Int((Double(code) * part.atLeast).rounded(.up))
         #expect(code > 0)
         let shortfall: Comment = "\(part.testDescription): \(code) lines of code, \(tests) of tests, \(needed) needed"
-        withKnownIssue(shortfall, isIntermittent: true) {
-            #expect(tests >= needed, shortfall)
-        } when: {
-            owing.contains(part.testDescription)
-        }
+        #expect(tests >= needed, shortfall)
     }
 
     @Test func `every target is in the table once`() {
