@@ -45,6 +45,7 @@ public final class Daemon {
     private let started: Duration
     private var logRetry: EventLoop.Timer?
     private var refreshTimer: EventLoop.Timer?
+    private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
     /// Called when everything is closed; the process may end then.
     public var onStopped: () -> Void = {}
@@ -138,6 +139,8 @@ public final class Daemon {
         options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
         options.report("event log: \(configuration.log.file)")
         manager.start(on: loop) { [unowned self] in sentence }
+        // By then the census has run once: what stays resident is what an idle daemon uses.
+        releaseTimer = loop.schedule(after: .seconds(10)) { try? ProgramText.release() }
     }
 
     private func look() throws(ServiceError) {
@@ -287,7 +290,7 @@ public final class Daemon {
 
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
-        for timer in [logRetry, refreshTimer].compactMap(\.self) { loop.cancel(timer) }
+        for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         index.stop()
         engine.stop()
