@@ -23,6 +23,7 @@ dependencies:
 
 test-dependencies:
 	@packaging/install-dependencies test
+	@packaging/unpack-resolved
 	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
 	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next' 2>/dev/null \
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
