@@ -62,11 +62,10 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         txt = Self.pairs(service.text)
         txtRaw = service.rawText.map { SafeText.text(of: $0) }
         ttlSeconds = Int(service.timeToLive.components.seconds)
-        let (boot, wall) = (clock.boot, clock.wall)
-        let first = wall + (service.firstSeen - boot)
+        let first = clock.calendar(at: service.firstSeen)
         // The microseconds between readings of two clocks do not make a history later.
         firstSeen = "\(earlier.map { $0 <= first + .seconds(1) ? $0 : first } ?? first)"
-        lastSeen = "\(wall + (service.lastSeen - boot))"
+        lastSeen = "\(clock.calendar(at: service.lastSeen))"
     }
 
     private static func pairs(_ entries: [TextRecord.Entry]) -> JSONValue {

@@ -25,7 +25,7 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
     public init(monitor: String, path: Path, statusSince: Duration, clock: some TimeSource) {
         self.monitor = monitor
         self.path = PathDocument(path)
-        since = "\(clock.wall + (statusSince - clock.boot))"
+        since = "\(clock.calendar(at: statusSince))"
         sentence = PathSentence.state(of: path, monitor: monitor)
     }
 }

@@ -14,6 +14,11 @@ public protocol TimeSource: Sendable {
     var wall: WallTime { get }
 }
 
+extension TimeSource {
+    /// What the calendar says of a moment since boot, unless it was stepped between that moment and now.
+    public func calendar(at moment: Duration) -> WallTime { wall + (moment - boot) }
+}
+
 /// The kernel's clocks.
 public struct KernelClock: TimeSource {
     /// The kernel's clocks; the value has no state.

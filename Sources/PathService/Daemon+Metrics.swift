@@ -46,7 +46,7 @@ extension Daemon {
                     writer.write(Family.transitions, Double(count), name, status.rawValue, other.rawValue)
                 }
             }
-            writer.write(Family.lastChange, (clock.wall - (now - tracker.since)).secondsSince1970, name)
+            writer.write(Family.lastChange, clock.calendar(at: tracker.since).secondsSince1970, name)
             for reason in UnsatisfiedReason.allCases {
                 writer.write(Family.reason, path.reason == reason, name, reason.rawValue)
             }

@@ -18,6 +18,13 @@ import Testing
         }
     }
 
+    @Test func `a moment since boot has its place in the calendar`() {
+        let clock = ManualClock()
+        #expect(clock.calendar(at: clock.boot) == clock.wall)
+        #expect(clock.calendar(at: clock.boot - .seconds(3)) == clock.wall - .seconds(3))
+        #expect(clock.calendar(at: clock.boot + .nanoseconds(1)) == clock.wall + .nanoseconds(1))
+    }
+
     @Test func `the calendar is that of the C library`() {
         let before = Int64(time(nil))
         let seconds = KernelClock().wall.nanoseconds / 1_000_000_000

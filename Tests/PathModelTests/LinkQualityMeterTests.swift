@@ -14,8 +14,8 @@ import Testing
             (.wireless(signal: -73), .minimal),
             (.cellular(percent: 60), .good), (.cellular(percent: 59), .moderate), (.cellular(percent: 30), .moderate),
             (.cellular(percent: 29), .minimal), (.wired(megabits: 1000, isFullDuplex: true), .good),
-            (.wired(megabits: 100, isFullDuplex: true), .good), (.wired(megabits: 100, isFullDuplex: false), .moderate),
-            (.wired(megabits: 10, isFullDuplex: true), .moderate),
+            (.wired(megabits: 100, isFullDuplex: true), .good), (.wired(megabits: 100, isFullDuplex: false), .unknown),
+            (.wired(megabits: 10, isFullDuplex: true), .unknown),
             (.wired(megabits: 10, isFullDuplex: false), .minimal),
             (.wired(megabits: -1, isFullDuplex: true), .unknown), (.wired(megabits: 0, isFullDuplex: false), .unknown),
         ] as [(LinkReading, LinkQuality)]

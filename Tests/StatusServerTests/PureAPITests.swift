@@ -55,7 +55,7 @@ import Testing
         #expect(try query(("limit", text)).integer("limit", in: 1...1000) == number)
     }
 
-    @Test(arguments: ["", "0", "1001", "-1", "1.5", "ten", "99999999999999999999"])
+    @Test(arguments: ["", "0", "1001", "-1", "1.5", "+5", "ten", "99999999999999999999"])
     func `refuses other numbers`(text: String) throws {
         let query = try query(("limit", text))
         #expect(throws: Problem.self) { try query.integer("limit", in: 1...1000) }
@@ -175,7 +175,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ".", "7f3a", "7f3a.", ".45", "7f3a.45.1", "xyz.4", "7f3a.-1", "-1", "7f3a.99999999999999999999",
+        "", ".", "7f3a", "7f3a.", ".45", "7f3a.45.1", "xyz.4", "7f3a.-1", "-1", "+5", "7f3a.+5",
+        "7f3a.99999999999999999999", "\u{FF17}.4",
     ])
     func `refuses what is no place`(text: String) {
         #expect(EventCursor(text) == nil)

@@ -54,9 +54,8 @@ public struct LinkQualityMeter: Hashable, Sendable {
         case .wired(let megabits, let isFullDuplex):
             switch (megabits, isFullDuplex) {
             case (100..., true): .good
-            case (...0, _): .unknown
-            case (...10, false): .minimal
-            default: .moderate
+            case (1...10, false): .minimal
+            default: .unknown
             }
         }
     }

@@ -85,7 +85,7 @@ struct ServiceHistory: Sendable {
             // What is there now may alone be more than is kept: the rest has to do without a history.
             guard present < Self.capacity else { return }
             if entries.count >= Self.capacity + Self.slack { trim(to: Self.capacity) }
-            let moment = Self.moment(service.firstSeen, clock)
+            let moment = clock.calendar(at: service.firstSeen)
             entries[key] = Entry(firstSeen: moment, lastSeen: moment)
         } else if entries[key]?.removal != nil {
             entries[key]?.appearances += 1
@@ -104,7 +104,7 @@ struct ServiceHistory: Sendable {
 
     private mutating func see(_ service: Service, clock: any TimeSource) {
         guard var entry = entries[Key(service)] else { return }
-        let moment = Self.moment(service.lastSeen, clock)
+        let moment = clock.calendar(at: service.lastSeen)
         // A calendar that was wrong then and is right now must not turn the order around; the microseconds between
         // readings of two clocks are no such thing.
         if moment + .seconds(1) < entry.firstSeen { entry.firstSeen = moment }
@@ -117,10 +117,6 @@ struct ServiceHistory: Sendable {
         let gone = entries.filter { !$0.value.isPresent }
             .sorted { ($0.value.lastSeen, $0.key) < ($1.value.lastSeen, $1.key) }
         for entry in gone.prefix(entries.count - count) { entries[entry.key] = nil }
-    }
-
-    private static func moment(_ boot: Duration, _ clock: any TimeSource) -> WallTime {
-        clock.wall + (boot - clock.boot)
     }
 }
 

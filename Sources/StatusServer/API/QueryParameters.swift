@@ -42,7 +42,7 @@ struct QueryParameters: Equatable {
     /// A whole number in `range`.
     func integer(_ name: String, in range: ClosedRange<Int>) throws(Problem) -> Int? {
         guard let text = values[name] else { return nil }
-        guard let number = Int(text), range.contains(number) else {
+        guard text.first != "+", let number = Int(text), range.contains(number) else {
             throw bad(name, text, "a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number

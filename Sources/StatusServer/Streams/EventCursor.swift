@@ -9,6 +9,8 @@ enum EventCursor: Equatable {
 
     /// Reads `7f3a.45`, `45` or `24h`.
     init?(_ text: String) {
+        // A sign is no part of a number here.
+        guard !text.utf8.contains(UInt8(ascii: "+")) else { return nil }
         if let number = UInt64(text) {
             self = .after(number, stream: nil)
         } else if let age = QueryParameters.age(text) {
@@ -16,7 +18,7 @@ enum EventCursor: Equatable {
         } else {
             let parts = text.split(separator: ".", omittingEmptySubsequences: false)
             guard parts.count == 2, let number = UInt64(parts[1]), (1...16).contains(parts[0].count),
-                parts[0].allSatisfy(\.isHexDigit)
+                parts[0].allSatisfy({ $0.isASCII && $0.isHexDigit })
             else { return nil }
             self = .after(number, stream: parts[0].lowercased())
         }
