@@ -10,9 +10,10 @@ directory=$2
 if [ "${3:-}" != inside ]; then
     exec unshare --mount --propagation private "$0" "$program" "$directory" inside
 fi
+# The bus, which runs outside, must know the number of the user: it is that of nobody.
 if ! getent passwd systemd-resolve >/dev/null; then
-    { cat /etc/passwd; echo 'systemd-resolve:x:64995:64995::/:/usr/sbin/nologin'; } >"$directory/passwd"
-    { cat /etc/group; echo 'systemd-resolve:x:64995:'; } >"$directory/group"
+    { cat /etc/passwd; echo 'systemd-resolve:x:65534:65534::/:/usr/sbin/nologin'; } >"$directory/passwd"
+    { cat /etc/group; echo 'systemd-resolve:x:65534:'; } >"$directory/group"
     mount --bind "$directory/passwd" /etc/passwd
     mount --bind "$directory/group" /etc/group
 fi
@@ -21,5 +22,7 @@ mount --bind "$directory/etc-resolv.conf" /etc/resolv.conf
 mount -t tmpfs none /run
 mkdir -p /run/systemd
 install -d -o systemd-resolve -g systemd-resolve /run/systemd/resolve
+# It gives up its rights before it looks for the bus.
+chmod 711 "$directory"
 export DBUS_SYSTEM_BUS_ADDRESS="unix:path=$directory/bus"
 exec "$program"
