@@ -100,13 +100,17 @@ private final class Printer {
         let printer = try Printer()
         let tool = Tool(scratch: try Scratch())
         let watch = try tool.launch("services", "--direct", "--watch", "--json")
+        let named = try tool.launch("services", "--direct", "--watch", "--name", "Off*")
+        let others = try tool.launch("services", "--direct", "--watch", "--json", "--name", "Nobody*")
         try printer.say()
         await loop.eventually("the service") { watch.output.contains("service.added") }
+        await loop.eventually("the line of text") { named.output.contains("+ service.added      Office Printer") }
         try printer.say(timeToLive: 0)
         await loop.eventually("the goodbye") { watch.output.contains("service.removed") }
         let objects = try watch.objects
         #expect(objects.allSatisfy { $0["service"]?["name"]?.string == "Office Printer" })
-        #expect(objects.first?.object?.keys.prefix(4) == ["time", "event", "severity", "message"])
+        #expect(objects.first?.object?.keys.prefix(5) == ["time", "event", "severity", "message", "service"])
+        #expect(others.output.isEmpty)
         let quit = try await tool.run("services", "--direct", "--watch", "--timeout", "50ms")
         #expect(quit.status == 0)
     }

@@ -139,7 +139,8 @@ struct Services: Command {
 
     private func runDirect(_ common: CommonOptions) throws(CommandFailure) -> ExitStatus {
         let census = try DirectCensus(interface: interface)
-        let (selection, isJSON) = (selection, common.isJSON)
+        // The census looks on no other interface.
+        let (selection, isJSON) = (ServiceSelection(type: type, name: name), common.isJSON)
         guard watches else {
             let limit = common.timeout.flatMap { $0 == .zero ? nil : $0 } ?? Self.censusLimit
             let found = selection.applied(to: census.list(limit: limit))
@@ -157,11 +158,12 @@ struct Services: Command {
         }
         Terminal.endWithReader()
         let screen = Screen(common)
-        let prefix = showsTypes ? "service_type." : "service."
-        census.watch(limit: common.timeout.flatMap { $0 == .zero ? nil : $0 }) { event in
-            guard event.text("event").hasPrefix(prefix), selection.concerns(event) else { return true }
-            Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))
-            return true
+        let limit = common.timeout.flatMap { $0 == .zero ? nil : $0 }
+        census.watch(limit: limit, events: showsTypes ? "service_type." : "service.") { line in
+            if isJSON && selection == ServiceSelection() { return Terminal.print(line) }
+            guard let event = try? JSONValue(parsing: line), selection.concerns(event) else { return }
+            let sheet = Sheet(screen, now: KernelClock().wall)
+            Terminal.print(isJSON ? line : Watch.render(event, isJSON: false, sheet: sheet))
         }
         return .success
     }

@@ -7,33 +7,20 @@ internal import LinuxIO
 internal import MulticastDNS
 internal import OrderedJSON
 
-/// Looks for services itself, without the daemon: an own census on an own loop.
+/// Looks for services itself, without the daemon: an own census on an own engine.
 ///
 /// Confined to the thread that made it.
 final class DirectCensus {
-    /// How often interfaces are looked at again while watching.
-    private static let refresh = Duration.seconds(5)
-
-    private let loop: EventLoop
+    private let direct: DirectEngine
     private let census: ServiceCensus
-    private let links: DirectLinks
-    private let clock = KernelClock()
     private(set) var isComplete = false
-    /// Takes each event while watching.
-    private var onEvent: ((JSONValue) -> Bool)?
 
     /// Prepares a census on all interfaces, or on one.
     ///
     /// - Throws: A failure when there is no netlink, or nothing to look on.
     init(interface: String?) throws(CommandFailure) {
-        links = try DirectLinks(interface: interface)
-        do {
-            loop = try EventLoop()
-        } catch {
-            throw CommandFailure("cannot make an event loop: \(error)", .negative)
-        }
-        census = ServiceCensus(loop: loop, clock: clock)
-        census.setInterfaces(try links.current())
+        direct = try DirectEngine(interface: interface)
+        census = ServiceCensus(direct.engine)
     }
 
     /// Takes one census.
@@ -44,50 +31,36 @@ final class DirectCensus {
         census.onEvent = { [unowned self] event in
             guard case .censusCompleted = event else { return }
             isComplete = true
-            loop.stop()
+            direct.stop()
         }
         run(limit: limit)
-        let clock = clock
+        let clock = direct.clock
         return Self.document("services", census.services.map { ServiceDocument($0, clock: clock) })
     }
 
-    /// Tells what comes and goes until `show` says that it is enough.
+    /// Tells what comes and goes.
     ///
     /// - Parameters:
     ///   - limit: When to stop; `nil` is never.
-    ///   - show: Takes an event like one of the daemon's; `false` ends the watch.
-    func watch(limit: Duration?, show: @escaping (JSONValue) -> Bool) {
-        onEvent = show
+    ///   - prefix: How the names of the events begin that are told.
+    ///   - show: Takes an event like one of the daemon's, as one line of JSON.
+    func watch(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
         census.onEvent = { [unowned self] event in
-            guard let body = ServiceEventText.body(of: event, clock: clock) else { return }
-            if !tell(body) { loop.stop() }
+            guard let body = ServiceEventText.body(of: event, clock: direct.clock),
+                body.name.rawValue.hasPrefix(prefix), let line = line(body)
+            else { return }
+            show(line)
         }
-        refreshInterfaces()
         run(limit: limit)
     }
 
     private func run(limit: Duration?) {
         census.start()
-        if let limit { loop.schedule(after: limit) { [loop] in loop.stop() } }
-        loop.run()
+        direct.run(limit: limit)
     }
 
-    private func tell(_ body: some EventBody) -> Bool {
-        guard let onEvent, let value = Self.value(body), let members = value.object else { return true }
-        var object = JSONObject()
-        object["time"] = .string("\(clock.wall)")
-        object["event"] = .string(body.name.rawValue)
-        object["severity"] = .string(body.severity.rawValue)
-        object["message"] = .string(body.message)
-        for member in members.members { object[member.key] = member.value }
-        return onEvent(.object(object))
-    }
-
-    private func refreshInterfaces() {
-        loop.schedule(after: Self.refresh) { [unowned self] in
-            if let found = try? links.current() { census.setInterfaces(found) }
-            refreshInterfaces()
-        }
+    private func line(_ body: some EventBody) -> [UInt8]? {
+        try? OrderedJSONEncoder().encode(EventLine(time: direct.clock.wall, body: body), terminator: 0x0A)
     }
 
     static func document(_ name: String, _ services: [ServiceDocument]) -> JSONValue {
@@ -100,6 +73,25 @@ final class DirectCensus {
     static func value(_ document: some Encodable) -> JSONValue? {
         guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
         return try? JSONValue(parsing: bytes)
+    }
+}
+
+/// An event as the daemon tells it, without its place in a stream.
+struct EventLine<Body: EventBody>: Encodable {
+    let time: WallTime
+    let body: Body
+
+    private enum Key: CodingKey {
+        case time, event, severity, message
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode("\(time)", forKey: .time)
+        try container.encode(body.name.rawValue, forKey: .event)
+        try container.encode(body.severity.rawValue, forKey: .severity)
+        try container.encode(body.message, forKey: .message)
+        try body.encode(to: encoder)
     }
 }
 
