@@ -22,22 +22,25 @@ enum AnswerWriter {
     static func packets(_ groups: [Group], id: UInt16 = 0, limit: Int) -> [[UInt8]] {
         var packets: [[UInt8]] = []
         var pending: [Group] = []
-        var encoded: [UInt8]?
+        // What `pending` takes at most: compressed against each other, groups are never longer than each by itself.
+        var length = 0
         for group in groups {
-            if let together = encode(pending + [group], id: id, limit: limit) {
+            let alone = encode([group], id: id, limit: limit)
+            if let alone, length + alone.count <= limit {
                 pending.append(group)
-                encoded = together
+                length += alone.count
                 continue
             }
-            if let encoded { packets.append(encoded) }
-            (pending, encoded) = ([], nil)
-            if let alone = encode([group], id: id, limit: limit) {
-                (pending, encoded) = ([group], alone)
-            } else {
-                packets += split(group, id: id, limit: limit)
+            if alone != nil, let together = encode(pending + [group], id: id, limit: limit) {
+                pending.append(group)
+                length = together.count
+                continue
             }
+            if let full = encode(pending, id: id, limit: limit) { packets.append(full) }
+            (pending, length) = (alone == nil ? [] : [group], alone?.count ?? 0)
+            if alone == nil { packets += split(group, id: id, limit: limit) }
         }
-        if let encoded { packets.append(encoded) }
+        if let last = encode(pending, id: id, limit: limit) { packets.append(last) }
         return packets
     }
 
@@ -64,7 +67,9 @@ enum AnswerWriter {
         return encoder.finish()
     }
 
+    /// One packet of groups; `nil` when they do not fit, or are none.
     private static func encode(_ groups: [Group], id: UInt16, limit: Int) -> [UInt8]? {
+        guard !groups.isEmpty else { return nil }
         var encoder = MessageEncoder(id: id, flags: [.response, .authoritative], limit: limit)
         for record in groups.flatMap(\.answers) where !encoder.append(record) { return nil }
         for record in groups.flatMap(\.additionals) where !encoder.append(record, to: .additional) { return nil }
