@@ -30,6 +30,14 @@ public struct OutageHistory: Sendable {
         }
     }
 
+    /// One stretch of time in which nobody knew the status.
+    public struct Unknown: Encodable, Equatable, Sendable {
+        /// When it began, RFC 3339.
+        public var start: String
+        /// When it ended, RFC 3339.
+        public var end: String
+    }
+
     /// The document of `/api/v1/history` and `nwpath history`.
     public struct Document: Encodable, Equatable, Sendable {
         /// The monitor.
@@ -46,6 +54,8 @@ public struct OutageHistory: Sendable {
         @Nullable public var availabilityPercent: Double?
         /// The outages, oldest first.
         public var outages: [Outage]
+        /// The stretches that are not known, oldest first.
+        public var unknown: [Unknown]
 
         enum CodingKeys: String, CodingKey {
             case monitor
@@ -55,6 +65,7 @@ public struct OutageHistory: Sendable {
             case satisfiedSeconds = "satisfied_seconds"
             case availabilityPercent = "availability_percent"
             case outages
+            case unknown
         }
     }
 
@@ -73,6 +84,7 @@ public struct OutageHistory: Sendable {
     private var known: Duration = .zero
     private var satisfied: Duration = .zero
     private var outages: [Outage] = []
+    private var unknown: [Range<WallTime>] = []
     private var openOutage: (start: WallTime, reason: String, message: String)?
 
     /// Looks at a monitor from one moment to another, or without end.
@@ -123,7 +135,7 @@ public struct OutageHistory: Sendable {
     private mutating func forget(until time: WallTime) {
         close(at: last)
         isSatisfied = nil
-        last = max(time, last)
+        advance(to: time)
     }
 
     /// The document, as of `now`.
@@ -140,7 +152,8 @@ public struct OutageHistory: Sendable {
             satisfiedSeconds: Self.rounded(end.satisfied),
             availabilityPercent: end.known > .zero
                 ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
-            outages: outages
+            outages: outages,
+            unknown: end.unknown.map { Unknown(start: $0.lowerBound.description, end: $0.upperBound.description) }
         )
     }
 
@@ -149,6 +162,10 @@ public struct OutageHistory: Sendable {
         if let isSatisfied {
             known += time - last
             if isSatisfied { satisfied += time - last }
+        } else if unknown.last?.upperBound == last {
+            unknown[unknown.count - 1] = unknown[unknown.count - 1].lowerBound..<time
+        } else {
+            unknown.append(last..<time)
         }
         last = time
     }

@@ -36,6 +36,7 @@ private struct Ledger {
     var known = 0
     var satisfied = 0
     var outages: [ClosedRange<Int>] = []
+    var unknown: [Range<Int>] = []
     /// Whether the last outage lasts.
     var isOpen = false
 
@@ -58,6 +59,10 @@ private struct Ledger {
         for moment in since..<until {
             if states[moment] != nil { known += 1 }
             if states[moment] == true { satisfied += 1 }
+            if states[moment] == nil {
+                let start = unknown.last?.upperBound == moment ? unknown.removeLast().lowerBound : moment
+                unknown.append(start..<moment + 1)
+            }
             if states[moment] == false {
                 begun = begun ?? moment
             } else if let start = begun {
@@ -115,6 +120,11 @@ private struct Numbers: RandomNumberGenerator {
         )
         #expect(found.map(\.start) == ledger.outages.map { at($0.lowerBound).description })
         #expect((found.last.map { $0.end == nil } ?? false) == ledger.isOpen)
+        #expect(
+            document.unknown
+                == ledger.unknown.map { .init(start: "\(at($0.lowerBound))", end: "\(at($0.upperBound))") },
+            "\(story) \(since) \(until)"
+        )
         let share = ledger.known == 0 ? nil : Double(ledger.satisfied) / Double(ledger.known) * 100
         #expect(abs((document.availabilityPercent ?? -1) - (share ?? -1)) <= 0.0005)
     }
