@@ -66,7 +66,8 @@ let package = Package(
             dependencies: [
                 "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
                 "EventLog", "Metrics", "Spelling",
-            ]
+            ],
+            resources: ["page.html", "page.css", "text.js", "sections.js", "live.js"].map { .embedInCode("Page/\($0)") }
         ),
         .target(
             name: "Configuration",
@@ -186,6 +187,7 @@ let package = Package(
             name: "StatusServerTests",
             dependencies: [
                 "StatusServer", "OrderedJSON", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
+                "EventHub",
             ]
         ),
         .testTarget(

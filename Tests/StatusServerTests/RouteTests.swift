@@ -68,7 +68,7 @@ import Testing
         ("/api/v1/history?since=2999-01-01T00:00:00Z", 400, "/problems/bad-parameter"),
         ("/metrics?x=1", 400, "takes none"),
         ("/-/healthy?x", 400, "takes none"),
-        ("/", 404, "about:blank"),
+        ("//", 404, "about:blank"),
         ("/api/v1/paths/", 404, "about:blank"),
         ("/api/v1//status", 404, "about:blank"),
         ("/api/v1/status/../config", 404, "about:blank"),

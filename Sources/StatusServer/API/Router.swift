@@ -2,6 +2,7 @@
 
 /// The routes of the API.
 enum Endpoint: String, CaseIterable {
+    case page = "/"
     case status = "/api/v1/status"
     case paths = "/api/v1/paths"
     case path = "/api/v1/paths/{monitor}"

@@ -12,6 +12,7 @@ final class StatusAPI {
     let polls: LongPolls
     private let registry: MetricRegistry
     private let router = Router()
+    private lazy var page = StatusPage()
     private let clock: any TimeSource
     private var lastInstance: UInt64
 
@@ -76,6 +77,7 @@ final class StatusAPI {
         _ responder: any HTTPResponder
     ) throws -> HTTPResponse? {
         switch endpoint {
+        case .page: return page.response(to: request)
         case .satisfied: return try satisfied(parameters[0], request)
         case .events: return try events(request)
         case .history: return try history(request)
