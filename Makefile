@@ -3,6 +3,7 @@
 # make run      install what is missing, build, start the service        make test     run the whole suite
 # make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
+# make screenshots  pictures of the status page, into docs/
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local)
 
 SWIFT ?= swift
@@ -10,7 +11,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz install clean
+.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz screenshots install clean
 
 run: build
 	@exec .build/release/nwpath serve $(ARGS)
@@ -25,7 +26,7 @@ test-dependencies:
 	@packaging/install-dependencies test
 	@packaging/unpack-resolved
 	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
-	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next' 2>/dev/null \
+	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next, selenium, axe_selenium_python' 2>/dev/null \
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
 
 test: test-dependencies
@@ -47,6 +48,9 @@ bench: build test-dependencies
 
 fuzz: dependencies
 	@Fuzz/run $(ARGS)
+
+screenshots: test-dependencies
+	@NWPATH_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests
 
 install: build
 	@install -D -m 755 -s .build/release/nwpath $(DESTDIR)$(PREFIX)/bin/nwpath

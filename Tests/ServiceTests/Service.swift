@@ -55,12 +55,14 @@ enum Place {
         try Command.run([python.get()] + arguments, input: input)
     }
 
-    private static let python = Result {
+    /// The interpreter of that environment.
+    static let python = Result {
         let venv = root + "/.build/venv"
-        let packages = "import jsonschema, prometheus_client"
+        let packages = "import jsonschema, prometheus_client, selenium, axe_selenium_python"
         let script =
             "test -x \(venv)/bin/python || python3 -m venv \(venv); "
-            + "\(venv)/bin/python -c '\(packages)' 2>/dev/null || \(venv)/bin/pip install -q jsonschema prometheus_client"
+            + "\(venv)/bin/python -c '\(packages)' 2>/dev/null "
+            + "|| \(venv)/bin/pip install -q -r \(root)/Tests/requirements.txt"
         try Command.run(["sh", "-c", script])
         return venv + "/bin/python"
     }

@@ -23,13 +23,13 @@ function showBanner(status) {
 function showTiles(status, histories) {
   const path = status.path;
   const tile = (name, value, note) =>
-    element('div', {}, element('dt', {}, name), element('dd', {}, value, note && element('small', {}, note)));
+    element('li', {}, element('span', { class: 'muted' }, name), ' ', element('b', {}, value), note && [' ', element('small', {}, note)]);
   const caution = (flag) => (flag ? verdict('warn', 'yes') : verdict('', 'no'));
   const portal = path.captive_portal;
   const tiles = [
     tile('IPv4', yes(path.supports_ipv4)), tile('IPv6', yes(path.supports_ipv6)), tile('DNS', yes(path.supports_dns)),
     tile('Expensive', caution(path.is_expensive)), tile('Constrained', caution(path.is_constrained)),
-    tile('Captive portal', portal === undefined || portal === null ? verdict('', 'not checked') : caution(portal)),
+    typeof portal === 'boolean' ? tile('Captive portal', caution(portal)) : tile('Captive portal', verdict('', '–'), 'not checked'),
   ];
   for (const [name, span] of [['24 h', 86400], ['7 d', 604800], ['30 d', 2592000]]) {
     const history = histories[name];
