@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,42 @@ int nwp_tcp_port(int descriptor) {
                                         : ntohs(((struct sockaddr_in6 *)&storage)->sin6_port);
 }
 
+int nwp_listener_address(int descriptor, uint8_t address[16], uint32_t *scope, uint16_t *port, char *path, size_t capacity) {
+    int listening = 0, type = 0;
+    socklen_t size = sizeof listening;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) < 0) return -errno;
+    size = sizeof type;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) < 0) return -errno;
+    if (!listening || type != SOCK_STREAM) return -EINVAL;
+    int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
+    struct sockaddr_storage storage = {0};
+    size = sizeof storage;
+    if (getsockname(descriptor, (struct sockaddr *)&storage, &size) < 0) return -errno;
+    if (storage.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (struct sockaddr_in *)&storage;
+        memcpy(address, &v4->sin_addr, 4);
+        *scope = 0;
+        *port = ntohs(v4->sin_port);
+        return 4;
+    }
+    if (storage.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&storage;
+        memcpy(address, &v6->sin6_addr, 16);
+        *scope = v6->sin6_scope_id;
+        *port = ntohs(v6->sin6_port);
+        return 16;
+    }
+    if (storage.ss_family != AF_UNIX) return -EAFNOSUPPORT;
+    const struct sockaddr_un *local = (struct sockaddr_un *)&storage;
+    size_t length = size > offsetof(struct sockaddr_un, sun_path) ? size - offsetof(struct sockaddr_un, sun_path) : 0;
+    // An abstract name starts with a zero and has no end; a path ends with one.
+    int is_abstract = length > 0 && !local->sun_path[0];
+    snprintf(path, capacity, "%s%.*s", is_abstract ? "@" : "", (int)(length - (size_t)is_abstract),
+             local->sun_path + is_abstract);
+    return 0;
+}
+
 int nwp_accept(int descriptor) {
     int accepted;
     do {
@@ -124,6 +161,18 @@ int nwp_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *gro
 void nwp_stream_limits(int descriptor, int send_buffer, unsigned timeout_milliseconds) {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     setsockopt(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_milliseconds, sizeof timeout_milliseconds);
+}
+
+int nwp_unix_send_datagram(const char *path, const void *bytes, size_t count) {
+    struct sockaddr_un address;
+    int code = unix_address(path, &address);
+    if (code < 0) return code;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -errno;
+    if (sendto(descriptor, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, sizeof address) < 0)
+        return failed(descriptor);
+    close(descriptor);
+    return 0;
 }
 
 ssize_t nwp_send(int descriptor, const void *bytes, size_t count) {

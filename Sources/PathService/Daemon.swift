@@ -175,6 +175,10 @@ public final class Daemon {
             serviceHistory?.history.firstSeen(service)
         }
         _ = hub.addSink { [unowned self] event in deliver(event) }
+        if JournalSocket.isStandardError(options.environment) {
+            let journal = JournalSocket()
+            _ = hub.addSink { event in journal.take(event) }
+        }
         engine.onUpdate = { [unowned self] update in
             updates.publish(update)
             counters.observe(update, at: clock)
@@ -241,19 +245,6 @@ public final class Daemon {
         server.documentsChanged()
         index.take(event)
         scheduleLogRetry()
-    }
-
-    private func listen() throws(ServiceError) {
-        for address in configuration.listen {
-            do {
-                try server.listen(on: address)
-            } catch .addressNotAvailable where address.isLocal {
-                // A machine without IPv6 has no [::1].
-                options.report("not listening on \(address): no interface has this address")
-            } catch {
-                throw .server(error)
-            }
-        }
     }
 
     // MARK: - The log's disk

@@ -19,6 +19,8 @@ public enum ServiceError: Error, Equatable {
     case directory(path: String, reason: Errno)
     /// A directory where everybody may make one belongs to somebody else, who could replace what lies in it.
     case foreignDirectory(path: String, owner: UInt32)
+    /// A socket that was handed over can be reached by others, which the configuration does not allow.
+    case exposed(address: String, name: String)
     /// The event loop cannot be made.
     case loop(Errno)
 }
@@ -36,6 +38,8 @@ extension ServiceError: CustomStringConvertible {
         case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
         case .foreignDirectory(let path, let owner):
             "\(path): the directory belongs to user \(owner); remove it, or set XDG_RUNTIME_DIR"
+        case .exposed(let address, let name):
+            "\(address), handed over as '\(name)', can be reached by others: use a loopback address or set insecure: true"
         case .loop(let reason): "cannot make an event loop: \(reason)"
         }
     }

@@ -97,6 +97,17 @@ public final class StatusServer {
         try server.listen(on: address)
     }
 
+    /// Takes a listening socket that the service manager opened, such as systemd's socket activation.
+    ///
+    /// A unix socket's file stays where it is when the endpoint stops.
+    /// - Parameters:
+    ///   - descriptor: The socket, which is closed with the endpoint.
+    ///   - name: What errors call it.
+    /// - Throws: ``StatusServerError/notListening(name:errno:)`` for anything else.
+    public func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError) {
+        try server.listen(handed: descriptor, name: name)
+    }
+
     /// Sends an event to every stream; the provider must already hold it.
     public func broadcast(_ event: StreamEvent) {
         api.streams.broadcast(event)

@@ -17,6 +17,8 @@ public enum StatusServerError: Error, Equatable {
     case noDirectory(path: String)
     /// The text is no listening address.
     case badAddress(text: String)
+    /// The socket that was handed over under `name` is no listening stream socket.
+    case notListening(name: String, errno: Errno)
     /// Anything else the kernel said.
     case failed(address: String, errno: Errno)
     /// The HTTP library did not start.
@@ -35,6 +37,8 @@ extension StatusServerError: CustomStringConvertible {
         case .noDirectory(let path): "cannot listen on unix:\(path): the directory does not exist"
         case .badAddress(let text):
             "'\(text)' is not an address to listen on; expected unix:PATH, ADDRESS:PORT or [ADDRESS]:PORT"
+        case .notListening(let name, let errno):
+            "cannot serve the socket '\(name)' that was handed over: \(errno); expected a listening stream socket"
         case .failed(let address, let errno): "cannot listen on \(address): \(errno)"
         case .libraryFailed: "the HTTP server did not start: libmicrohttpd refused"
         }

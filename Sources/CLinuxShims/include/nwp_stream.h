@@ -18,6 +18,11 @@ int nwp_tcp_listen(const uint8_t *address, size_t length, uint32_t scope, uint16
 int nwp_tcp_connect(const uint8_t *address, size_t length, uint16_t port);
 /// The port a TCP socket is bound to, or a negative errno.
 int nwp_tcp_port(int descriptor);
+/// What somebody else's socket listens on, which is made non-blocking: a path of at most 107 bytes ("@" begins an abstract
+/// name), or an address in network order with its scope and port.
+/// Returns 0 for a unix socket, the length of the address for TCP, or a negative errno (EINVAL: not a listening stream).
+int nwp_listener_address(int descriptor, uint8_t address[16], uint32_t *scope, uint16_t *port, char *path,
+                         size_t capacity);
 /// accept4(2) with SOCK_NONBLOCK and SOCK_CLOEXEC. Returns a descriptor, or a negative errno.
 int nwp_accept(int descriptor);
 /// The process at the other end of a unix socket (SO_PEERCRED). Returns 0 or a negative errno.
@@ -25,6 +30,8 @@ int nwp_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *gro
 /// Limits the kernel's send buffer, and how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT, ignored on
 /// unix sockets).
 void nwp_stream_limits(int descriptor, int send_buffer, unsigned timeout_milliseconds);
+/// Sends one datagram to the unix socket at `path` without waiting. Returns 0 or a negative errno.
+int nwp_unix_send_datagram(const char *path, const void *bytes, size_t count);
 /// send(2) with MSG_NOSIGNAL and MSG_DONTWAIT. Returns how many bytes went, or a negative errno.
 ssize_t nwp_send(int descriptor, const void *bytes, size_t count);
 /// Whether a file exists at `path`: 0 none, 1 a socket, 2 anything else, or a negative errno.

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+public import LinuxIO
 
 /// Serves HTTP/1.1 to a handler, whatever library does it.
 ///
@@ -13,6 +14,8 @@ public protocol HTTPServing: AnyObject {
     var connectionCount: Int { get }
     /// Opens one more listening socket.
     func listen(on address: ListenAddress) throws(StatusServerError)
+    /// Takes a listening socket that somebody else opened; `name` is what errors call it.
+    func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError)
     /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.
     func stop(within limit: Duration, completion: @escaping () -> Void)
     /// Breaks everything off at once; must be called, unless it was stopped, before the server is dropped.

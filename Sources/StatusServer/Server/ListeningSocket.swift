@@ -10,6 +10,8 @@ struct ListeningSocket: ~Copyable {
     /// What it is bound to, with the port the kernel chose.
     let address: ListenAddress
     let descriptor: FileDescriptor
+    /// Whether the file of a unix socket is ours to take away.
+    private let ownsFile: Bool
     private static let backlog: Int32 = 512
 
     /// Opens and binds; a stale unix socket, which nobody serves, is replaced.
@@ -26,7 +28,32 @@ struct ListeningSocket: ~Copyable {
             if chosen > 0 { bound = .tcp(scoped, port: UInt16(truncatingIfNeeded: chosen)) }
         }
         self.address = bound
+        ownsFile = true
         descriptor = FileDescriptor(owning: raw)
+    }
+
+    /// Takes a socket that somebody else opened and whose file stays theirs.
+    init(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError) {
+        var (scope, port): (UInt32, UInt16) = (0, 0)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        var path = [CChar](repeating: 0, count: ListenAddress.longestPath + 2)
+        let raw = descriptor.rawValue
+        let length = unsafe nwp_listener_address(raw, &bytes, &scope, &port, &path, path.count)
+        guard length >= 0 else { throw .notListening(name: name, errno: Errno(length)) }
+        if length == 0 {
+            let text = String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            address = .unix(path: text)
+        } else {
+            guard let ip = IPAddress(bytes: bytes.span.extracting(0..<Int(length))) else {
+                throw .notListening(name: name, errno: Errno(EAFNOSUPPORT))
+            }
+            var interface = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+            let hasName = unsafe scope > 0 && if_indextoname(scope, &interface) != nil
+            let link = String(decoding: interface.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            address = .tcp(ScopedAddress(ip, scope: hasName ? link : nil), port: port)
+        }
+        ownsFile = false
+        self.descriptor = descriptor
     }
 
     private static func openTCP(
@@ -42,9 +69,9 @@ struct ListeningSocket: ~Copyable {
         return result
     }
 
-    /// Closes the socket and takes its file away.
+    /// Closes the socket and takes its file away, unless it is somebody else's.
     consuming func remove() {
-        if case .unix(let path) = address { _ = unsafe unlink(path) }
+        if ownsFile, case .unix(let path) = address { _ = unsafe unlink(path) }
     }
 
     private static func openUnix(

@@ -77,7 +77,14 @@ internal import Metrics
     var connectionCount: Int { connections.count }
 
     func listen(on address: ListenAddress) throws(StatusServerError) {
-        let socket = try ListeningSocket(address)
+        try serve(ListeningSocket(address))
+    }
+
+    func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError) {
+        try serve(ListeningSocket(handed: descriptor, name: name))
+    }
+
+    private func serve(_ socket: consuming ListeningSocket) throws(StatusServerError) {
         let listener = try Listener(socket, loop: loop, refusals: refusals) { [weak self] descriptor, listener in
             self?.accept(descriptor, from: listener)
         }
