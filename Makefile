@@ -3,15 +3,17 @@
 # make run      install what is missing, build, start the service        make test     run the whole suite
 # make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
+# make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
+# make deb      a Debian package                                        make test-package  boots a Debian 12 with it
 # make screenshots  pictures of the status page, into docs/
-# make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local)
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz screenshots install clean
+.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz screenshots install uninstall deb \
+    test-package clean
 
 run: build
 	@exec .build/release/nwpath serve $(ARGS)
@@ -53,10 +55,18 @@ screenshots: test-dependencies
 	@NWPATH_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests
 
 install: build
-	@install -D -m 755 -s .build/release/nwpath $(DESTDIR)$(PREFIX)/bin/nwpath
-	@install -D -m 644 packaging/nwpath.logrotate $(DESTDIR)/etc/logrotate.d/nwpath
-	@install -D -m 644 docs/schema/event.json $(DESTDIR)$(PREFIX)/share/nwpath/event.json
-	@echo "installed $(DESTDIR)$(PREFIX)/bin/nwpath"
+	@packaging/install-files install "$(DESTDIR)" "$(PREFIX)"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/nwpath; docs/install.md says how to start the service"
+
+uninstall:
+	@packaging/install-files uninstall "$(DESTDIR)" "$(PREFIX)"
+
+deb: build
+	@packaging/install-dependencies package
+	@packaging/build-package
+
+test-package: deb
+	@packaging/test-package .build/deb/nwpath_*.deb
 
 clean:
 	@rm -rf .build Benchmarks/.build Fuzz/.build
