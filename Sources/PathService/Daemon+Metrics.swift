@@ -111,11 +111,9 @@ extension Daemon {
 
     private func collectServices(_ writer: inout MetricWriter) {
         guard let census else { return }
-        var counts: [String: Int] = [:]
         let services = census.services
-        for service in services { counts[counters.label(service.type), default: 0] += 1 }
-        writer.declare(Family.services)
-        for (type, count) in counts.sorted(by: { $0.key < $1.key }) {
+        for watched in configuration.mdns.watched { counters.expect(watched.type) }
+        for (type, count) in counters.tally(services.lazy.map(\.type)) {
             writer.write(Family.services, Double(count), type)
         }
         writer.write(Family.serviceTypes, Double(census.serviceTypes.count))

@@ -26,7 +26,7 @@ final class ServiceCounters {
             help: "Services that were added, changed or removed.",
             labels: ["service_type", "event"]
         ),
-        children: []
+        children: serviceChanges.map { ["other", $0] }
     )
     let serviceRemovals = Counter(
         MetricFamily(
@@ -42,6 +42,7 @@ final class ServiceCounters {
     private var types: Set<String> = []
     /// Types beyond this number are counted as `other`.
     static let maximumTypes = 200
+    private static let serviceChanges = ["added", "changed", "removed"]
 
     /// Observes an update of the engine.
     func observe(_ update: EngineUpdate, at clock: some TimeSource) {
@@ -64,12 +65,22 @@ final class ServiceCounters {
         }
     }
 
-    private func count(_ event: String, of type: String) {
+    /// Makes the counters of a type that is known beforehand, so that its first event is seen.
+    func expect(_ type: String) { count(nil, of: type) }
+
+    private func count(_ event: String?, of type: String) {
         let type = label(type)
         // The others are there from now on, so that their first one is seen.
-        for name in ["added", "changed", "removed"] {
-            serviceEvents.increment(type, name, by: name == event ? 1 : 0)
-        }
+        for name in Self.serviceChanges { serviceEvents.increment(type, name, by: name == event ? 1 : 0) }
+    }
+
+    /// How many services there are by label; a type that was ever seen stays as 0, since a silent neighbourhood is a
+    /// number and not the lack of one.
+    func tally(_ present: some Sequence<String>) -> [(type: String, count: Int)] {
+        var counts = ["other": 0]
+        for type in types { counts[type] = 0 }
+        for type in present { counts[label(type), default: 0] += 1 }
+        return counts.sorted { $0.key < $1.key }.map { (type: $0.key, count: $0.value) }
     }
 
     /// The label of a service type: strangers on the link choose types, so their number is bounded.

@@ -61,7 +61,10 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
 
     @Test func `a type of service has all its counters from its first event on`() {
         let counters = ServiceCounters()
-        #expect(samples { $0.add(counters.serviceEvents) }.isEmpty)
+        let others = ["added", "changed", "removed"].map {
+            "nwpath_mdns_service_events_total{service_type=\"other\",event=\"\($0)\"} 0"
+        }
+        #expect(samples { $0.add(counters.serviceEvents) } == others)
         counters.count(.added(service("_ipp._tcp")))
         counters.count(.removed(service("_ipp._tcp"), reason: .goodbye, seenFor: .seconds(1)))
         counters.count(.changed(service("_ipp._tcp"), fields: [], previous: service("_ipp._tcp")))
@@ -69,7 +72,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         counters.count(.added(service("_ipp._tcp")))
         let name = "nwpath_mdns_service_events_total{service_type=\"_ipp._tcp\",event="
         #expect(
-            samples { $0.add(counters.serviceEvents) } == [
+            samples { $0.add(counters.serviceEvents) } == others + [
                 name + "\"added\"} 2", name + "\"changed\"} 1", name + "\"removed\"} 1",
             ]
         )
@@ -83,6 +86,26 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let lines = samples { $0.add(counters.serviceEvents) }
         #expect(lines.count == 3 * (ServiceCounters.maximumTypes + 1))
         #expect(lines.contains("nwpath_mdns_service_events_total{service_type=\"other\",event=\"added\"} 300"))
+    }
+
+    @Test func `a type that is expected has its counters before its first event`() {
+        let counters = ServiceCounters()
+        for _ in 0..<3 { counters.expect("_ipp._tcp") }
+        let lines = samples { $0.add(counters.serviceEvents) }
+        #expect(lines.filter { $0.contains("\"_ipp._tcp\"") && $0.hasSuffix(" 0") }.count == 3)
+        counters.count(.added(service("_ipp._tcp")))
+        counters.expect("_ipp._tcp")
+        #expect(counters.serviceEvents.value("_ipp._tcp", "added") == 1)
+    }
+
+    @Test func `a type whose last service went away is counted as zero, and so are the others`() {
+        let counters = ServiceCounters()
+        func tally(_ types: [String]) -> [String] { counters.tally(types).map { "\($0.type) \($0.count)" } }
+        #expect(tally([]) == ["other 0"])
+        #expect(tally(["_ssh._tcp", "_ipp._tcp", "_ssh._tcp"]) == ["_ipp._tcp 1", "_ssh._tcp 2", "other 0"])
+        #expect(tally(["_ipp._tcp"]) == ["_ipp._tcp 1", "_ssh._tcp 0", "other 0"])
+        #expect(tally((0..<500).map { "_t\($0)._tcp" }).count == ServiceCounters.maximumTypes + 1)
+        #expect(counters.tally(["_late._tcp"]).first { $0.type == "other" }?.count == 1)
     }
 
     @Test func `latency is counted for what the kernel told, after the first look, and never below zero`() {
