@@ -20,9 +20,8 @@ internal import Glibc
         ],
         commands: [
             Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
-            Services.self, Browse.self, Resolve.self, Advertise.self, History.self, LogVerify.self, ConfigCheck.self,
-            ConfigShow.self,
-            ConfigSchema.self,
+            Services.self, Browse.self, Resolve.self, Advertise.self, History.self, ExportMetrics.self,
+            LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
             Serve.self, Replay.self, Version.self,
         ]
     )

@@ -81,6 +81,21 @@ struct ServiceConnection {
         accepting: Set<Int> = [],
         timeout: Duration? = nil
     ) throws(CommandFailure) -> Answer {
+        let response = try fetch(target, fields: fields, accepting: accepting, timeout: timeout)
+        do throws(StatusClientError) {
+            return try Self.answer(response, from: places[0])
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Fetches what need not be a document, such as metrics; otherwise as ``get(_:fields:accepting:timeout:)``.
+    mutating func fetch(
+        _ target: String,
+        fields: [(name: String, value: String)] = [],
+        accepting: Set<Int> = [],
+        timeout: Duration? = nil
+    ) throws(CommandFailure) -> StatusResponse {
         var refusals: [String] = []
         var isDenied = false
         for place in places {
@@ -88,7 +103,7 @@ struct ServiceConnection {
                 let client = client(place)
                 let response = try client.get(target, fields: fields, accepting: accepting, timeout: timeout)
                 places = [place]
-                return try Self.answer(response, from: place)
+                return response
             } catch .notReachable(let place, let reason) {
                 refusals.append("\(place) (\(reason))")
             } catch .permissionDenied(let place) {

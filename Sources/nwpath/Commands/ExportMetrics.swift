@@ -1,0 +1,73 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import Glibc
+internal import LinuxIO
+internal import Spelling
+internal import StatusClient
+
+/// `nwpath metrics`: what Prometheus would scrape, printed or put into a file.
+struct ExportMetrics: Command {
+    var file: String?
+    var isOpenMetrics = false
+
+    static let specification = Specification<ExportMetrics>(
+        "metrics",
+        "Prints the metrics of the service, or puts them into a file.",
+        discussion: """
+            A file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. What \
+            node_exporter tells of itself under the same names (process_*) is left out there.
+            """,
+        examples: [
+            CommandExample("nwpath metrics", "the text that Prometheus reads"),
+            CommandExample("nwpath metrics --write /var/lib/prometheus/node-exporter/nwpath.prom", "from a timer"),
+        ],
+        arguments: [
+            .option("--write", value: "FILE", into: \.file, .path, help: "Replace this file instead of printing."),
+            .flag("--openmetrics", into: \.isOpenMetrics, help: "Write OpenMetrics instead of the text format 0.0.4."),
+        ],
+        common: [.connection, .messages],
+        exits: ServiceExits.all + [ExitNote(.negative, "the file cannot be written")]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            var connection = try ServiceConnection(common)
+            let type = isOpenMetrics ? "application/openmetrics-text" : "text/plain"
+            let text = try connection.fetch("/metrics", fields: [(name: "Accept", value: type)]).body
+            guard let file else {
+                Terminal.print(text)
+                return .success
+            }
+            do throws(Errno) {
+                try Self.replace(file, by: Self.withoutProcess(text))
+            } catch {
+                throw CommandFailure("cannot write \(PrintableText.quote(file)): \(error)", .negative)
+            }
+            return .success
+        }
+    }
+
+    /// Leaves out the families that every exporter has of itself.
+    static func withoutProcess(_ text: [UInt8]) -> [UInt8] {
+        let newline = UInt8(ascii: "\n")
+        let lines = text.split(separator: newline, omittingEmptySubsequences: false).filter { line in
+            !["process_", "# HELP process_", "# TYPE process_"].contains { line.starts(with: $0.utf8) }
+        }
+        return Array(lines.joined(separator: [newline]))
+    }
+
+    /// Writes a new file beside the old one and renames it over that.
+    private static func replace(_ path: String, by content: [UInt8]) throws(Errno) {
+        let new = path + ".new"
+        do throws(Errno) {
+            let descriptor = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC)
+            try descriptor.writeAll(content.span)
+            try descriptor.close()
+            guard unsafe rename(new, path) == 0 else { throw .current }
+        } catch {
+            unsafe unlink(new)
+            throw error
+        }
+    }
+}
