@@ -44,6 +44,9 @@ enum AnswerWriter {
         return packets
     }
 
+    /// Whether a group goes whole, with all that comes along.
+    static func fits(_ group: Group, limit: Int) -> Bool { encode([group], id: 0, limit: limit) != nil }
+
     /// The answer to a plain resolver: with its id and question, and nothing that only multicast DNS understands.
     static func legacyPacket(_ groups: [Group], to asker: Asker, limit: Int) -> [UInt8] {
         var encoder = MessageEncoder(

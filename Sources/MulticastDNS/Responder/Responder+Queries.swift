@@ -139,7 +139,18 @@ extension Responder {
         guard !keys.isEmpty else { return [] }
         let groups = groups(of: keys) { $0.mayBeMulticast(at: now) }
         for key in keys + groups.flatMap(\.additionalKeys) { records.noteMulticast(key, at: now) }
+        for (group, along) in groups { withdrawPlans(of: along, in: group, at: now) }
         return AnswerWriter.packets(groups.map(\.group), limit: payloadLimit).map { OutgoingPacket(bytes: $0) }
+    }
+
+    /// What comes along with another answer is not said again when its own turn comes; or only a second later, when it
+    /// may not have found room.
+    private mutating func withdrawPlans(of along: [OwnRecords.Key], in group: AnswerWriter.Group, at now: Duration) {
+        for key in along where queue.isPlanned(key) {
+            queue.drop(key)
+            guard !AnswerWriter.fits(group, limit: payloadLimit) else { continue }
+            queue.plan(key, at: now, due: now, lastMulticast: now)
+        }
     }
 
     mutating func unicastAnswers(at now: Duration) -> [OutgoingPacket] {

@@ -135,6 +135,30 @@ private func bench(seed: UInt64 = 3, quietFor seconds: Double = 60) -> Responder
         }
     }
 
+    @Test func `A6: an answer that waits is not said again when it came along with another`() {
+        var bench = bench()
+        bench.ask(ask("lamp.local", .a), ask("lamp.local", .aaaa))
+        bench.ask(location)
+        bench.run(for: 5)
+        #expect(bench.responses.map(\.seconds) == [60])
+        #expect(bench.responses[0].records.map(\.type) == [.srv, .a, .aaaa])
+    }
+
+    @Test func `A6: one that may not have fitted beside the other follows a second later`() throws {
+        let addresses = (1...40).map { IPAddress.v4(0xC000_0200 + $0) }
+        var bench = ResponderBench(limit: 512, own: addresses)
+        bench.publish(service)
+        bench.publish(host)
+        bench.run(to: 60)
+        bench.forget()
+        bench.ask(ask("lamp.local", .a), ask("lamp.local", .aaaa))
+        bench.ask(location)
+        bench.run(for: 5)
+        #expect(Set(bench.answers.filter { $0.type == .a }.map(\.data)) == Set(addresses.map { .address($0) }))
+        let first = try #require(bench.responses.first { $0.message.answers.contains { $0.type == .a } })
+        #expect(first.seconds == 61)
+    }
+
     @Test func `A6: a record that was multicast as an additional one counts too`() throws {
         var bench = bench()
         bench.ask(pointer)
