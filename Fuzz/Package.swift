@@ -26,7 +26,7 @@ let package = Package(
         .target(name: "FuzzKit", dependencies: ["CFuzzer"], swiftSettings: settings),
         .target(
             name: "FuzzScripts",
-            dependencies: ["FuzzKit", .product(name: "DNSWire", package: "nwpath")],
+            dependencies: ["FuzzKit", .product(name: "MulticastDNS", package: "nwpath")],
             swiftSettings: settings
         ),
     ]

@@ -3,12 +3,14 @@
 import Addressing
 import DNSWire
 import FuzzKit
-import FuzzScripts
 
+@testable import FuzzScripts
 @testable import MulticastDNS
 
 /// An advertiser, a directory that carries its commands out, a clock, and what they must hold to.
-struct Bench {
+struct Bench: LinkBench {
+    static let beginnings = (0..<64).map { Bench($0) }
+
     private struct Multicast: Hashable {
         let family: AddressFamily
         let name: DomainName
@@ -17,17 +19,17 @@ struct Bench {
     }
 
     private var advertiser = Advertiser(hostName: "h3")
-    private var directory: LinkDirectory
-    private var now = Duration.seconds(5000)
+    var directory: LinkDirectory
+    var now = Duration.seconds(5000)
+    var lastSent: [AddressFamily: [UInt8]] = [:]
     private var ids: [AdvertisementID] = []
     private var addresses: [IPAddress] = []
     private var opened: [AddressFamily: Duration] = [:]
     private var unicasts: [AddressFamily: Int] = [:]
     private var onLink: Set<IPAddress> = []
-    private var lastSent: [AddressFamily: [UInt8]] = [:]
     private var lastMulticast: [Multicast: Duration] = [:]
 
-    init(_ flags: UInt8) {
+    private init(_ flags: Int) {
         let random = RandomSource(seed: UInt64(flags & 3))
         directory = LinkDirectory(index: 2, name: "eth0", settings: MulticastSettings(), random: random)
         advertiser.setInterfaces([2: "eth0"])
@@ -49,11 +51,6 @@ struct Bench {
         directory.open(family, mtu: mtu, at: now)
         directory.setAddresses(addresses, elsewhere: [], at: now)
         for set in advertiser.sets(on: 2) { directory.carryOut(.publish(set), at: now) }
-        act()
-    }
-
-    mutating func close(_ family: AddressFamily) {
-        directory.close(family, at: now)
         act()
     }
 
@@ -113,36 +110,9 @@ struct Bench {
         act()
     }
 
-    mutating func wait(_ duration: Duration) {
-        now += duration
-        act()
-    }
-
-    mutating func waitForDeadline() {
-        guard let deadline = directory.nextDeadline else { return }
-        now = max(now, deadline)
-        act()
-    }
-
-    mutating func receive(_ bytes: Span<UInt8>, _ family: AddressFamily, from source: UInt8, by way: UInt8) {
-        let origin = PacketOrigin(
-            source: family == .ipv4 ? .v4(0xC000_0200 | UInt32(source)) : .v6(UInt128(source) | 0xFE80 << 112),
-            port: way & 7 == 7 ? 1024 + UInt16(way) : 5353,
-            wasMulticast: way & 8 == 0,
-            isOnLink: way & 16 == 0
-        )
+    mutating func receive(_ bytes: Span<UInt8>, _ family: AddressFamily, from origin: PacketOrigin) {
         if origin.isOnLink { onLink.insert(origin.source) }
         _ = directory.receive(bytes, family, from: origin, at: now)
-        act()
-    }
-
-    /// Somebody sends what we sent, or nearly so.
-    mutating func hearAgain(_ family: AddressFamily, from source: UInt8, changed: UInt8) {
-        guard var packet = lastSent[family] else { return }
-        if changed & 0x80 != 0 { packet[packet.count - 1] = changed }
-        // A probe that comes back as an answer.
-        if changed & 0x40 != 0 { packet[2] = 0x84 }
-        receive(packet.span, family, from: source, by: 0)
     }
 
     /// Somebody probes for one of our names.
@@ -154,19 +124,18 @@ struct Bench {
             authorities: [ResourceRecord(name, .srv, .service(location), timeToLive: 120)]
         )
         let bytes = message.encoded() ?? []
-        receive(bytes.span, family, from: 77, by: 0)
+        receive(bytes.span, family, from: 77)
+    }
+
+    mutating func finish(_ choice: UInt8) {
+        if choice == 2 { settle() }
+        if choice == 3 { comeToRest() }
     }
 
     /// In peace, everything that is advertised is established.
-    mutating func settle() {
+    private mutating func settle() {
         let end = now + .seconds(1200)
-        var steps = 0
-        while let deadline = directory.nextDeadline, deadline <= end {
-            now = max(now, deadline)
-            act()
-            steps += 1
-            require(steps < 20_000, "it does not settle")
-        }
+        pass(until: end, orFail: "it does not settle")
         now = end
         act()
         for zone in directory.zones.values where !addresses.isEmpty {
@@ -181,18 +150,12 @@ struct Bench {
     }
 
     /// When all is withdrawn, everything ends.
-    mutating func comeToRest() {
+    private mutating func comeToRest() {
         advertiser.withdrawAll()
         ids = []
         forgetMulticasts()
         act()
-        var steps = 0
-        while let deadline = directory.nextDeadline {
-            now = max(now, deadline)
-            act()
-            steps += 1
-            require(steps < 20_000, "it does not come to rest")
-        }
+        pass(orFail: "it does not come to rest")
         require(advertiser.isEmpty, "something is advertised still")
         for zone in directory.zones.values {
             let responder = zone.responder
@@ -209,7 +172,7 @@ struct Bench {
     /// What this machine's own users do may be announced at once.
     private mutating func forgetMulticasts() { lastMulticast = [:] }
 
-    private mutating func act() {
+    mutating func act() {
         var rounds = 0
         repeat {
             rounds += 1
@@ -225,7 +188,6 @@ struct Bench {
         } while !isQuiet()
         _ = directory.takeEvents()
         if let deadline = directory.nextDeadline { require(deadline > now, "wants to be woken in the past") }
-        checkTables()
     }
 
     /// Whether the advertiser wants nothing more; its commands are carried out at once.
@@ -278,7 +240,7 @@ struct Bench {
         lastMulticast[key] = now
     }
 
-    private func checkTables() {
+    func checkTables() {
         let names = ids.compactMap { advertiser.name(of: $0) }
         require(names.count == ids.count, "an advertisement lost its name")
         for zone in directory.zones.values {
