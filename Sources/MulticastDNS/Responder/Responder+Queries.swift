@@ -33,7 +33,7 @@ extension Responder {
         }
         let answers = answers(to: query, known: known, probed: probed, isDirect: !origin.wasMulticast, at: now)
         guard !answers.isEmpty else { return }
-        var asker = Asker(address: origin.source, port: origin.port, id: query.id)
+        var asker = Asker(address: origin.source, port: origin.port, id: query.id, isOnLink: origin.isOnLink)
         if isLegacy {
             asker.isLegacy = true
             asker.questions = query.questions
@@ -43,7 +43,7 @@ extension Responder {
             let evicted = truncated.hold(answers, for: asker, at: now, random: &random)
             if let evicted { answer(evicted.answers, to: evicted.asker, at: now, isAlreadyDelayed: true) }
         } else {
-            answer(answers, to: asker, isOnLink: origin.isOnLink, at: now)
+            answer(answers, to: asker, at: now)
         }
     }
 
@@ -96,7 +96,6 @@ extension Responder {
     mutating func answer(
         _ answers: [WantedAnswer],
         to asker: Asker,
-        isOnLink: Bool = true,
         at now: Duration,
         isAlreadyDelayed: Bool = false
     ) {
@@ -106,7 +105,7 @@ extension Responder {
         for answer in answers {
             guard let unit = records[answer.key] else { continue }
             let due = answer.isDelayed && !answer.isDefence ? delayed : now
-            if asker.isLegacy || (answer.isUnicast && isOnLink && wasMulticastRecently(unit, at: now)) {
+            if asker.isLegacy || (answer.isUnicast && asker.isOnLink && wasMulticastRecently(unit, at: now)) {
                 direct.append(answer.key)
                 directDue = max(directDue, due)
             } else {

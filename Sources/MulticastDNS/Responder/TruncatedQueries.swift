@@ -80,6 +80,8 @@ struct Asker: Hashable, Sendable {
     let address: IPAddress
     let port: UInt16
     let id: UInt16
+    /// Whether it is on this link: nobody else is answered by unicast, now or later.
+    var isOnLink = true
     /// Whether it is a plain DNS resolver: it asked from another port than 5353 (rule A15).
     var isLegacy = false
     /// What a plain resolver asked, to be repeated to it.

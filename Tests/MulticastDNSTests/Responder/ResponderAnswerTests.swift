@@ -286,9 +286,13 @@ private func bench(seed: UInt64 = 3, quietFor seconds: Double = 60) -> Responder
         #expect(response.destination == (isUnicast ? asker : .group))
     }
 
-    @Test func `A13: a source on another link is answered by multicast`() {
+    @Test(arguments: [[], .truncated] as [Message.Flags])
+    func `A13: a source on another link is answered by multicast, though more of its query may follow`(
+        flags: Message.Flags
+    ) {
         var bench = bench()
-        bench.hear(Message(questions: [unicast(pointer)]), from: .v4(0x0808_0808), onLink: false)
+        let query = Message(flags: flags, questions: [unicast(pointer)])
+        bench.hear(query, from: .v4(0x0808_0808), onLink: false)
         bench.run(for: 1)
         #expect(bench.responses.map(\.destination) == [.group])
     }
