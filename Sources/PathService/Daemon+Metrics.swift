@@ -27,6 +27,7 @@ extension Daemon {
         registry.add(counters.evaluation)
         registry.add(counters.serviceEvents)
         registry.add(counters.serviceRemovals)
+        registry.add(counters.nameConflicts)
         ProcessMetrics().register(in: registry)
     }
 

@@ -214,6 +214,10 @@ public final class Daemon {
             serviceHistory?.take(event, services: census?.services ?? [])
             services.publish(event)
         }
+        census?.engine.onNameConflict = { [unowned self] conflict in
+            counters.nameConflicts.increment()
+            hub.publish(NameConflictFound(conflict))
+        }
         store.problems = { [unowned self] in problems }
         store.configuration = { [unowned self] in configuration.json }
         source.onReload = { [unowned self] in try reloadForRequest() }

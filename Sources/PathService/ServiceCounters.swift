@@ -37,6 +37,13 @@ final class ServiceCounters {
         ),
         children: RemovalReason.allCases.map { [$0.rawValue] }
     )
+    let nameConflicts = Counter(
+        MetricFamily(
+            "nwpath_mdns_name_conflicts_total",
+            .counter,
+            help: "Advertised names that another host had."
+        )
+    )
     private(set) var isLastReloadGood = true
     private(set) var lastReload: WallTime?
     private var types: Set<String> = []

@@ -364,6 +364,26 @@ struct Example: Sendable, CustomTestStringConvertible {
             data: #""service_type":"_ipp._tcp"}"#
         ),
         Example(
+            body: NameConflictFound(
+                NameConflict(
+                    name: DomainName("Dr\\. No._ipp._tcp.local") ?? DomainName(),
+                    interface: "eth0",
+                    newName: DomainName("Dr\\. No \\(2\\)._ipp._tcp.local")
+                )
+            ),
+            summary: #"warning mdns.name_conflict Another host on eth0 has the name Dr\. No._ipp._tcp.local; "#
+                + #"trying Dr\. No (2)._ipp._tcp.local"#,
+            data: #""conflict":{"name":"Dr\\. No._ipp._tcp.local","interface":"eth0","#
+                + #""renamed_to":"Dr\\. No (2)._ipp._tcp.local"}}"#
+        ),
+        Example(
+            body: NameConflictFound(
+                NameConflict(name: DomainName("box.local") ?? DomainName(), interface: "eth0", newName: nil)
+            ),
+            summary: "warning mdns.name_conflict Another host on eth0 has the name box.local; it is withdrawn",
+            data: #""conflict":{"name":"box.local","interface":"eth0"}}"#
+        ),
+        Example(
             body: census(9, 3),
             summary: "info census.completed Census: 9 services of 3 types",
             data: censusText(9, 3)
@@ -461,7 +481,7 @@ private struct AnyBody: Encodable {
         ]
         let later: Set<EventName> = [
             .routeChanged, .probeFailed, .probeRecovered, .captivePortalDetected, .captivePortalCleared,
-            .mdnsNameConflict, .sinkConnected, .sinkDisconnected,
+            .sinkConnected, .sinkDisconnected,
         ]
         #expect(told.isDisjoint(with: elsewhere) && told.isDisjoint(with: later))
         #expect(told.union(elsewhere).union(later) == Set(EventName.allCases))

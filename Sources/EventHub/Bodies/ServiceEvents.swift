@@ -197,6 +197,44 @@ public struct CensusCompleted: EventBody {
     private enum CodingKeys: String, CodingKey { case census }
 }
 
+/// `mdns.name_conflict`: another host has a name that the daemon advertises.
+public struct NameConflictFound: EventBody {
+    struct Conflict: Encodable, Sendable {
+        let name: String
+        let interface: String
+        let renamedTo: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case name
+            case interface
+            case renamedTo = "renamed_to"
+        }
+    }
+
+    let conflict: Conflict
+
+    /// Describes the conflict.
+    public init(_ conflict: NameConflict) {
+        self.conflict = Conflict(
+            name: "\(conflict.name)",
+            interface: conflict.interface,
+            renamedTo: conflict.newName.map { "\($0)" }
+        )
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .mdnsNameConflict }
+    /// How much it matters.
+    public var severity: Severity { .warning }
+    /// The event in one sentence.
+    public var message: String {
+        let sequel = conflict.renamedTo.map { "; trying \($0)" } ?? "; it is withdrawn"
+        return "Another host on \(conflict.interface) has the name \(conflict.name)" + sequel
+    }
+
+    private enum CodingKeys: String, CodingKey { case conflict }
+}
+
 extension ServiceDocument {
     /// How sentences name it.
     fileprivate var label: String { "\(name) (\(type))" }

@@ -89,12 +89,13 @@ extension MulticastEngine {
     func runAdvertiser(at now: Duration) {
         guard !advertiser.isEmpty || !advertisementHandlers.isEmpty else { return }
         for link in sortedLinks {
-            for event in link.directory.takeResponderEvents() { advertiser.handle(event) }
+            for event in link.directory.takeResponderEvents() { advertiser.handle(event, on: link.name) }
         }
         let commands = advertiser.takeCommands()
         for command in commands { links[command.interface]?.directory.carryOut(command.action, at: now) }
         // What they bring is due at once.
         if !commands.isEmpty { mustPumpAgain = true }
+        for conflict in advertiser.takeConflicts() { onNameConflict(conflict) }
         for event in advertiser.takeEvents() { advertisementHandlers[event.id]?(event) }
     }
 

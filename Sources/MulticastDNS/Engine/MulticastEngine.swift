@@ -25,6 +25,8 @@ public final class MulticastEngine {
     public private(set) var counters: [MulticastCounters.Key: MulticastCounters] = [:]
     /// Whether the sockets are open.
     public private(set) var isStarted = false
+    /// Called on the loop's thread when another host has a name that is advertised, or that such a service needs.
+    public var onNameConflict: (NameConflict) -> Void = { _ in }
 
     var advertiser = Advertiser(hostName: MulticastEngine.hostName)
     var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]

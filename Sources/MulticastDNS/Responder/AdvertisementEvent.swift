@@ -10,6 +10,23 @@ public struct AdvertisementID: Hashable, Sendable, Comparable {
     public static func < (left: AdvertisementID, right: AdvertisementID) -> Bool { left.rawValue < right.rawValue }
 }
 
+/// Another host has a name of ours.
+public struct NameConflict: Hashable, Sendable {
+    /// The name that was lost.
+    public let name: DomainName
+    /// Where it was lost, by name.
+    public let interface: String
+    /// The name that is tried next; `nil` when it may have no other and is withdrawn.
+    public let newName: DomainName?
+
+    /// Describes a conflict.
+    public init(name: DomainName, interface: String, newName: DomainName?) {
+        self.name = name
+        self.interface = interface
+        self.newName = newName
+    }
+}
+
 /// What became of something that is advertised.
 public struct AdvertisementEvent: Hashable, Sendable {
     /// What happened.

@@ -52,6 +52,7 @@ struct Advertiser: Sendable {
     private var machineHost: AdvertisementID?
     private var commands: [Command] = []
     private var events: [AdvertisementEvent] = []
+    private var conflicts: [NameConflict] = []
     /// Which name was found free in place of one that was taken (rule P12).
     private var memory: [DomainName: DomainName] = [:]
 
@@ -61,7 +62,7 @@ struct Advertiser: Sendable {
     }
 
     /// Whether nothing is advertised, and nothing is left to be said about what was.
-    var isEmpty: Bool { entries.isEmpty && commands.isEmpty && events.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && commands.isEmpty && events.isEmpty && conflicts.isEmpty }
 
     /// Makes a name that may be claimed of whatever the machine is called.
     static func machineName(of hostName: String) -> DomainName {
@@ -187,7 +188,7 @@ struct Advertiser: Sendable {
     // MARK: - What zones tell
 
     /// Takes what became of a set on one interface.
-    mutating func handle(_ event: ResponderEvent) {
+    mutating func handle(_ event: ResponderEvent, on interface: String) {
         switch event {
         case .established(let set), .yielded(let set):
             let id = AdvertisementID(rawValue: set.rawValue)
@@ -199,6 +200,7 @@ struct Advertiser: Sendable {
             // Another interface may have told the same before.
             guard var entry = entries[id], self.name(of: entry) == name else { return }
             guard allowsRenaming(entry) else {
+                conflicts.append(NameConflict(name: name, interface: interface, newName: nil))
                 remove(id)
                 if entry.isExplicit { events.append(AdvertisementEvent(id: id, kind: .conflict(name))) }
                 for user in entry.users.sorted() {
@@ -209,6 +211,7 @@ struct Advertiser: Sendable {
             }
             repeat { rename(&entry) } while isTaken(entry, by: id)
             entries[id] = entry
+            conflicts.append(NameConflict(name: name, interface: interface, newName: self.name(of: entry)))
             remember(id, entry)
             report(id, entry, from: name)
             publish(id)
@@ -226,6 +229,12 @@ struct Advertiser: Sendable {
     mutating func takeEvents() -> [AdvertisementEvent] {
         defer { events = [] }
         return events
+    }
+
+    /// Takes the names that were lost since the last call, those of hosts that services need included.
+    mutating func takeConflicts() -> [NameConflict] {
+        defer { conflicts = [] }
+        return conflicts
     }
 
     // MARK: - Names

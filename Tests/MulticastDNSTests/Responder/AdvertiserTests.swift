@@ -25,6 +25,7 @@ private struct Bench {
     private(set) var published: [Int: [RecordSet.ID: RecordSet]] = [:]
     private(set) var withdrawn: [Int: [RecordSet.ID]] = [:]
     private(set) var events: [AdvertisementEvent.Kind] = []
+    private(set) var conflicts: [NameConflict] = []
 
     init(_ interfaces: [Int: String] = [1: "eth0", 2: "wlan0"]) { setInterfaces(interfaces) }
 
@@ -43,6 +44,7 @@ private struct Bench {
             }
         }
         events += advertiser.takeEvents().map(\.kind)
+        conflicts += advertiser.takeConflicts()
     }
 
     mutating func advertise(_ service: ServiceRegistration) throws -> AdvertisementID {
@@ -60,13 +62,13 @@ private struct Bench {
         act()
     }
 
-    mutating func conflict(_ id: AdvertisementID, over text: String) {
-        advertiser.handle(.conflict(set(id), name: name(text)))
+    mutating func conflict(_ id: AdvertisementID, over text: String, on interface: String = "eth0") {
+        advertiser.handle(.conflict(set(id), name: name(text)), on: interface)
         act()
     }
 
     mutating func establish(_ id: AdvertisementID) {
-        advertiser.handle(.established(set(id)))
+        advertiser.handle(.established(set(id)), on: "eth0")
         act()
     }
 
@@ -178,7 +180,7 @@ private struct Bench {
         let id = try bench.advertise(service())
         bench.conflict(id, over: "Lamp._ipp._tcp.local")
         // The other interface, or the other family, lost the same name a moment later.
-        bench.conflict(id, over: "Lamp._ipp._tcp.local")
+        bench.conflict(id, over: "Lamp._ipp._tcp.local", on: "wlan0")
         for interface in [1, 2] {
             #expect(bench.names(interface) == ["Lamp (2)._ipp._tcp.local"])
             #expect(
@@ -189,8 +191,15 @@ private struct Bench {
         }
         #expect(bench.events == [.renamed(from: name("Lamp._ipp._tcp.local"), to: name("Lamp (2)._ipp._tcp.local"))])
         #expect(bench.advertiser.name(of: id) == name("Lamp (2)._ipp._tcp.local"))
-        bench.conflict(id, over: "Lamp (2)._ipp._tcp.local")
+        bench.conflict(id, over: "Lamp (2)._ipp._tcp.local", on: "wlan0")
         #expect(bench.names(1) == ["Lamp (3)._ipp._tcp.local"])
+        let names = (1...3).map { name($0 == 1 ? "Lamp._ipp._tcp.local" : "Lamp (\($0))._ipp._tcp.local") }
+        #expect(
+            bench.conflicts == [
+                NameConflict(name: names[0], interface: "eth0", newName: names[1]),
+                NameConflict(name: names[1], interface: "wlan0", newName: names[2]),
+            ]
+        )
     }
 
     @Test func `P12: the new name is remembered for the next time`() throws {
@@ -228,6 +237,8 @@ private struct Bench {
         let id = try bench.advertise(registration)
         bench.conflict(id, over: "Lamp._ipp._tcp.local")
         #expect(bench.events == [.conflict(name("Lamp._ipp._tcp.local"))])
+        let lost = NameConflict(name: name("Lamp._ipp._tcp.local"), interface: "eth0", newName: nil)
+        #expect(bench.conflicts == [lost], "a name that is lost must be told, whatever becomes of its service")
         #expect(bench.names(1).isEmpty && bench.advertiser.isEmpty)
     }
 
@@ -241,6 +252,8 @@ private struct Bench {
             #expect(bench.names(interface) == ["Lamp._ipp._tcp.local", "lamp-2.local"])
             #expect(bench.targets(interface) == ["lamp-2.local"])
         }
+        let lost = NameConflict(name: name("lamp.local"), interface: "eth0", newName: name("lamp-2.local"))
+        #expect(bench.conflicts == [lost], "nobody asked for the host, yet its name is lost")
     }
 
     @Test func `a host that may not be renamed takes its services with it`() throws {
@@ -281,7 +294,7 @@ private struct Bench {
     @Test func `nobody is told of hosts that only services need`() throws {
         var bench = Bench()
         let id = try bench.advertise(service(host: .machine))
-        for set in bench.published[1]?.values.map(\.id) ?? [] { bench.advertiser.handle(.yielded(set)) }
+        for set in bench.published[1]?.values.map(\.id) ?? [] { bench.advertiser.handle(.yielded(set), on: "eth0") }
         bench.act()
         #expect(bench.events == [.registered(name("Lamp._ipp._tcp.local"))])
         #expect(bench.advertiser.name(of: id) != nil)
