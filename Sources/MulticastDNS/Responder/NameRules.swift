@@ -14,6 +14,8 @@ public enum RegistrationError: Error, Hashable, Sendable, CustomStringConvertibl
     case labelLength(field: String, length: Int)
     /// A label is not UTF-8, begins with a byte order mark or has control characters.
     case labelCharacters(field: String)
+    /// A name is written with letters and marks apart that Unicode has as one character (not in NFC).
+    case notComposed(field: String)
     /// A host name is not one label below `local`, or has characters that no host name should have.
     case hostName(String)
     /// The whole name is longer than 255 bytes.
@@ -40,6 +42,7 @@ public enum RegistrationError: Error, Hashable, Sendable, CustomStringConvertibl
         case .serviceType(let type): "service type '\(type)' must be like _ipp._tcp or _ipp._udp"
         case .labelLength(let field, let length): "\(field) has \(length) bytes, expected 1 to 63"
         case .labelCharacters(let field): "\(field) must be UTF-8 text without control characters and byte order mark"
+        case .notComposed(let field): "\(field) must be in Unicode normalization form C: letters with their marks"
         case .hostName(let name):
             "host name '\(name)' must be like printer.local: one label of letters, digits and inner hyphens"
         case .nameTooLong: "name has more than 255 bytes in all"
@@ -75,6 +78,15 @@ public enum NameRules {
         return try join(labels, NameRules.local)
     }
 
+    /// What was probably meant by a text that is no type: `ipp`, `ipp.tcp`, `_ipp.tcp` and `_ipp_tcp` are `_ipp._tcp`.
+    public static func nearestServiceType(to text: String) -> String? {
+        var words = text.split { $0 == "." || $0 == "_" }.map(String.init)
+        if words.last == "local" { words.removeLast() }
+        if words.count == 1, !["tcp", "udp"].contains(words[0]) { words.append("tcp") }
+        guard words.count == 2, ["tcp", "udp"].contains(words[1].lowercased()) else { return nil }
+        return "_\(words[0])._\(words[1].lowercased())"
+    }
+
     /// Checks a service name, without its underscore (RFC 6335 section 5.1).
     static func checkServiceName(_ name: [UInt8]) throws(RegistrationError) {
         guard (1...maximumServiceName).contains(name.count) else { throw .serviceNameLength(name.count) }
@@ -86,19 +98,21 @@ public enum NameRules {
     }
 
     /// Checks an instance name or a subtype: one label of any text without control characters.
-    static func checkLabel(_ label: [UInt8], field: String) throws(RegistrationError) {
+    /// - Throws: What is wrong with it.
+    public static func checkLabel(_ label: [UInt8], field: String) throws(RegistrationError) {
         guard (1...DomainName.maximumLabelLength).contains(label.count) else {
             throw .labelLength(field: field, length: label.count)
         }
         guard let text = String(validating: label, as: UTF8.self), text.unicodeScalars.first?.value != 0xFEFF,
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { throw .labelCharacters(field: field) }
+        guard ComposedText.isComposed(text) else { throw .notComposed(field: field) }
     }
 
     /// Reads a host name such as `printer` or `printer.local`.
     /// - Throws: What is wrong with it.
     public static func hostName(_ text: String) throws(RegistrationError) -> DomainName {
-        guard let name = DomainName(text) else { throw .hostName(show(text.utf8)) }
+        guard let name = DomainName(ComposedText.compose(text) ?? text) else { throw .hostName(show(text.utf8)) }
         do {
             let full = try name.labelCount == 1 ? join(name.labels, NameRules.local) : name
             try checkHostName(full)
@@ -112,15 +126,17 @@ public enum NameRules {
     static func checkHostName(_ name: DomainName) throws(RegistrationError) {
         let hyphen = UInt8(ascii: "-")
         guard name.labelCount == 2, name.isWithin(local), let label = name.firstLabel,
-            String(validating: label, as: UTF8.self) != nil,
+            let text = String(validating: label, as: UTF8.self),
             label.allSatisfy({ isAlphanumeric($0) || $0 == hyphen || $0 >= 0x80 }),
             label.first != hyphen, label.last != hyphen,
             !label.map({ $0 | 0x20 }).starts(with: Array("xn--".utf8))
         else { throw .hostName(show(name.description.utf8)) }
+        guard ComposedText.isComposed(text) else { throw .notComposed(field: "host name") }
     }
 
     /// Checks a TXT record (rules D7, D9).
-    static func check(_ text: [TextRecord.Entry]) throws(RegistrationError) {
+    /// - Throws: What is wrong with it.
+    public static func check(_ text: [TextRecord.Entry]) throws(RegistrationError) {
         var seen: Set<String> = []
         for entry in text {
             guard !entry.key.isEmpty,

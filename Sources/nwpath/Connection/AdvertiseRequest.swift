@@ -28,9 +28,10 @@ struct AdvertiseRequest: Hashable, Sendable {
     /// - Throws: What is wrong with it.
     func registration() throws(RegistrationError) -> ServiceRegistration {
         guard let port = UInt16(exactly: port) else { throw .serviceType(type) }
+        let name = ComposedText.compose(name) ?? name
         var service = ServiceRegistration(name: Array(name.utf8), type: type, port: port)
         service.text = pairs.map(Self.entry)
-        service.subtypes = subtypes.map { Array($0.utf8) }
+        service.subtypes = subtypes.map { Array((ComposedText.compose($0) ?? $0).utf8) }
         service.interfaces = interface.map { [$0] }
         if let host {
             let name = try NameRules.hostName(host)

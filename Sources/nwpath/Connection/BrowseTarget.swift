@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import DNSWire
+internal import MulticastDNS
 internal import Spelling
 
 /// What `nwpath browse` looks for: a type, or only what announces one of some subtypes of it.
@@ -49,12 +50,8 @@ struct BrowseTarget: Hashable, Sendable, CustomStringConvertible {
         return "TYPE is \(PrintableText.quote(text)), expected \(expectation)\(question)"
     }
 
-    /// What was probably meant by a text that is not one: `ipp`, `ipp.tcp`, `_ipp.tcp` and `_ipp_tcp` are `_ipp._tcp`.
+    /// What was probably meant by a text that is not one.
     static func nearest(to text: String) -> String? {
-        var words = text.split { $0 == "." || $0 == "_" }.map(String.init)
-        if words.last == "local" { words.removeLast() }
-        if words.count == 1, !["tcp", "udp"].contains(words[0]) { words.append("tcp") }
-        guard words.count == 2, ["tcp", "udp"].contains(words[1].lowercased()) else { return nil }
-        return BrowseTarget("_\(words[0])._\(words[1].lowercased())")?.description
+        NameRules.nearestServiceType(to: text).flatMap { BrowseTarget($0)?.description }
     }
 }
