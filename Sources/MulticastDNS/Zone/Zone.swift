@@ -35,6 +35,7 @@ struct Zone: Sendable {
     var responder: Responder
     private var random: RandomSource
     private var echoes: EchoMemory
+    private var allowance = KnownAnswerAllowance()
     /// Whether answers by unicast would reach us: only as the sole owner of port 5353 (rule Q19).
     private var welcomesUnicast = false
     /// Whether the next questions are the first ones since the link came up (rule Q9).
@@ -90,6 +91,7 @@ struct Zone: Sendable {
         interest: Interest
     ) -> Reception {
         let isEcho = origin.wasMulticast && echoes.takes(bytes, at: now)
+        if !isEcho { allowance.received(bytes.count) }
         let message: Message
         do { message = try Message(parsing: bytes) } catch { return .malformed(error) }
         guard message.flags.operation == 0, message.flags.responseCode == 0 else { return .ignored }
@@ -136,8 +138,9 @@ struct Zone: Sendable {
             let wantsUnicast = isFirstBatch
             isFirstBatch = false
             if wantsUnicast { expectUnicast(questions, at: now) }
-            packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) {
-                cache.knownAnswers(to: $0, at: now)
+            allowance.advance(to: now)
+            packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) { question in
+                allowance.spend(on: cache.knownAnswers(to: question, at: now))
             }.map { OutgoingPacket(bytes: $0) }
         }
         let own = responder.packets(at: now)
