@@ -16,6 +16,8 @@ struct Instance: Sendable {
     var published: Service?
     /// Why the last lost record went.
     var cause = RemovalReason.expired
+    /// Why the last lost address of its host went.
+    var addressCause = RemovalReason.expired
     var host: DomainName?
     /// What was asked for since resolving began.
     var asked: Set<RecordKey> = []

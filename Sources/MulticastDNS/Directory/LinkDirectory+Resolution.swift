@@ -218,7 +218,9 @@ extension LinkDirectory {
             let giveUpAt = state.giveUpAt ?? now + Self.resolving
             state.giveUpAt = giveUpAt
             state.reportAt = nil
-            if giveUpAt <= now { return withdraw(name, &state, published, reason: .unresolvable, at: now) }
+            // What nobody announces, a client asked for by name: its host is all there was.
+            let reason = state.sources.isEmpty ? state.addressCause : .unresolvable
+            if giveUpAt <= now { return withdraw(name, &state, published, reason: reason, at: now) }
             return ask(for: view, &state, wishes.wants(instance: name), at: now)
         }
         state.giveUpAt = nil

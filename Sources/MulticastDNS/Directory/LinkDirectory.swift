@@ -210,6 +210,8 @@ struct LinkDirectory: Sendable {
         let reason = loss == .goodbye ? RemovalReason.goodbye : .expired
         if record.type == .ptr || record.type == .srv {
             for name in names { instances[name]?.cause = reason }
+        } else if record.type == .a || record.type == .aaaa {
+            for name in names { instances[name]?.addressCause = reason }
         }
         touched.formUnion(names)
         let key = RecordKey(record.name, record.type)
