@@ -288,6 +288,53 @@ private typealias Bench = DirectoryBench
         #expect(bench.summary == ["added Lamp", "removed Lamp goodbye", "added Lamp"])
     }
 
+    @Test func `a goodbye of the host's addresses is no other reason than one of the service`() {
+        for wish in [Wish(census: CensusSettings()), Wish(instances: [lamp.instance])] {
+            var bench = DirectoryBench(wish)
+            bench.hear(wish.census == nil ? Array(lamp.all.dropFirst(2)) : lamp.all)
+            bench.run(to: 10)
+            bench.goodbye([lamp.addressRecord])
+            bench.run(to: 10.4)
+            bench.goodbye([lamp.location, lamp.textRecord])
+            bench.run(to: 20)
+            #expect(bench.summary == ["added Lamp", "removed Lamp goodbye"])
+        }
+    }
+
+    @Test func `what nobody announces goes for the reason why its host went`() {
+        for isGoodbye in [true, false] {
+            var bench = DirectoryBench(Wish(instances: [lamp.instance]))
+            var long = lamp
+            long.lifetime = 4500
+            bench.hear([long.location, long.textRecord, lamp.addressRecord, long.denial])
+            bench.run(to: 10)
+            if isGoodbye { bench.goodbye([lamp.addressRecord]) }
+            bench.run(to: 130)
+            #expect(bench.summary == ["added Lamp", "removed Lamp \(isGoodbye ? "goodbye" : "expired")"])
+        }
+    }
+
+    @Test func `a type that is watched from now on is asked for at once`() throws {
+        var bench = DirectoryBench()
+        bench.beginCensus()
+        bench.run(to: 10)
+        bench.directory.endCensus()
+        var settings = CensusSettings()
+        settings.wellKnownTypes.append(lamp.typeName)
+        let question = Question(lamp.typeName, .ptr)
+        #expect(bench.asked(question).isEmpty)
+        bench.directory.change(Wish(census: settings), of: 1, at: time(10))
+        bench.run(to: 11)
+        #expect(bench.asked(question).first.map { $0 < 10.2 } == true && bench.asked(question, .ipv6).count == 1)
+        bench.hear(lamp.all)
+        bench.run(to: 12)
+        #expect(bench.summary == ["added Lamp"])
+        bench.directory.change(Wish(census: settings), of: 1, at: time(12))
+        let before = bench.asked(question).count
+        bench.run(to: 12.5)
+        #expect(bench.asked(question).count == before, "it is known already")
+    }
+
     @Test func `losing all addresses makes a service unresolvable after asking`() {
         var bench = Bench()
         var long = lamp

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import DNSWire
 public import LinuxIO
 
 /// Finds the services on all given interfaces by multicast DNS, and follows them: a client of ``MulticastEngine``.
@@ -14,7 +15,7 @@ public final class ServiceCensus {
     /// The engine it asks by; other clients may share it.
     public let engine: MulticastEngine
 
-    private let settings: CensusSettings
+    private var settings: CensusSettings
     private let ownsEngine: Bool
     private var reportedTypes: Set<String> = []
     private var list: BrowseList
@@ -87,6 +88,13 @@ public final class ServiceCensus {
         id = nil
         reportedTypes = []
         list = BrowseList(wish)
+    }
+
+    /// Sets the types that are asked for before anybody announced them; those that are new are asked for at once.
+    public func setWellKnownTypes(_ types: [DomainName]) {
+        guard types != settings.wellKnownTypes else { return }
+        settings.wellKnownTypes = types
+        if let id { engine.changeCensus(of: id) }
     }
 
     /// Begins a census now, unless one is under way.

@@ -45,12 +45,19 @@ struct TypeMemory: Sendable {
         guard newBySource[source, default: 0] < limitPerSource,
             newBySource[source] != nil || newBySource.count < Self.maximumSources
         else { return false }
+        guard remember(type, at: now, isInUse: isInUse) else { return false }
+        newBySource[source, default: 0] += 1
+        return true
+    }
+
+    /// Remembers a type without asking who named it, and tells whether it is new here and there was room.
+    mutating func remember(_ type: DomainName, at now: Duration, isInUse: (DomainName) -> Bool) -> Bool {
+        guard lastNamed[type] == nil else { return false }
         if lastNamed.count >= limit {
             let unused = lastNamed.filter { !isInUse($0.key) }
             guard let oldest = unused.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) else { return false }
             lastNamed[oldest.key] = nil
         }
-        newBySource[source, default: 0] += 1
         lastNamed[type] = now
         return true
     }

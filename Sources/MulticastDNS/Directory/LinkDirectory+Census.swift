@@ -29,6 +29,18 @@ extension LinkDirectory {
         }
     }
 
+    /// Takes a census with other settings over: the types that are new among those it knows are asked for at once.
+    mutating func change(_ wish: Wish, of client: Int, at now: Duration) {
+        wishes.add(wish, of: client)
+        let inUse = interest.types
+        for type in wish.census?.wellKnownTypes ?? []
+        where memory?.remember(type, at: now, isInUse: { inUse.contains($0) }) == true {
+            for family in AddressFamily.allCases {
+                zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+            }
+        }
+    }
+
     // MARK: - What records say
 
     /// Takes note of what a record of a response says beyond its own life.

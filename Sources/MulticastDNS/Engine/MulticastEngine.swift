@@ -12,7 +12,7 @@ public import LinuxIO
 /// ``RecordQuery`` are its clients.
 public final class MulticastEngine {
     private struct Attachment {
-        let wish: Wish
+        var wish: Wish
         weak var client: (any EngineClient)?
         /// The links that know the wish, by index.
         var links: Set<Int> = []
@@ -136,6 +136,17 @@ public final class MulticastEngine {
         for link in sortedLinks { attach(id, to: link, at: now) }
         pump()
         return id
+    }
+
+    /// A client's census has other settings now.
+    func changeCensus(of id: Int) {
+        guard let client = attachments[id]?.client else { return }
+        attachments[id]?.wish = client.wish
+        let now = clock.boot
+        for link in sortedLinks where attachments[id]?.links.contains(link.index) == true {
+            link.directory.change(client.wish, of: id, at: now)
+        }
+        pump()
     }
 
     func detach(_ id: Int) {
