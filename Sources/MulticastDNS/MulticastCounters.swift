@@ -34,6 +34,10 @@ public struct MulticastCounters: Hashable, Sendable {
     public var malformed: UInt64 = 0
     /// Messages that must be ignored: other operations, error codes, responses from a port other than 5353.
     public var ignored: UInt64 = 0
+    /// Responses from a port other than 5353, which are ignored (rule F8).
+    public var wrongPort: UInt64 = 0
+    /// Responses that came with an IP TTL or hop limit other than 255, which are read all the same (rule Q17).
+    public var wrongHopLimit: UInt64 = 0
     /// Packets that the kernel dropped because they came faster than they were read (`SO_RXQ_OVFL`).
     public var dropped: UInt64 = 0
     /// Packets that could not be sent.

@@ -131,6 +131,8 @@ extension Daemon {
             writer.write(Family.packetsReceived, Double(count.received), labels: labels)
             writer.write(Family.packetsSent, Double(count.sent), labels: labels)
             writer.write(Family.packetsMalformed, Double(count.malformed), labels: labels)
+            writer.write(Family.packetFaults, Double(count.wrongPort), labels: labels + ["wrong_port"])
+            writer.write(Family.packetFaults, Double(count.wrongHopLimit), labels: labels + ["hop_limit"])
         }
     }
 }

@@ -78,6 +78,12 @@ enum Family {
     static let packetsSent = counter("mdns_packets_sent", "mDNS packets sent.", ["device", "family"])
     static let packetsMalformed = counter("mdns_packets_malformed", "mDNS packets refused.", ["device", "family"])
 
+    static let packetFaults = counter(
+        "mdns_noncompliant_responses",
+        "mDNS responses that break a rule.",
+        ["device", "family", "fault"]
+    )
+
     private static func gauge(_ name: String, _ help: String, _ labels: [String] = []) -> MetricFamily {
         MetricFamily("nwpath_\(name)", .gauge, help: help, labels: labels)
     }

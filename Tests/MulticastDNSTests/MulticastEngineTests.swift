@@ -172,12 +172,18 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
             import socket, sys
             s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton('192.0.2.2'))
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            s.bind(('', int(sys.argv[2])))
             s.sendto(bytes.fromhex(sys.argv[1]), ('224.0.0.251', 5353))
             """
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        try bench.wire.peer.run(["python3", "-c", script, digits])
+        try bench.wire.peer.run(["python3", "-c", script, digits, "0"])
         await bench.loop.eventually { bench.counted(\.ignored) == 4 }
-        #expect(bench.events.isEmpty)
+        #expect(bench.events.isEmpty && bench.counted(\.wrongPort) == 1 && bench.counted(\.wrongHopLimit) == 0)
+        // From the right port it is read, although its TTL is 1 (rule Q17).
+        try bench.wire.peer.run(["python3", "-c", script, digits, "5353"])
+        await bench.loop.eventually { bench.summary == ["found Lamp"] }
+        #expect(bench.counted(\.wrongPort) == 1 && bench.counted(\.wrongHopLimit) == 1)
     }
 
     @Test func `a message of nearly 9,000 bytes is read, a longer one is not`() async throws {

@@ -122,8 +122,12 @@ final class MulticastLink {
         switch directory.receive(bytes, family, from: origin, at: now) {
         case .echo: counters.echoes += 1
         case .malformed: counters.malformed += 1
-        case .ignored: counters.ignored += 1
-        case .query, .response: break
+        case .ignored:
+            counters.ignored += 1
+            if datagram.port != Zone.port, bytes.count > 2, bytes[2] & 0x80 != 0 { counters.wrongPort += 1 }
+        case .query: break
+        case .response:
+            if let hopLimit = datagram.hopLimit, hopLimit != 255 { counters.wrongHopLimit += 1 }
         }
     }
 
