@@ -46,6 +46,21 @@ extension MulticastEngine {
         pump()
     }
 
+    /// Changes an advertised service in all but its name, type, host and interfaces.
+    /// - Throws: What is wrong with it.
+    public func update(_ service: ServiceRegistration, of id: AdvertisementID) throws(RegistrationError) {
+        try advertiser.update(service, of: id)
+        pump()
+    }
+
+    /// Which name was found free in place of one that was taken; it is tried first the next time (rule P12).
+    ///
+    /// It has grown when ``onNameConflict`` is called. Setting it adds what an earlier run remembered.
+    public var rememberedNames: [DomainName: DomainName] {
+        get { advertiser.memory }
+        set { advertiser.recall(newValue) }
+    }
+
     /// Ends an advertisement, and says goodbye to it.
     public func withdraw(_ id: AdvertisementID) {
         advertiser.withdraw(id)
@@ -95,6 +110,7 @@ extension MulticastEngine {
         for command in commands { links[command.interface]?.directory.carryOut(command.action, at: now) }
         // What they bring is due at once.
         if !commands.isEmpty { mustPumpAgain = true }
+        advertiser.tellRegistered { set in links.values.allSatisfy { $0.directory.isSettled(set) } }
         for conflict in advertiser.takeConflicts() { onNameConflict(conflict) }
         for event in advertiser.takeEvents() { advertisementHandlers[event.id]?(event) }
     }

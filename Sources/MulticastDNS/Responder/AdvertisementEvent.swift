@@ -31,7 +31,7 @@ public struct NameConflict: Hashable, Sendable {
 public struct AdvertisementEvent: Hashable, Sendable {
     /// What happened.
     public enum Kind: Hashable, Sendable {
-        /// Nobody objected to its name, on one interface at least; others answer for it from now on.
+        /// Nobody objected to its name, on any interface and by either family; it is answered for from now on.
         case registered(DomainName)
         /// Its name was taken; it goes on under another one.
         case renamed(from: DomainName, to: DomainName)

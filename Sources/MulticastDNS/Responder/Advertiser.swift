@@ -37,6 +37,8 @@ struct Advertiser: Sendable {
         var isExplicit = true
         var yieldsToNeighbour = false
         var isReported = false
+        /// Whether a zone has no objection any more; told when none has.
+        var isEstablished = false
         /// Services that need this host.
         var users: Set<AdvertisementID> = []
     }
@@ -54,7 +56,7 @@ struct Advertiser: Sendable {
     private var events: [AdvertisementEvent] = []
     private var conflicts: [NameConflict] = []
     /// Which name was found free in place of one that was taken (rule P12).
-    private var memory: [DomainName: DomainName] = [:]
+    private(set) var memory: [DomainName: DomainName] = [:]
 
     /// - Parameter hostName: The kernel's host name; what follows its first dot is left out.
     init(hostName: String) {
@@ -151,11 +153,20 @@ struct Advertiser: Sendable {
     /// Changes the text of a service (rule P11).
     /// - Throws: What is wrong with it.
     mutating func update(text: [TextRecord.Entry], of id: AdvertisementID) throws(RegistrationError) {
-        try NameRules.check(text)
-        guard case .service(var service, let type, let label, let host) = entries[id]?.kind else { return }
-        guard service.text != text else { return }
+        guard case .service(var service, _, _, _) = entries[id]?.kind else { return }
         service.text = text
-        entries[id]?.kind = .service(service, type: type, label: label, host: host)
+        try update(service, of: id)
+    }
+
+    /// Changes a service in all but its name, type, host and interfaces, which stay (rule P11).
+    /// - Throws: What is wrong with it.
+    mutating func update(_ service: ServiceRegistration, of id: AdvertisementID) throws(RegistrationError) {
+        guard case .service(let old, let type, let label, let host) = entries[id]?.kind else { return }
+        var new = service
+        (new.name, new.type, new.host, new.interfaces) = (old.name, old.type, old.host, old.interfaces)
+        try new.validate()
+        guard new != old else { return }
+        entries[id]?.kind = .service(new, type: type, label: label, host: host)
         publish(id)
         if let name = name(of: id) { events.append(AdvertisementEvent(id: id, kind: .updated(name))) }
     }
@@ -192,9 +203,7 @@ struct Advertiser: Sendable {
         switch event {
         case .established(let set), .yielded(let set):
             let id = AdvertisementID(rawValue: set.rawValue)
-            guard let entry = entries[id], !entry.isReported, let name = name(of: entry) else { return }
-            entries[id]?.isReported = true
-            if entry.isExplicit { events.append(AdvertisementEvent(id: id, kind: .registered(name))) }
+            entries[id]?.isEstablished = true
         case .conflict(let set, let name):
             let id = AdvertisementID(rawValue: set.rawValue)
             // Another interface may have told the same before.
@@ -210,6 +219,7 @@ struct Advertiser: Sendable {
                 return
             }
             repeat { rename(&entry) } while isTaken(entry, by: id)
+            entry.isEstablished = false
             entries[id] = entry
             conflicts.append(NameConflict(name: name, interface: interface, newName: self.name(of: entry)))
             remember(id, entry)
@@ -217,6 +227,25 @@ struct Advertiser: Sendable {
             publish(id)
             for user in entry.users.sorted() { publish(user) }
         }
+    }
+
+    /// Tells what is registered by now: what is established wherever it is published.
+    /// - Parameter isSettled: Whether no zone that has the set still asks whether it may.
+    mutating func tellRegistered(where isSettled: (RecordSet.ID) -> Bool) {
+        for (id, entry) in entries.sorted(by: { $0.key < $1.key })
+        where entry.isEstablished && !entry.isReported && isSettled(Self.set(id)) {
+            entries[id]?.isReported = true
+            guard entry.isExplicit, let name = name(of: entry) else { continue }
+            events.append(AdvertisementEvent(id: id, kind: .registered(name)))
+        }
+    }
+
+    /// Takes over which names were found free in an earlier run; what is wrong is left out.
+    mutating func recall(_ names: [DomainName: DomainName]) {
+        let possible = names.filter { old, new in
+            old.labelCount == new.labelCount && old.parent == new.parent && old.isWithin(NameRules.local)
+        }
+        for (old, new) in possible.sorted(by: { $0.key < $1.key }).prefix(Self.maximumMemories) { memory[old] = new }
     }
 
     /// Takes what zones are to do since the last call, in order.

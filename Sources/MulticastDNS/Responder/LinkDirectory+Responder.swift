@@ -27,6 +27,16 @@ extension LinkDirectory {
         }
     }
 
+    /// Whether nobody is asked any more for the names of a set, where it is published.
+    func isSettled(_ id: RecordSet.ID) -> Bool {
+        AddressFamily.allCases.allSatisfy { family in
+            switch zones[family]?.responder.holdings[id]?.state {
+            case nil, .established, .yielded: true
+            case .probing, .lost: false
+            }
+        }
+    }
+
     /// Takes what became of the published sets.
     mutating func takeResponderEvents() -> [ResponderEvent] {
         AddressFamily.allCases.flatMap { zones[$0]?.responder.takeEvents() ?? [] }

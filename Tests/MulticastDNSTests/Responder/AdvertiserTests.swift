@@ -34,7 +34,11 @@ private struct Bench {
         act()
     }
 
+    /// Sets that some zone still asks for.
+    var asking: Set<RecordSet.ID> = []
+
     mutating func act() {
+        advertiser.tellRegistered { [asking] in !asking.contains($0) }
         for command in advertiser.takeCommands() {
             switch command.action {
             case .publish(let set): published[command.interface, default: [:]][set.id] = set
@@ -171,6 +175,72 @@ private struct Bench {
         bench.advertiser.withdrawAll()
         bench.act()
         #expect(bench.names(1).isEmpty && bench.names(2).isEmpty && bench.advertiser.isEmpty)
+    }
+}
+
+@Suite struct AdvertiserProgressTests {
+    @Test func `registered is told when no zone asks any more, and once`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        bench.asking = [bench.set(id)]
+        bench.establish(id)
+        #expect(bench.events.isEmpty, "a zone still asks")
+        bench.asking = []
+        bench.act()
+        bench.establish(id)
+        #expect(bench.events == [.registered(name("Lamp._ipp._tcp.local"))])
+    }
+
+    @Test func `a conflict before that makes it wait for the new name`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        bench.asking = [bench.set(id)]
+        bench.establish(id)
+        bench.conflict(id, over: "Lamp._ipp._tcp.local", on: "wlan0")
+        bench.asking = []
+        bench.act()
+        #expect(bench.events.count == 1, "nobody has the new name yet")
+        bench.establish(id)
+        #expect(bench.events.last == .registered(name("Lamp (2)._ipp._tcp.local")))
+    }
+
+    @Test func `P11: everything but name, type, host and places changes in place`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        var new = service("Other", on: ["eth0"])
+        new.port = 99
+        new.subtypes = [Array("_color".utf8)]
+        try bench.advertiser.update(new, of: id)
+        bench.act()
+        for interface in [1, 2] {
+            let set = try #require(bench.published[interface]?[bench.set(id)])
+            #expect(set.uniqueNames == [name("Lamp._ipp._tcp.local")])
+            #expect(set.shared.map(\.name).contains(name("_color._sub._ipp._tcp.local")))
+            let ports = set.unique.compactMap { record -> UInt16? in
+                guard case .service(let location) = record.data else { return nil }
+                return location.port
+            }
+            #expect(ports == [99])
+        }
+        #expect(bench.events == [.updated(name("Lamp._ipp._tcp.local"))] && bench.withdrawn.isEmpty)
+        try bench.advertiser.update(new, of: id)
+        bench.act()
+        #expect(bench.events.count == 1, "the same again is no news")
+        new.text = [.init(key: "=", value: nil)]
+        #expect(throws: RegistrationError.textKey("=")) { try bench.advertiser.update(new, of: id) }
+    }
+
+    @Test func `P12: names of an earlier run are tried first, unless they cannot be such names`() throws {
+        var bench = Bench()
+        let lamp = name("Lamp._ipp._tcp.local")
+        bench.advertiser.recall([
+            lamp: name("Lamp (7)._ipp._tcp.local"), name("box.local"): name("box-2.local"),
+            name("a.local"): name("a.example"), name("b.example"): name("c.example"), name("d.local"): name("local"),
+        ])
+        #expect(bench.advertiser.memory.count == 2)
+        let id = try bench.advertise(service(host: .machine))
+        #expect(bench.advertiser.name(of: id) == name("Lamp (7)._ipp._tcp.local"))
+        #expect(bench.targets(1) == ["box-2.local"] && bench.conflicts.isEmpty)
     }
 }
 
