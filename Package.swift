@@ -71,7 +71,7 @@ let package = Package(
         ),
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel"]
+            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"]
         ),
         .target(
             name: "PathService",
@@ -128,7 +128,9 @@ let package = Package(
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",
-            dependencies: ["Configuration", "Addressing", "OrderedJSON", "PathModel", "Spelling", "TestSupport"]
+            dependencies: [
+                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Spelling", "TestSupport",
+            ]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(

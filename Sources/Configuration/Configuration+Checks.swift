@@ -21,8 +21,20 @@ extension Configuration {
             let sentence = "must not exceed limits.max_connections (\(limits.maximumConnections))"
             findings.reportConflict(at: "limits.max_streams", sentence, between: "limits.max_connections")
         }
+        checkAdvertised(&findings)
         for (index, service) in mdns.watched.enumerated() where mdns.watched[..<index].contains(service) {
             findings.reportConflict(at: "mdns.watched[\(index)]", "names \(service) twice")
+        }
+    }
+
+    private func checkAdvertised(_ findings: inout Findings) {
+        for (index, service) in mdns.advertised.enumerated() {
+            let key = "mdns.advertise[\(index)]"
+            if service.type.isEmpty || service.port == 0 {
+                findings.reportConflict(at: key, "needs type and port")
+            } else if mdns.advertised[..<index].contains(where: { $0.isNamed(as: service) }) {
+                findings.reportConflict(at: key, "has the name and type of one before")
+            }
         }
     }
 

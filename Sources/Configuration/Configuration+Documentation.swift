@@ -27,7 +27,7 @@ extension Configuration {
 
     /// The dotted keys with what they are for and their defaults, for manual pages.
     ///
-    /// `NAME` stands for the names in maps.
+    /// `NAME` stands for the names in maps, `[]` for any item of a list.
     public static func reference(paths: StandardPaths) -> [Reference] {
         SettingOutline.references(Configuration(paths: paths).outlines, below: "")
     }
@@ -60,7 +60,7 @@ extension SettingOutline {
         case .section(let children):
             text += margin + "\(key):\n"
             for child in children { text += child.commented(indent: indent + 2) }
-        case .map(_, _, _, let example):
+        case .list(_, _, _, let example), .map(_, _, _, let example):
             text += margin + "# \(key):\n"
             for line in example.split(separator: "\n") { text += margin + "#   \(line)\n" }
         }
@@ -83,6 +83,9 @@ extension SettingOutline {
             if let value { fields.append(.init("default", value)) }
         case .section(let children):
             if case .map(let own) = Self.objectSchema(children) { fields += own }
+        case .list(let value, _, let schema, _):
+            if case .map(let own) = schema { fields += own }
+            fields.append(.init("default", value))
         case .map(let children, let names, let limit, _):
             fields += [
                 .init("type", ["object", "null"]), .init("maxProperties", .integer(limit)),
@@ -103,9 +106,12 @@ extension SettingOutline {
                 standard = value.map(YAMLText.flow)
                 isValue = true
             case .section(let outlines): children = references(outlines, below: key)
+            case .list(let value, let outlines, _, _):
+                standard = YAMLText.flow(value)
+                children = references(outlines, below: key + "[]")
             case .map(let outlines, _, _, _): children = references(outlines, below: key + ".NAME")
             }
-            let isInMap = key.split(separator: ".").contains("NAME")
+            let isInMap = key.split(separator: ".").contains { $0 == "NAME" || $0.hasSuffix("[]") }
             let reference = Configuration.Reference(
                 key: key,
                 summary: outline.summary,

@@ -35,14 +35,14 @@ public struct ConfigurationOverride: Hashable, Sendable {
 }
 
 extension Configuration {
-    /// Every setting outside of maps with its dotted key: what flags and variables can set.
+    /// Every setting outside of maps and lists of maps with its dotted key: what flags and variables can set.
     static func overridable(_ outlines: [SettingOutline], below path: String = "") -> [(key: String, isList: Bool)] {
         outlines.flatMap { outline -> [(key: String, isList: Bool)] in
             let key = SectionReader.join(path, outline.key)
             switch outline.shape {
             case .value(_, _, let isList, _): return [(key, isList)]
             case .section(let children): return overridable(children, below: key)
-            case .map: return []
+            case .list, .map: return []
             }
         }
     }

@@ -2,6 +2,8 @@
 
 /// Settings or a schema as plain values, ready for any encoder; maps keep their order.
 public enum ConfigurationTree: Hashable, Sendable {
+    /// Nothing.
+    case null
     /// `true` or `false`.
     case boolean(Bool)
     /// A whole number.
@@ -69,6 +71,9 @@ extension ConfigurationTree: Encodable {
         case .list(let items):
             var container = encoder.unkeyedContainer()
             for item in items { try container.encode(item) }
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
         case .boolean(let value):
             var container = encoder.singleValueContainer()
             try container.encode(value)

@@ -28,6 +28,26 @@ enum SectionReader {
         }
     }
 
+    /// A section as an item of a list.
+    static func form<Root: ConfigurationEntry>(of type: Root.Type) -> ValueForm<Root> {
+        let expectation = "a map of keys and values"
+        return ValueForm<Root>(
+            expectation,
+            schema: SettingOutline.objectSchema(Root.settings.map { $0.outline(Root()) }),
+            write: { write($0) },
+            read: { node, path, findings in
+                guard case .map = node.content else {
+                    findings.report(path, node, expected: expectation)
+                    return nil
+                }
+                var root = Root()
+                let before = findings.problems.count
+                read(node, into: &root, path: path, &findings)
+                return findings.problems.count == before ? root : nil
+            }
+        )
+    }
+
     /// All settings that are set.
     static func write<Root: ConfigurationSection>(_ root: Root) -> ConfigurationTree? {
         .map(Root.settings.compactMap { setting in setting.write(root).map { .init(setting.key, $0) } })

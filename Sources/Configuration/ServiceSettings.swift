@@ -12,6 +12,8 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
     public var interfaces: [Glob] = []
     /// Services whose absence is worth an alert.
     public var watched: [WatchedService] = []
+    /// Services that the daemon offers to its neighbours.
+    public var advertised: [AdvertisedService] = []
     /// So many service types are followed; more are counted and left out.
     public var maximumTypes = 256
 
@@ -38,6 +40,13 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
             \.watched,
             ValueForm.watchedService.list(upTo: 256),
             "Services whose absence is worth an alert, such as [_ipp._tcp/Office Printer, _ssh._tcp]."
+        ),
+        Setting(
+            list: "advertise",
+            \.advertised,
+            upTo: 64,
+            example: "- type: _prometheus-http._tcp\n  port: 8353\n  txt: {path: /metrics}",
+            "Services that the daemon offers to its neighbours, under the machine's host name or one of their own."
         ),
         Setting(
             "max_types",

@@ -75,6 +75,32 @@ struct Setting<Root: Sendable>: Sendable {
         }
     }
 
+    /// A key with a list of groups of keys.
+    init<Child: ConfigurationEntry>(
+        list key: String,
+        _ property: any WritableKeyPath<Root, [Child]> & Sendable,
+        upTo limit: Int,
+        example: String,
+        _ summary: String
+    ) {
+        self.key = key
+        let form = SectionReader.form(of: Child.self).list(upTo: limit)
+        read = { node, root, path, findings in
+            findings.remember(path, at: node.place)
+            if let value = form.read(node, path, &findings) { root[keyPath: property] = value }
+        }
+        write = { form.write($0[keyPath: property]) }
+        outline = { root in
+            let children = Child.settings.map { $0.outline(Child()) }
+            let value = form.write(root[keyPath: property]) ?? .list([])
+            let shape = SettingOutline.Shape.list(value, children, schema: form.schema, example: example)
+            return SettingOutline(key: key, summary: summary, expectation: form.expectation, shape: shape)
+        }
+        changes = { old, new, path in
+            old[keyPath: property] == new[keyPath: property] ? [] : [SettingChange(path, needsRestart: false)]
+        }
+    }
+
     /// A key with a map from names to groups of keys; entries of later files add to those of earlier ones.
     init<Child: ConfigurationEntry>(
         map key: String,
@@ -123,6 +149,8 @@ struct SettingOutline {
         case value(ConfigurationTree?, schema: ConfigurationTree, isList: Bool, example: String?)
         /// A group of keys.
         case section([SettingOutline])
+        /// A list of groups of keys with its default and its schema, and an example in YAML.
+        case list(ConfigurationTree, [SettingOutline], schema: ConfigurationTree, example: String)
         /// A map from names to groups of keys, with an example in YAML.
         case map([SettingOutline], names: ConfigurationTree, limit: Int, example: String)
     }

@@ -36,6 +36,7 @@ enum YAMLText {
     /// A value on one line.
     static func flow(_ tree: ConfigurationTree) -> String {
         switch tree {
+        case .null: "null"
         case .boolean(let value): value ? "true" : "false"
         case .integer(let value): "\(value)"
         case .text(let value): scalar(value)

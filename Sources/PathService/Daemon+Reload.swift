@@ -82,6 +82,8 @@ extension Daemon {
         store.invalidate()
         engine.take(new.engineSettings)
         census?.setInterfaces(new.multicastInterfaces(of: engine.core))
+        census?.setWellKnownTypes(new.censusSettings.wellKnownTypes)
+        advertiser?.offer(new.mdns.advertised)
     }
 
     /// What is wrong with the daemon's own parts while the path is still right.
@@ -96,7 +98,7 @@ extension Daemon {
             let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
             problems.append(ProblemDocument(part: "configuration", message: message))
         }
-        if let message = serviceHistory?.problem {
+        for message in [serviceHistory?.problem, advertiser?.problem].compactMap(\.self) {
             problems.append(ProblemDocument(part: "services", message: message))
         }
         for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
@@ -115,6 +117,7 @@ extension Configuration {
 extension JSONValue {
     init(_ tree: ConfigurationTree) {
         switch tree {
+        case .null: self = .null
         case .boolean(let value): self = .bool(value)
         case .integer(let value): self = .integer(Int64(value))
         case .text(let value): self = .string(value)

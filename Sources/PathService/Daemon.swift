@@ -37,6 +37,7 @@ public final class Daemon {
     let manager = ServiceManager()
     let index: HistoryIndex
     let serviceHistory: ServiceHistoryKeeper?
+    let advertiser: ServiceAdvertiser?
     /// What was wrong with the configuration that was read last; `nil` when it is in force.
     var lastRejection: String?
     let updates: UpdatePublisher
@@ -85,6 +86,9 @@ public final class Daemon {
         serviceHistory =
             configuration.mdns.isEnabled
             ? ServiceHistoryKeeper(loop: loop, clock: clock, directory: configuration.stateDirectory) : nil
+        advertiser = census.map { census in
+            ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
+        }
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -133,6 +137,8 @@ public final class Daemon {
         serviceHistory?.open()
         census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         census?.start()
+        advertiser?.open()
+        advertiser?.offer(configuration.mdns.advertised)
         if configuration.log.file != EventLog.standardOutput {
             index.read(log: configuration.log.file, upTo: log.recovered)
         }
@@ -216,6 +222,7 @@ public final class Daemon {
         }
         census?.engine.onNameConflict = { [unowned self] conflict in
             counters.nameConflicts.increment()
+            advertiser?.noteConflict()
             hub.publish(NameConflictFound(conflict))
         }
         store.problems = { [unowned self] in problems }

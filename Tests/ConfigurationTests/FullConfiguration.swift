@@ -60,6 +60,15 @@ let fullConfiguration = """
       census_interval: 5m
       interfaces: [eth*]
       watched: [_ipp._tcp/Office Printer, _ssh._tcp]
+      advertise:
+        - name: "Büro: Dr. No's"
+          type: _http._tcp
+          port: 8080
+          txt: {path: /start, empty: "", flag: }
+          subtypes: [_printer]
+          interfaces: [eth0]
+        - type: _prometheus-http._tcp
+          port: 8353
       max_types: 10
     limits:
       max_connections: 100

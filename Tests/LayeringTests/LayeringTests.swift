@@ -30,7 +30,9 @@ private let mayImport: [String: Set<String>] = [
         "EventLog", "Metrics", "Spelling",
     ],
     "StatusClient": ["Glibc", "CCurl", "OrderedJSON", "LinuxIO", "Documents"],
-    "Configuration": ["Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "Spelling"],
+    "Configuration": [
+        "Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Spelling",
+    ],
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
         "PathEngine", "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer",

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import LinuxIO
 internal import MulticastDNS
 
@@ -24,7 +23,7 @@ final class ServiceHistoryKeeper {
     private(set) var problem: String?
     private let loop: EventLoop
     private let clock: any TimeSource
-    private let path: String
+    private let file: StateFile
     private var timer: EventLoop.Timer?
     private var lastSaved: Duration?
     private var writing: Writing?
@@ -38,19 +37,20 @@ final class ServiceHistoryKeeper {
     init(loop: EventLoop, clock: any TimeSource, directory: String) {
         self.loop = loop
         self.clock = clock
-        path = directory + "/" + Self.fileName
+        file = StateFile(path: directory + "/" + Self.fileName)
     }
-
-    private var temporary: String { path + ".new" }
 
     /// Reads what an earlier run left.
     func open() {
         do throws(Errno) {
-            guard let bytes = try contents() else { return }
-            guard let reading = ServiceHistoryFormat.read(bytes) else { return setAside() }
+            guard let bytes = try file.read(upTo: ServiceHistoryFormat.longestFile) else { return }
+            guard let reading = ServiceHistoryFormat.read(bytes) else {
+                problem = file.setAside(because: "was not a history of services")
+                return
+            }
             history = ServiceHistory(reading.entries)
         } catch {
-            problem = "\(path) cannot be read (\(error)); services have no history of earlier runs"
+            problem = "\(file.path) cannot be read (\(error)); services have no history of earlier runs"
         }
     }
 
@@ -74,39 +74,6 @@ final class ServiceHistoryKeeper {
         guard history.hasNews else { return }
         begin()
         while writing != nil { step() }
-    }
-
-    // MARK: - Reading
-
-    /// - Returns: `nil` when there is no file.
-    private func contents() throws(Errno) -> [UInt8]? {
-        let file: FileDescriptor
-        do throws(Errno) {
-            // Whoever put a pipe or a link there does not make us wait or read elsewhere.
-            file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
-        } catch {
-            if error == .noEntry { return nil }
-            throw error
-        }
-        var status = stat()
-        guard unsafe fstat(file.rawValue, &status) == 0 else { throw .current }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= ServiceHistoryFormat.longestFile else { return [] }
-        var bytes: [UInt8] = []
-        while bytes.count <= ServiceHistoryFormat.longestFile {
-            let chunk = try file.read(upTo: 1 << 16)
-            if chunk.isEmpty { break }
-            bytes += chunk
-        }
-        return bytes
-    }
-
-    /// Keeps a file that is not ours under another name instead of writing over it.
-    private func setAside() {
-        guard unsafe rename(path, path + ".foreign") == 0 else {
-            problem = "\(path) is not a history of services and cannot be moved away (\(Errno.current))"
-            return
-        }
-        problem = "\(path) was not a history of services and is now \(path).foreign"
     }
 
     // MARK: - Writing
@@ -136,11 +103,9 @@ final class ServiceHistoryKeeper {
         history.mark(isSaved: true)
         lastSaved = clock.boot
         do throws(Errno) {
-            unsafe unlink(temporary)
-            let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
-            let file = try FileDescriptor(opening: temporary, flags: flags, mode: 0o640)
-            try file.writeAll(ServiceHistoryFormat.header(at: clock.wall).span)
-            writing = Writing(file: file, rest: history.entries.sorted { $0.key < $1.key }[...])
+            let new = try file.begin()
+            try new.writeAll(ServiceHistoryFormat.header(at: clock.wall).span)
+            writing = Writing(file: new, rest: history.entries.sorted { $0.key < $1.key }[...])
         } catch {
             fail(error)
         }
@@ -154,7 +119,7 @@ final class ServiceHistoryKeeper {
             writing?.rest.removeFirst(piece.count)
             guard writing?.rest.isEmpty == true else { return }
             writing = nil
-            guard unsafe rename(temporary, path) == 0 else { throw .current }
+            try file.commit()
             problem = nil
         } catch {
             fail(error)
@@ -164,7 +129,7 @@ final class ServiceHistoryKeeper {
     private func fail(_ error: Errno) {
         writing = nil
         history.mark(isSaved: false)
-        unsafe unlink(temporary)
-        problem = "\(path) cannot be written (\(error)); what is learnt of services now is lost at the end"
+        file.abandon()
+        problem = "\(file.path) cannot be written (\(error)); what is learnt of services now is lost at the end"
     }
 }

@@ -163,6 +163,7 @@ extension ConfigurationTree {
     /// The same as JSON.
     var json: JSONValue {
         switch self {
+        case .null: return .null
         case .boolean(let value): return .bool(value)
         case .integer(let value): return .integer(Int64(value))
         case .text(let value): return .string(value)
