@@ -183,7 +183,11 @@ struct Bench: LinkBench {
                 for packet in packets { check(packet, family) }
                 lastSent[family] = packets.last?.bytes
             }
-            for event in directory.takeResponderEvents() { advertiser.handle(event) }
+            for event in directory.takeResponderEvents() { advertiser.handle(event, on: "eth0") }
+            advertiser.tellRegistered { [directory] in directory.isSettled($0) }
+            for conflict in advertiser.takeConflicts() {
+                require(conflict.name != conflict.newName, "goes on under the name that it lost")
+            }
             for event in advertiser.takeEvents() { check(event) }
         } while !isQuiet()
         _ = directory.takeEvents()
