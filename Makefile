@@ -28,7 +28,7 @@ test-dependencies:
 	@packaging/install-dependencies test
 	@packaging/unpack-resolved
 	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
-	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next, selenium, axe_selenium_python' 2>/dev/null \
+	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next, selenium, axe_core_python' 2>/dev/null \
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
 
 test: test-dependencies

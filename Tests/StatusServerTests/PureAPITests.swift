@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [
-        [], ["api"], ["api", "v1"], ["api", "v1", "paths", ""], ["API", "v1", "status"], ["api", "v2", "status"],
+        ["api"], ["api", "v1"], ["api", "v1", "paths", ""], ["API", "v1", "status"], ["api", "v2", "status"],
         ["api", "v1", "services", "a", ""], ["api", "v1", "services", "a"], [""],
     ])
     func `finds nothing elsewhere`(path: [String]) {

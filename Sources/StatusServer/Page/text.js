@@ -107,15 +107,15 @@ function offer(select, values) {
   select.value = chosen;
 }
 
-/** A region that scrolls sideways can be reached by keyboard, and only then. */
+/** A table that scrolls sideways can be reached by keyboard, and only then. */
 function markScrolling() {
   for (const region of document.querySelectorAll('.scroll')) {
     if (region.scrollWidth > region.clientWidth) {
       region.tabIndex = 0;
-      region.setAttribute('role', 'region');
-      region.setAttribute('aria-labelledby', region.closest('section').getAttribute('aria-labelledby'));
+      region.setAttribute('role', 'group');
+      region.setAttribute('aria-label', region.querySelector('caption').textContent);
     } else {
-      for (const name of ['tabindex', 'role', 'aria-labelledby']) region.removeAttribute(name);
+      for (const name of ['tabindex', 'role', 'aria-label']) region.removeAttribute(name);
     }
   }
 }
