@@ -16,13 +16,17 @@ import Testing
         takesCensus: Bool = false
     ) async throws -> Service {
         let listen = ["--listen", "127.0.0.1:18353", "--listen", "unix:" + scratch.file("api.sock")]
-        return try await Service(arguments + listen, in: scratch, takesCensus: takesCensus)
+        // A name and a resolver of its own, so that no picture shows those of the machine.
+        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        let script = "hostname office; mount --bind \(scratch.file("resolv.conf")) /etc/resolv.conf; exec \"$@\""
+        let wrapper = ["unshare", "--mount", "--uts", "sh", "-ec", script, "sh"]
+        return try await Service(arguments + listen, in: scratch, takesCensus: takesCensus, inside: wrapper)
     }
 
     /// Starts a check; ``finish(_:)`` waits for its end.
     private func look(_ check: String, _ scratch: Scratch) throws -> RunningCommand {
         let words = [Place.fixtures + "/browser.py", check, "http://127.0.0.1:18353/", scratch.path]
-        let inside = ["nsenter", "--net=\(Namespace.current.path)", "env", "HOME=\(scratch.path)"]
+        let inside = ["nsenter", "--net=\(Namespace.current.path)", "env", "HOME=\(scratch.path)", "PYTHONUTF8=1"]
         return try RunningCommand(inside + [try Place.python.get()] + words, captures: true)
     }
 
@@ -86,10 +90,10 @@ import Testing
         finish(browser)
         for name in ["page-light.png", "page-dark.png"] {
             let size = Int(try Command.run(["stat", "-c", "%s", scratch.file(name)]).trimmed) ?? 0
-            #expect((10_000..<150_000).contains(size), "\(name): \(size) bytes")
-            if let folder = unsafe getenv("NWPATH_SCREENSHOTS") {
-                try Command.run(["cp", scratch.file(name), "\(unsafe String(cString: folder))/\(name)"])
-            }
+            #expect(size > 10_000, "\(name): \(size) bytes")
+            guard let folder = unsafe getenv("NWPATH_SCREENSHOTS") else { continue }
+            #expect(size < 150_000, "\(name): \(size) bytes")
+            try Command.run(["cp", scratch.file(name), "\(unsafe String(cString: folder))/\(name)"])
         }
         withExtendedLifetime(service) {}
     }

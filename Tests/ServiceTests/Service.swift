@@ -88,28 +88,32 @@ final class Service {
         _ arguments: [String] = [],
         in scratch: Scratch? = nil,
         debounce: String = "0s",
-        takesCensus: Bool = false
+        takesCensus: Bool = false,
+        inside wrapper: [String] = []
     ) async throws {
         let scratch = try scratch ?? Scratch()
         self.scratch = scratch
         namespace = .current
-        process = try Self.start(arguments, in: scratch, debounce: debounce, takesCensus: takesCensus)
+        process = try Self.start(
+            arguments, in: scratch, debounce: debounce, takesCensus: takesCensus, inside: wrapper
+        )
         try await wait()
     }
 
-    /// Starts it without waiting.
+    /// Starts it without waiting; the words of `wrapper` become it in the end.
     static func start(
         _ arguments: [String] = [],
         in scratch: Scratch,
         debounce: String = "0s",
-        takesCensus: Bool = false
+        takesCensus: Bool = false,
+        inside wrapper: [String] = []
     ) throws -> RunningCommand {
         let usual =
             ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--debounce", debounce]
             + (takesCensus ? [] : ["--no-mdns"])
         let listen =
             arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
-        let inside = ["nsenter", "--net=\(Namespace.current.path)"]
+        let inside = ["nsenter", "--net=\(Namespace.current.path)"] + wrapper
         return try RunningCommand(inside + [try Place.program, "serve"] + usual + listen + arguments, captures: true)
     }
 

@@ -5,7 +5,7 @@ The checks are the functions below. A check that needs the world to change while
 directory and waits for what it shall see. It fails by an exception, and a file `failed`; what the browser's console
 says is a failure too. One browser serves all checks of a run.
 """
-import http.client, http.server, os, subprocess, sys, threading, time, urllib.parse
+import base64, http.client, http.server, os, subprocess, sys, threading, time, urllib.parse
 
 from axe_core_python.selenium import Axe
 from selenium import webdriver
@@ -21,7 +21,8 @@ patience = 240
 def browser():
     options = webdriver.ChromeOptions()
     for word in ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
-                 "--disable-background-networking", "--no-first-run", "--window-size=1100,1300"]:
+                 "--disable-background-networking", "--no-first-run", "--disable-lcd-text",
+                 "--disable-font-subpixel-positioning", "--window-size=1000,1300"]:
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     made = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
@@ -222,8 +223,18 @@ def accessible(page):
         brightness = sum(int(part) for part in background[4:-1].split(","))
         assert (brightness < 120) == (scheme == "dark"), (scheme, background)
         page.axe()
-        page.driver.save_screenshot(os.path.join(directory, f"page-{scheme}.png"))
+        picture(page, f"page-{scheme}.png")
     page.scheme("light")
+
+
+def picture(page, name):
+    """From the top down to the services; the recent changes are left out."""
+    height = page.run("document.activeElement.blur(); scrollTo(0, 0);"
+                      "return Math.ceil(document.querySelector('#services-section').getBoundingClientRect().bottom) + 20")
+    clip = {"x": 0, "y": 0, "width": page.run("return innerWidth"), "height": height, "scale": 1}
+    shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+    with open(os.path.join(directory, name), "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
 
 
 def narrow(page):
