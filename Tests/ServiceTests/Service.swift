@@ -95,7 +95,11 @@ final class Service {
         self.scratch = scratch
         namespace = .current
         process = try Self.start(
-            arguments, in: scratch, debounce: debounce, takesCensus: takesCensus, inside: wrapper
+            arguments,
+            in: scratch,
+            debounce: debounce,
+            takesCensus: takesCensus,
+            inside: wrapper
         )
         try await wait()
     }
