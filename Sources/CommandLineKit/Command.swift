@@ -26,7 +26,8 @@ public struct Specification<Root: Command>: Sendable {
     ///   - arguments: Flags, options and positional arguments; the order of the latter counts.
     ///   - common: Which of the common options it takes.
     ///   - exits: What its exit statuses mean.
-    ///   - helpStatus: The exit status of `--help` and `--version`; monitoring plugins have one of their own.
+    ///   - helpStatus: The exit status of `--help` and `--version`; monitoring plugins have one of their own, which
+    ///     also stands for wrong usage.
     ///   - check: Says in one sentence what is wrong with values that contradict each other.
     public init(
         _ name: String,
@@ -73,7 +74,7 @@ public struct CommandDescription: Hashable, Sendable {
     public let commonArguments: [ArgumentDescription]
     /// What its exit statuses mean.
     public let exits: [ExitNote]
-    /// The exit status of `--help` and `--version`.
+    /// The exit status of `--help` and `--version`; unless it is success, of wrong usage as well.
     public let helpStatus: ExitStatus
 
     /// Its name as it is typed.

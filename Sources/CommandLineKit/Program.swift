@@ -87,6 +87,13 @@ public struct Program: Sendable {
         return .run(command, common)
     }
 
+    /// The exit status of a mistake: ``ExitStatus/usage``, except for plugins, whose 2 means something else.
+    public func status(of error: UsageError) -> ExitStatus {
+        let words = Array(error.command.dropFirst())
+        guard let entry = entries.first(where: { $0.description.words == words }) else { return .usage }
+        return entry.description.helpStatus == .success ? .usage : entry.description.helpStatus
+    }
+
     // MARK: - Finding the command
 
     /// The index of the first word that is neither a common option nor the value of one.

@@ -20,7 +20,7 @@ internal import Glibc
         ],
         commands: [
             Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
-            Services.self, Browse.self, Resolve.self, Advertise.self, History.self, ExportMetrics.self,
+            Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
             Serve.self, Replay.self, Version.self,
         ]
@@ -38,8 +38,14 @@ internal import Glibc
                 exit(command.run(common).rawValue)
             }
         } catch {
-            Terminal.explain("\(error)")
-            exit(ExitStatus.usage.rawValue)
+            let status = program.status(of: error)
+            if status == .usage {
+                Terminal.explain("\(error)")
+            } else {
+                // Monitoring reads standard output alone.
+                Terminal.print(CheckReport.unknown("\(error)").line)
+            }
+            exit(status.rawValue)
         }
     }
 }

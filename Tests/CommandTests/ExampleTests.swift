@@ -43,7 +43,7 @@ func shellWords(_ line: String) -> [String] {
         #expect(!command.examples.isEmpty)
         #expect(!command.exits.isEmpty)
         #expect(Set(command.exits.map(\.status)).count == command.exits.count)
-        guard case .help(let text, .success) = try NWPath.program.parse(command.words + ["--help"]) else {
+        guard case .help(let text, command.helpStatus) = try NWPath.program.parse(command.words + ["--help"]) else {
             Issue.record("no help for \(name)")
             return
         }

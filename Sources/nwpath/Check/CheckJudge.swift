@@ -1,0 +1,187 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+internal import OrderedJSON
+
+/// What `nwpath check` looks at.
+enum CheckSubject: String, CaseIterable {
+    case path, interface, service, daemon
+}
+
+/// Decides what a monitoring system is told. Pure: documents of the service go in, a report comes out.
+struct CheckJudge {
+    /// The monitor, interface, or service type with a name after a slash; `nil` is the default or all.
+    var name: String?
+    var warning: CheckRange?
+    var critical: CheckRange?
+    /// Whether an expensive path is worth a warning.
+    var warnsOfExpense = false
+
+    // MARK: - Path
+
+    /// Judges `/api/v1/status`; the thresholds are for the number of services.
+    func path(_ status: JSONValue) -> CheckReport {
+        let wanted = name ?? "default"
+        guard let monitor = status.list("monitors").first(where: { $0.text("monitor") == wanted }) else {
+            return .unknown("there is no monitor \(wanted)")
+        }
+        let path = monitor["path"] ?? .null
+        let isSatisfied = path.text("status") == "satisfied"
+        let age = Self.age(of: monitor.text("since"), at: status.text("time"))
+        let word = path.text("status") == "requiresConnection" ? "requires a connection" : path.text("status")
+        let detail =
+            isSatisfied
+            ? (path.list("interfaces").first.map { " via \($0.text("name"))" } ?? "")
+            : (path["unsatisfied_reason"]?.string.map { " (\($0))" } ?? "")
+        var report = CheckReport(
+            state: isSatisfied ? .ok : .critical,
+            text: "path \(wanted) \(word)\(detail)" + (age.map { " for \(Int($0))s" } ?? "")
+        )
+        if isSatisfied, warnsOfExpense, path.isTrue("is_expensive") {
+            report.state = .warning
+            report.text += ", it is expensive"
+        }
+        report.measures = [
+            CheckReport.Measure(
+                label: "satisfied",
+                value: isSatisfied ? 1 : 0,
+                critical: CheckRange("1:"),
+                minimum: 0,
+                maximum: 1
+            ),
+            CheckReport.Measure(label: "since_change", value: age.map { $0.rounded(.down) }, unit: "s", minimum: 0),
+            CheckReport.Measure(
+                label: "interfaces_up",
+                value: Double(status.list("interfaces").count { $0.isTrue("usable") }),
+                minimum: 0
+            ),
+            measure("services", status["services"]?["count"]?.double),
+        ]
+        report.judge()
+        return report
+    }
+
+    // MARK: - Interface
+
+    /// Judges `/api/v1/interfaces`: the named interface must be usable, or every required one.
+    ///
+    /// The thresholds are for the number of usable interfaces.
+    /// - Parameters:
+    ///   - answer: The interfaces.
+    ///   - configuration: `/api/v1/config`; a required interface may not exist at all.
+    func interface(_ answer: JSONValue, configuration: JSONValue) -> CheckReport {
+        let all = answer.list("interfaces")
+        let shown = all.filter { !$0.isTrue("ignored") }
+        let usable = shown.count { $0.isTrue("usable") }
+        var complaints: [String] = []
+        if let name {
+            if let found = all.first(where: { $0.text("name") == name }) {
+                complaints = found.isTrue("usable") ? [] : [Self.state(of: found)]
+            } else {
+                complaints = ["\(name) does not exist"]
+            }
+        } else {
+            complaints = shown.filter { $0.isTrue("required") && !$0.isTrue("usable") }.map(Self.state)
+            let known = Set(all.map { $0.text("name") })
+            complaints += Self.required(configuration).filter { !known.contains($0) }.map { "\($0) does not exist" }
+        }
+        let good = name.map { "\($0) is usable" } ?? "\(usable) of \(shown.count) usable"
+        var report = CheckReport(
+            state: complaints.isEmpty ? .ok : .critical,
+            text: "interface " + (complaints.isEmpty ? good : complaints.joined(separator: ", "))
+        )
+        report.measures = [measure("interfaces_up", Double(usable))]
+        if let name, let found = all.first(where: { $0.text("name") == name }) {
+            let changes = found["carrier_changes"]?.double
+            report.measures.append(CheckReport.Measure(label: "carrier_changes", value: changes, unit: "c", minimum: 0))
+        }
+        report.judge()
+        return report
+    }
+
+    private static func state(of interface: JSONValue) -> String {
+        let name = interface.text("name")
+        return interface["problem"]?.string.map { "\(name) is not usable (\($0))" } ?? "\(name) is not usable"
+    }
+
+    /// The required interfaces that the configuration names without a pattern.
+    private static func required(_ configuration: JSONValue) -> [String] {
+        let interfaces = configuration["interfaces"] ?? configuration["config"]?["interfaces"] ?? .null
+        return (interfaces.object ?? JSONObject()).members.compactMap { member in
+            let isPattern = member.key.contains { "*?[".contains($0) }
+            return member.value.isTrue("required") && !isPattern ? member.key : nil
+        }
+    }
+
+    // MARK: - Service
+
+    /// Judges `/api/v1/services`; without thresholds there must be one.
+    ///
+    /// - Parameters:
+    ///   - answer: The services.
+    ///   - status: `/api/v1/status`, which tells whether there is a census.
+    func service(_ answer: JSONValue, status: JSONValue) -> CheckReport {
+        guard status["services"]?.object != nil else { return .unknown("the service takes no census") }
+        let parts = (name ?? "").split(separator: "/", maxSplits: 1).map(String.init)
+        let type = parts.first
+        let instance = parts.count == 2 ? parts[1] : nil
+        // One service that is heard on two links is still one.
+        let found = Set(
+            answer.list("services")
+                .filter { (type ?? $0.text("type")) == $0.text("type") }
+                .filter { (instance ?? $0.text("name")) == $0.text("name") }
+                .map { [$0.text("type"), $0.text("name")] }
+        )
+        let kind = type.map { " of type \($0)" } ?? ""
+        let named = instance.map { " named \($0)" } ?? ""
+        var report = CheckReport(
+            state: .ok,
+            text: "\(found.count) service\(found.count == 1 ? "" : "s")\(kind)\(named)"
+        )
+        var services = measure("services", Double(found.count))
+        if warning == nil && critical == nil { services.critical = CheckRange("1:") }
+        report.measures = [services]
+        report.judge()
+        return report
+    }
+
+    // MARK: - Daemon
+
+    /// Judges that `/api/v1/status` was answered; the thresholds are for the seconds that it took.
+    func daemon(_ status: JSONValue, took time: Duration) -> CheckReport {
+        let daemon = status["daemon"] ?? .null
+        let uptime = Self.age(of: daemon.text("started"), at: status.text("time"))
+        let problems = status.list("problems")
+        var report = CheckReport(
+            state: problems.isEmpty ? .ok : .warning,
+            text: "daemon \(daemon.text("version"))" + (uptime.map { " up for \(Int($0))s" } ?? "")
+        )
+        for problem in problems { report.text += ", \(problem.text("part")): \(problem.text("message"))" }
+        report.measures = [
+            CheckReport.Measure(
+                label: "time",
+                value: time.seconds,
+                unit: "s",
+                warning: warning,
+                critical: critical,
+                minimum: 0
+            ),
+            CheckReport.Measure(label: "uptime", value: uptime.map { $0.rounded(.down) }, unit: "s", minimum: 0),
+            CheckReport.Measure(label: "problems", value: Double(problems.count), minimum: 0),
+        ]
+        report.judge()
+        return report
+    }
+
+    // MARK: - Parts
+
+    private func measure(_ label: String, _ value: Double?) -> CheckReport.Measure {
+        CheckReport.Measure(label: label, value: value, warning: warning, critical: critical, minimum: 0)
+    }
+
+    /// The seconds between two moments, both of the service's own clock.
+    private static func age(of since: String, at now: String) -> Double? {
+        guard let since = WallTime(since), let now = WallTime(now) else { return nil }
+        return max(0, (now - since).seconds)
+    }
+}

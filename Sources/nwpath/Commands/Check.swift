@@ -1,0 +1,108 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import OrderedJSON
+internal import Spelling
+
+/// `nwpath check`: a plugin for Nagios, Icinga and whatever understands their plugins.
+struct Check: Command {
+    var subject: CheckSubject?
+    var name: String?
+    var timeout = Duration.seconds(10)
+    var warning: CheckRange?
+    var critical: CheckRange?
+    var warnsOfExpense = false
+    var host: String?
+    var port = 8353
+
+    static let specification = Specification<Check>(
+        "check",
+        "Checks the path, an interface, services or the daemon, as a Nagios or Icinga plugin.",
+        discussion: """
+            One line with performance data is printed. RANGE is [@]start:end of the monitoring plugins: a value \
+            outside of it alerts, with @ one inside of it; ~ is minus infinity.
+
+            path: critical when it is not satisfied; the ranges are for the number of services. interface: critical \
+            when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
+            service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
+            daemon: warns of its problems; the ranges are for the seconds until it answered.
+            """,
+        examples: [
+            CommandExample("nwpath check", "the path of this machine"),
+            CommandExample("nwpath check path --warn-expensive -w 5: -c 1:", "with services"),
+            CommandExample("nwpath check interface eth0", "one interface"),
+            CommandExample("nwpath check service _ipp._tcp -c 2:", "at least two printers"),
+            CommandExample("nwpath check daemon -H 192.0.2.7 -t 5 -w 0.5", "of another machine"),
+        ],
+        arguments: [
+            .positional("WHAT", into: \.subject, .choice, help: "What to check; path when not given."),
+            .positional("NAME", into: \.name, .text, help: "The monitor, the interface, or TYPE[/NAME]."),
+            .option("-t", "--timeout", value: "SECONDS", into: \.timeout, .seconds, help: "When to give up."),
+            .option("-w", "--warning", value: "RANGE", into: \.warning, .range, help: "Warn outside of it."),
+            .option("-c", "--critical", value: "RANGE", into: \.critical, .range, help: "Critical outside of it."),
+            .flag("--warn-expensive", into: \.warnsOfExpense, help: "Warn when the path costs money."),
+            .option("-H", "--hostname", value: "HOST", into: \.host, .text, help: "Ask the service of this host."),
+            .option("-p", "--port", value: "PORT", into: \.port, .integer(1...65_535), help: "The port on HOST."),
+        ],
+        common: .connection,
+        exits: [
+            ExitNote(CheckReport.State.ok.status, "OK"), ExitNote(CheckReport.State.warning.status, "WARNING"),
+            ExitNote(CheckReport.State.critical.status, "CRITICAL"),
+            ExitNote(CheckReport.State.unknown.status, "UNKNOWN: no answer, wrong usage, or this help"),
+        ],
+        helpStatus: CheckReport.State.unknown.status,
+        check: { $0.name != nil && $0.subject == .daemon ? "there is one daemon only, so it takes no NAME" : nil }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        var report: CheckReport
+        do throws(CommandFailure) {
+            report = try look(common)
+        } catch {
+            report = .unknown(error.message)
+        }
+        Terminal.print(report.line)
+        return report.state.status
+    }
+
+    private func look(_ common: CommonOptions) throws(CommandFailure) -> CheckReport {
+        var common = common
+        if let host {
+            guard common.socket == nil, common.url == nil else {
+                throw CommandFailure("give -H, --socket or --url, not two of them", .usage)
+            }
+            common.url = "http://" + (host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host) + ":\(port)"
+        }
+        common.timeout = timeout
+        var connection = try ServiceConnection(common)
+        let clock = KernelClock()
+        let started = clock.boot
+        let judge = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
+        func ask(_ target: String) throws(CommandFailure) -> JSONValue {
+            let rest = timeout - (clock.boot - started)
+            return try connection.get(target, timeout: max(.milliseconds(1), rest)).value
+        }
+        switch subject ?? .path {
+        case .path: return judge.path(try ask("/api/v1/status"))
+        case .interface:
+            return judge.interface(try ask("/api/v1/interfaces"), configuration: try ask("/api/v1/config"))
+        case .service: return judge.service(try ask("/api/v1/services"), status: try ask("/api/v1/status"))
+        case .daemon:
+            let status = try ask("/api/v1/status")
+            return judge.daemon(status, took: clock.boot - started)
+        }
+    }
+}
+
+extension ArgumentForm where Value == Duration {
+    /// A time-out as plugins take it: bare seconds, or with a unit.
+    static let seconds = ArgumentForm(
+        "seconds from 1, such as 10",
+        format: { DurationText.format($0) },
+        parse: { text in
+            let duration = DurationText.parse(text) ?? DurationText.parse(text + "s")
+            return duration.flatMap { $0 > .zero && $0 <= .seconds(86_400) ? $0 : nil }
+        }
+    )
+}
