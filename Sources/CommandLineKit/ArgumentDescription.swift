@@ -22,6 +22,8 @@ public struct ArgumentDescription: Hashable, Sendable {
     public internal(set) var expectation = ""
     /// The right words of its value, when there are only a few.
     public internal(set) var choices: [String] = []
+    /// Whether its value names a file.
+    public internal(set) var isPath = false
     /// The text of its default, if there is one worth showing.
     public internal(set) var standard: String?
     /// Whether it may be given more than once.
@@ -61,6 +63,7 @@ public struct ArgumentDescription: Hashable, Sendable {
     mutating func describe<Value>(_ form: ArgumentForm<Value>, standard: String?) {
         expectation = form.expectation
         choices = form.choices
+        isPath = form.isPath
         self.standard = standard
     }
 }

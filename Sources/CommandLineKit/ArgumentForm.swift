@@ -8,6 +8,8 @@ public struct ArgumentForm<Value: Sendable>: Sendable {
     public let expectation: String
     /// The right words, when there are only a few: for suggestions and completions.
     public let choices: [String]
+    /// Whether the text names a file, which completions then offer.
+    let isPath: Bool
     let parse: @Sendable (String) -> Value?
     let format: @Sendable (Value) -> String?
 
@@ -16,16 +18,19 @@ public struct ArgumentForm<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - expectation: What a message says was expected.
     ///   - choices: The right words, when there are only a few.
+    ///   - isPath: Whether the text names a file.
     ///   - format: The text of a default in help; `nil` shows none.
     ///   - parse: Gives the value, or `nil` when the text is not one.
     public init(
         _ expectation: String,
         choices: [String] = [],
+        isPath: Bool = false,
         format: @escaping @Sendable (Value) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?
     ) {
         self.expectation = expectation
         self.choices = choices
+        self.isPath = isPath
         self.format = format
         self.parse = parse
     }
@@ -36,7 +41,12 @@ extension ArgumentForm where Value == String {
     public static let text = ArgumentForm("a text", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
 
     /// The path of a file.
-    public static let path = ArgumentForm("a path", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
+    public static let path = ArgumentForm(
+        "a path",
+        isPath: true,
+        format: { $0.isEmpty ? nil : $0 },
+        parse: { $0.isEmpty ? nil : $0 }
+    )
 }
 
 extension ArgumentForm where Value == Int {

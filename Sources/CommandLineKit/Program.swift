@@ -48,6 +48,9 @@ public struct Program: Sendable {
     /// All commands, in the order of help: the source of completions and manual pages.
     public var commands: [CommandDescription] { entries.map(\.description) }
 
+    /// The options that may stand before a command.
+    public var commonArguments: [ArgumentDescription] { CommonOptions.arguments(in: .all).map(\.description) }
+
     private static func entry<Root: Command>(_ type: Root.Type) -> Entry {
         Entry(description: type.specification.description) { (arguments, command) throws(UsageError) in
             var parser = ArgumentParser<Root>(type.specification, command: command)

@@ -22,7 +22,7 @@ internal import Glibc
             Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
-            Serve.self, Replay.self, Version.self,
+            Serve.self, Replay.self, Completions.self, Version.self,
         ]
     )
 

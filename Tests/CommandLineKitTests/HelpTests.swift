@@ -98,3 +98,30 @@ import Testing
         #expect(program.usage(program.commands[3]) == "nwpath replay FILE")
     }
 }
+
+@Suite struct CommandFactTests {
+    @Test(
+        arguments: [
+            (["replay"], .timedOut), (["replay", "a", "b"], .timedOut), (["wait", "--bogus"], .usage),
+            (["bogus"], .usage), ([], .usage),
+        ] as [([String], CommandLineKit.ExitStatus)]
+    )
+    func `a mistake has the exit status of its command's help where that has its own`(
+        words: [String],
+        status: CommandLineKit.ExitStatus
+    ) {
+        do throws(UsageError) {
+            _ = try program.parse(words)
+            Issue.record("\(words) is right")
+        } catch {
+            #expect(program.status(of: error) == status)
+        }
+    }
+
+    @Test func `descriptions tell completions where a file is named`() throws {
+        let check = try #require(program.commands.first { $0.name == "config check" })
+        #expect(check.arguments.map(\.isPath) == [true])
+        #expect(program.commonArguments.filter(\.isPath).flatMap(\.names) == ["--socket"])
+        #expect(program.commonArguments.contains { $0.names == ["-q", "--quiet"] })
+    }
+}

@@ -8,7 +8,9 @@ enum CheckSubject: String, CaseIterable {
     case path, interface, service, daemon
 }
 
-/// Decides what a monitoring system is told. Pure: documents of the service go in, a report comes out.
+/// Decides what a monitoring system is told.
+///
+/// Pure: documents of the service go in, a report comes out.
 struct CheckJudge {
     /// The monitor, interface, or service type with a name after a slash; `nil` is the default or all.
     var name: String?
@@ -69,6 +71,7 @@ struct CheckJudge {
     /// - Parameters:
     ///   - answer: The interfaces.
     ///   - configuration: `/api/v1/config`; a required interface may not exist at all.
+    /// - Returns: The report.
     func interface(_ answer: JSONValue, configuration: JSONValue) -> CheckReport {
         let all = answer.list("interfaces")
         let shown = all.filter { !$0.isTrue("ignored") }
@@ -120,6 +123,7 @@ struct CheckJudge {
     /// - Parameters:
     ///   - answer: The services.
     ///   - status: `/api/v1/status`, which tells whether there is a census.
+    /// - Returns: The report.
     func service(_ answer: JSONValue, status: JSONValue) -> CheckReport {
         guard status["services"]?.object != nil else { return .unknown("the service takes no census") }
         let parts = (name ?? "").split(separator: "/", maxSplits: 1).map(String.init)

@@ -1,0 +1,57 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Writes the completion script for bash.
+struct BashCompletion {
+    let table: CompletionTable
+
+    /// The script, to be sourced.
+    var script: String {
+        """
+        # bash completion for \(table.name), made by '\(table.name) completions bash'.
+        _\(table.name)() {
+            local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD - 1]}"
+            local command='' word='' words='' index
+            COMPREPLY=()
+        \(ShellText.search(table, first: 1, array: "COMP_WORDS", end: "COMP_CWORD"))
+            case "$command $previous" in
+        \(values)    *)
+                case "$command" in
+        \(table.places.map(place).joined())        *) return ;;
+                esac
+                ;;
+            esac
+            mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$words" -- "$current")
+            if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi
+        }
+        complete -F _\(table.name) \(table.name)
+
+        """
+    }
+
+    private static let files = "mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"
+    private static let asFiles = "compopt -o filenames 2>/dev/null"
+
+    private var values: String {
+        var lines = ""
+        for place in table.places {
+            for option in place.options {
+                let pattern = ShellText.pattern(place.command, option.names)
+                switch option.value {
+                case nil: break
+                case .text: lines += "    \(pattern)) return ;;\n"
+                case .file: lines += "    \(pattern)) \(Self.asFiles); \(Self.files); return ;;\n"
+                case .words(let words):
+                    lines += "    \(pattern)) words=\(ShellText.quote(words.joined(separator: " "))) ;;\n"
+                }
+            }
+        }
+        return lines
+    }
+
+    private func place(_ place: CompletionTable.Place) -> String {
+        let words = place.candidates.map(\.word) + place.options.flatMap(\.names)
+        let files = place.takesFiles ? "\(Self.asFiles); \(Self.files); " : ""
+        let text = ShellText.quote(words.joined(separator: " "))
+        return "        \(ShellText.quote(place.command))) \(files)words=\(text) ;;\n"
+    }
+}

@@ -1,0 +1,64 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+
+/// The shells that completions can be made for.
+enum CompletionShell: String, CaseIterable {
+    /// GNU bash.
+    case bash
+    /// The Z shell.
+    case zsh
+    /// The friendly interactive shell.
+    case fish
+}
+
+extension Program {
+    /// The script that teaches a shell the commands, options and words of this program.
+    func completions(for shell: CompletionShell) -> String {
+        let table = CompletionTable(self)
+        switch shell {
+        case .bash: return BashCompletion(table: table).script
+        case .zsh: return ZshCompletion(table: table).script
+        case .fish: return FishCompletion(table: table).script
+        }
+    }
+}
+
+/// Quoting for shells.
+enum ShellText {
+    /// In single quotes, as POSIX shells read them.
+    static func quote(_ text: String) -> String {
+        "'" + text.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
+    }
+
+    /// In single quotes, as fish reads them.
+    static func fish(_ text: String) -> String {
+        "'" + text.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : String($0) }.joined() + "'"
+    }
+
+    /// An alternative of a `case` that is true for an option of a command.
+    static func pattern(_ command: String, _ names: [String]) -> String {
+        names.map { quote("\(command) \($0)") }.joined(separator: " | ")
+    }
+
+    /// The lines that find out, in bash and zsh alike, which command `words` name.
+    static func search(_ table: CompletionTable, first: Int, array: String, end: String) -> String {
+        let groups = table.places.filter { $0.isInner && !$0.command.isEmpty }.map(\.command)
+        return """
+                for ((index = \(first); index < \(end); index++)); do
+                    word="${\(array)[index]}"
+                    case "$command" in
+                    '')
+                        case "$word" in
+                        \(table.valuedAtStart.joined(separator: " | "))) ((index++)) ;;
+                        -*) ;;
+                        *) command="$word" ;;
+                        esac
+                        ;;
+                    \(groups.joined(separator: " | "))) command="$command $word" ;;
+                    esac
+                done
+
+            """
+    }
+}

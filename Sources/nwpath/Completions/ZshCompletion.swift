@@ -1,0 +1,67 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Writes the completion script for zsh.
+struct ZshCompletion {
+    let table: CompletionTable
+
+    /// The script, a file `_nwpath` of `$fpath`, or to be sourced.
+    var script: String {
+        """
+        #compdef \(table.name)
+        # zsh completion for \(table.name), made by '\(table.name) completions zsh'.
+        _\(table.name)() {
+            local previous="${words[CURRENT - 1]}" command='' word=''
+            local -a candidates
+            integer index
+        \(ShellText.search(table, first: 2, array: "words", end: "CURRENT"))
+            case "$command $previous" in
+        \(values)    *)
+                case "$command" in
+        \(table.places.map(place).joined())        esac
+                ;;
+            esac
+            _describe -o '\(table.name)' candidates
+        }
+        if [[ "${funcstack[1]-}" == _\(table.name) ]]; then
+            _\(table.name) "$@"
+        else
+            compdef _\(table.name) \(table.name)
+        fi
+
+        """
+    }
+
+    private var values: String {
+        var lines = ""
+        for place in table.places {
+            for option in place.options {
+                let pattern = ShellText.pattern(place.command, option.names)
+                switch option.value {
+                case nil: break
+                case .text: lines += "    \(pattern)) _message \(ShellText.quote(option.note)); return ;;\n"
+                case .file: lines += "    \(pattern)) _files; return ;;\n"
+                case .words(let words):
+                    lines += "    \(pattern)) candidates=(\(words.map(ShellText.quote).joined(separator: " "))) ;;\n"
+                }
+            }
+        }
+        return lines
+    }
+
+    private func place(_ place: CompletionTable.Place) -> String {
+        let options = place.options.flatMap { option in
+            option.names.map { CompletionTable.Candidate(word: $0, note: option.note) }
+        }
+        let items = (place.candidates + options).map { item in
+            "                \(ShellText.quote("\(item.word):\(item.note)"))\n"
+        }
+        let files = place.takesFiles ? "            _files\n" : ""
+        return """
+                    \(ShellText.quote(place.command)))
+            \(files)            candidates=(
+            \(items.joined())            )
+                        ;;
+
+            """
+    }
+}
