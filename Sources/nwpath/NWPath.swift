@@ -21,7 +21,7 @@ internal import Glibc
         commands: [
             Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
-            LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self,
+            LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
             Serve.self, Replay.self, Completions.self, Version.self,
         ]
     )

@@ -1,9 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
-internal import Glibc
-internal import LinuxIO
-internal import Spelling
 internal import StatusClient
 
 /// `nwpath metrics`: what Prometheus would scrape, printed or put into a file.
@@ -39,11 +36,7 @@ struct ExportMetrics: Command {
                 Terminal.print(text)
                 return .success
             }
-            do throws(Errno) {
-                try Self.replace(file, by: Self.withoutProcess(text))
-            } catch {
-                throw CommandFailure("cannot write \(PrintableText.quote(file)): \(error)", .negative)
-            }
+            try FileReplacement.write(file, Self.withoutProcess(text))
             return .success
         }
     }
@@ -55,19 +48,5 @@ struct ExportMetrics: Command {
             !["process_", "# HELP process_", "# TYPE process_"].contains { line.starts(with: $0.utf8) }
         }
         return Array(lines.joined(separator: [newline]))
-    }
-
-    /// Writes a new file beside the old one and renames it over that.
-    private static func replace(_ path: String, by content: [UInt8]) throws(Errno) {
-        let new = path + ".new"
-        do throws(Errno) {
-            let descriptor = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_TRUNC)
-            try descriptor.writeAll(content.span)
-            try descriptor.close()
-            guard unsafe rename(new, path) == 0 else { throw .current }
-        } catch {
-            unsafe unlink(new)
-            throw error
-        }
     }
 }

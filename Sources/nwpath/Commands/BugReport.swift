@@ -1,0 +1,46 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+
+/// `nwpath bugreport`: one file with what is needed to understand a bug.
+struct BugReport: Command {
+    var file = "nwpath-bugreport.jsonl"
+    var isFull = false
+
+    static let specification = Specification<BugReport>(
+        "bugreport",
+        "Writes one file with what is needed to understand a bug.",
+        discussion: """
+            The file holds JSON lines and is for its owner alone; its head and standard error say what it holds. \
+            Secrets are removed, hardware addresses shortened, public addresses masked, names of services and hosts \
+            replaced by tags; --full removes nothing but secrets. Look through it before you send it. What the \
+            service cannot tell, because it does not run, is left out, and the head says so.
+            """,
+        examples: [
+            CommandExample("nwpath bugreport", "into nwpath-bugreport.jsonl"),
+            CommandExample("nwpath bugreport --output report.jsonl --full", "with all addresses and names"),
+        ],
+        arguments: [
+            .option("--output", value: "FILE", into: \.file, .path, help: "The file."),
+            .flag("--full", into: \.isFull, help: "Keep addresses and names; secrets are removed all the same."),
+        ],
+        common: [.connection, .messages],
+        exits: [ExitNote(.success), ExitNote(.negative, "the file cannot be written"), ExitNote(.usage)]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            var collector = ReportCollector()
+            try collector.collect(common)
+            let redactor = Redactor(isFull: isFull, salt: .random(in: 0...UInt64.max))
+            let report = try collector.contents.lines(redactor, time: "\(KernelClock().wall)")
+            try FileReplacement.write(file, report, mode: 0o600)
+            if !common.isQuiet {
+                for section in collector.contents.sections { Terminal.complain(section.line) }
+            }
+            Terminal.print(file)
+            return .success
+        }
+    }
+}

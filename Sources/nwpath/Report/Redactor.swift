@@ -1,0 +1,178 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import OrderedJSON
+
+/// Takes out of a document what its reader need not know.
+///
+/// Secrets always go. Unless everything is wanted, hardware addresses lose their last half, public addresses all but
+/// their first parts, and names of services and hosts become tags: the same name has the same tag in one report, and
+/// another one in the next.
+struct Redactor {
+    /// Stands where a secret was.
+    static let removed = "(removed)"
+    private static let secrets = ["token", "password", "passphrase", "secret", "authorization", "private_key"]
+
+    /// Whether addresses and names stay.
+    let isFull: Bool
+    /// Makes tags differ between reports.
+    let salt: UInt64
+    private var names: Set<[UInt8]> = []
+
+    init(isFull: Bool, salt: UInt64) {
+        self.isFull = isFull
+        self.salt = salt
+    }
+
+    // MARK: - Names
+
+    /// Learns the names that a document shows, so that they are found in sentences as well.
+    mutating func learn(_ value: JSONValue) {
+        switch value {
+        case .array(let items): for item in items { learn(item) }
+        case .object(let object):
+            let isService = Self.isService(value)
+            for member in object.members {
+                let isName = member.key == "host" || (isService && ["name", "instance"].contains(member.key))
+                if isName, let name = member.value.string { learn(name: name) } else { learn(member.value) }
+            }
+        case .string(let text):
+            // A watched service is TYPE/NAME.
+            let parts = text.split(separator: "/", maxSplits: 1)
+            if parts.count == 2, parts[0].hasPrefix("_"), parts[0].contains(".") { learn(name: String(parts[1])) }
+        default: break
+        }
+    }
+
+    private mutating func learn(name: String) {
+        guard IPAddress(name) == nil, name != "localhost" else { return }
+        // Very short names would be found inside of words.
+        for text in [name, name.hasSuffix(".local") ? String(name.dropLast(6)) : name] where text.utf8.count > 2 {
+            names.insert(Array(text.utf8))
+        }
+    }
+
+    private static func isService(_ value: JSONValue) -> Bool {
+        let type = value["type"]?.string ?? value["service_type"]?.string ?? ""
+        return type.hasPrefix("_")
+    }
+
+    /// Such as `name-3f9a1c2b`.
+    func tag(_ name: some Sequence<UInt8>) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ salt
+        for byte in name { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let digits = String((hash ^ (hash >> 32)) & 0xFFFF_FFFF, radix: 16)
+        return "name-" + String(repeating: "0", count: 8 - digits.count) + digits
+    }
+
+    // MARK: - Documents
+
+    /// The document without what is not to be seen.
+    func redact(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let items): return .array(items.map(redact))
+        case .object(let object):
+            let isService = Self.isService(value)
+            var result = JSONObject()
+            for member in object.members {
+                let key = member.key.lowercased()
+                if Self.secrets.contains(where: { Self.holds(key, $0) }) {
+                    result[member.key] = .string(Self.removed)
+                } else if !isFull, isService, key.hasPrefix("txt") {
+                    result[member.key] = .string(Self.removed)
+                } else {
+                    result[isFull ? member.key : text(member.key)] = redact(member.value)
+                }
+            }
+            return .object(result)
+        case .string(let string): return .string(text(string))
+        default: return value
+        }
+    }
+
+    /// A text without what is not to be seen.
+    func text(_ text: String) -> String {
+        guard !isFull else { return text }
+        let named = withoutNames(Array(text.utf8))
+        var result = ""
+        var run = ""
+        for letter in String(decoding: named, as: UTF8.self) {
+            if letter.isHexDigit || letter == ":" || letter == "." {
+                run.append(letter)
+            } else {
+                result += mask(run)
+                result.append(letter)
+                run = ""
+            }
+        }
+        return result + mask(run)
+    }
+
+    private func withoutNames(_ text: [UInt8]) -> [UInt8] {
+        guard !names.isEmpty else { return text }
+        let longestFirst = names.sorted { $0.count > $1.count }
+        var result: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.first {
+            if let name = longestFirst.first(where: { rest.starts(with: $0) }) {
+                result += Array(tag(name).utf8)
+                rest = rest.dropFirst(name.count)
+            } else {
+                result.append(byte)
+                rest = rest.dropFirst()
+            }
+        }
+        return result
+    }
+
+    private static func holds(_ text: String, _ word: String) -> Bool {
+        var rest = text.utf8[...]
+        while !rest.isEmpty {
+            if rest.starts(with: word.utf8) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+
+    // MARK: - Addresses
+
+    /// A run of hexadecimal digits, colons and full stops, masked when it is an address, perhaps with a port.
+    private func mask(_ run: String) -> String {
+        guard run.count > 2 else { return run }
+        let body = String(run.reversed().drop { $0 == "." || $0 == ":" }.reversed())
+        let end = run.dropFirst(body.count)
+        if let hardware = Self.hardware(body) { return hardware + end }
+        // `fe80::` ends in colons of its own.
+        if let address = IPAddress(run) { return Self.masked(address) ?? run }
+        if let address = IPAddress(body) { return (Self.masked(address) ?? body) + end }
+        if let colon = body.lastIndex(of: ":"), let address = IPAddress(body[..<colon]), address.family == .ipv4 {
+            return (Self.masked(address) ?? String(body[..<colon])) + body[colon...] + end
+        }
+        return run
+    }
+
+    /// The vendor's half of a hardware address.
+    private static func hardware(_ text: String) -> String? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count >= 6, parts.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isHexDigit) }) else { return nil }
+        return parts.prefix(3).joined(separator: ":") + ":xx:xx:xx"
+    }
+
+    /// What is left of a public address, or of one that holds a hardware address; `nil` for others.
+    static func masked(_ address: IPAddress) -> String? {
+        switch address {
+        case .v4(let value):
+            let isPrivate =
+                value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8 || value >> 22 == 0x191
+                || value >> 24 == 0 || value == .max
+            guard !isPrivate, !address.isLoopback, !address.isLinkLocal, !address.isMulticast else { return nil }
+            return "\(value >> 24).\(value >> 16 & 0xFF).x.x"
+        case .v6(let value):
+            guard !address.isLoopback, !address.isMulticast, !address.isUnspecified else { return nil }
+            let holdsHardware = (value >> 24) & 0xFFFF == 0xFFFE
+            if address.isLinkLocal { return holdsHardware ? "fe80::x" : nil }
+            if address.isUniqueLocal && !holdsHardware { return nil }
+            return String(value >> 112, radix: 16) + ":" + String(value >> 96 & 0xFFFF, radix: 16) + "::x"
+        }
+    }
+}
