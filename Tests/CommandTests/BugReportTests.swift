@@ -57,6 +57,29 @@ import Testing
     }
 }
 
+@Suite struct RedactorNameTests {
+    @Test func `a name is not looked for inside of words, and no key of a document is one`() throws {
+        let value = try JSONValue(
+            parsing: #"{"host":"path","path":{"is_up":1},"a":"path, nwpath_path and path","b":[{"host":"pi"}]}"#
+        )
+        var redactor = Redactor(isFull: false, salt: 1)
+        redactor.learn(value)
+        let redacted = redactor.redact(value)
+        let tag = redactor.tag("path".utf8)
+        #expect(redacted["path"]?["is_up"]?.int == 1)
+        #expect(redacted["a"]?.string == "\(tag), nwpath_path and \(tag)")
+        #expect(redacted["b"]?[0]?["host"]?.string == redactor.tag("pi".utf8))
+    }
+
+    @Test(arguments: ["localhost", "192.168.1.1", ""])
+    func `what names nobody stays`(host: String) throws {
+        let value = try JSONValue(parsing: "{\"host\":\"\(host)\",\"a\":\"b\(host)\"}")
+        var redactor = Redactor(isFull: false, salt: 1)
+        redactor.learn(value)
+        #expect(redactor.redact(value) == value)
+    }
+}
+
 @Suite struct ReportContentsTests {
     @Test func `the head says what follows and what is missing`() throws {
         var contents = ReportContents()

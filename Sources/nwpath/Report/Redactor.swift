@@ -17,7 +17,8 @@ struct Redactor {
     let isFull: Bool
     /// Makes tags differ between reports.
     let salt: UInt64
-    private var names: Set<[UInt8]> = []
+    /// By their first byte, the longest first.
+    private var names: [UInt8: [[UInt8]]] = [:]
 
     init(isFull: Bool, salt: UInt64) {
         self.isFull = isFull
@@ -33,8 +34,11 @@ struct Redactor {
         case .object(let object):
             let isService = Self.isService(value)
             for member in object.members {
-                let isName = member.key == "host" || (isService && ["name", "instance"].contains(member.key))
-                if isName, let name = member.value.string { learn(name: name) } else { learn(member.value) }
+                if Self.isName(member.key, isService), let name = member.value.string {
+                    learn(name: name)
+                } else {
+                    learn(member.value)
+                }
             }
         case .string(let text):
             // A watched service is TYPE/NAME.
@@ -45,17 +49,33 @@ struct Redactor {
     }
 
     private mutating func learn(name: String) {
-        guard IPAddress(name) == nil, name != "localhost" else { return }
+        guard !Self.isPublic(name) else { return }
         // Very short names would be found inside of words.
         for text in [name, name.hasSuffix(".local") ? String(name.dropLast(6)) : name] where text.utf8.count > 2 {
-            names.insert(Array(text.utf8))
+            let bytes = Array(text.utf8)
+            var known = names[bytes[0]] ?? []
+            guard !known.contains(bytes) else { continue }
+            known.insert(bytes, at: known.firstIndex { $0.count < bytes.count } ?? known.endIndex)
+            names[bytes[0]] = known
         }
+    }
+
+    private static func isName(_ key: String, _ isService: Bool) -> Bool {
+        key == "host" || (isService && (key == "name" || key == "instance"))
     }
 
     private static func isService(_ value: JSONValue) -> Bool {
         let type = value["type"]?.string ?? value["service_type"]?.string ?? ""
         return type.hasPrefix("_")
     }
+
+    /// Whether everybody knows the name, or it is none.
+    private static func isPublic(_ name: String) -> Bool {
+        name.isEmpty || name == "localhost" || IPAddress(name) != nil
+    }
+
+    /// Whether a key is one of the documents' own, rather than an address or a name.
+    private static func isIdentifier(_ key: String) -> Bool { key.utf8.allSatisfy(isWord) }
 
     /// Such as `name-3f9a1c2b`.
     func tag(_ name: some Sequence<UInt8>) -> String {
@@ -80,8 +100,12 @@ struct Redactor {
                     result[member.key] = .string(Self.removed)
                 } else if !isFull, isService, key.hasPrefix("txt") {
                     result[member.key] = .string(Self.removed)
+                } else if !isFull, Self.isName(key, isService), let name = member.value.string {
+                    // A short one is not learned.
+                    let masked = text(name)
+                    result[member.key] = .string(masked == name && !Self.isPublic(name) ? tag(name.utf8) : masked)
                 } else {
-                    result[isFull ? member.key : text(member.key)] = redact(member.value)
+                    result[isFull || Self.isIdentifier(key) ? member.key : text(member.key)] = redact(member.value)
                 }
             }
             return .object(result)
@@ -110,11 +134,17 @@ struct Redactor {
 
     private func withoutNames(_ text: [UInt8]) -> [UInt8] {
         guard !names.isEmpty else { return text }
-        let longestFirst = names.sorted { $0.count > $1.count }
         var result: [UInt8] = []
         var rest = text[...]
         while let byte = rest.first {
-            if let name = longestFirst.first(where: { rest.starts(with: $0) }) {
+            let isInside = result.last.map(Self.isWord) ?? false
+            let name =
+                isInside
+                ? nil
+                : names[byte]?.first { name in
+                    rest.starts(with: name) && !(rest.dropFirst(name.count).first.map(Self.isWord) ?? false)
+                }
+            if let name {
                 result += Array(tag(name).utf8)
                 rest = rest.dropFirst(name.count)
             } else {
@@ -123,6 +153,14 @@ struct Redactor {
             }
         }
         return result
+    }
+
+    /// A letter of ASCII, a digit or an underscore: a name does not begin or end between two of them.
+    private static func isWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
     }
 
     private static func holds(_ text: String, _ word: String) -> Bool {
