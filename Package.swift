@@ -149,7 +149,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
-                "DNSWire",
+                "DNSWire", "EventHub",
                 "StatusClient", "Configuration", "TestSupport",
                 "MulticastDNS",
             ]
