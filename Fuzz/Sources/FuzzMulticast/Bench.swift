@@ -70,18 +70,25 @@ struct Bench: LinkBench {
         act()
     }
 
+    /// A client comes, or one that is there wants something else now.
     mutating func add(_ wish: Wish, of client: UInt8) {
-        directory.add(wish, of: 2 + Int(client & 3), at: now)
+        let client = 2 + Int(client & 3)
+        remove(client)
+        directory.add(wish, of: client, at: now)
+        act()
+    }
+
+    mutating func removeClient(_ number: UInt8) {
+        remove(1 + Int(number % 5))
         act()
     }
 
     /// A client goes; what it alone wanted goes without a word.
-    mutating func removeClient(_ number: UInt8) {
+    private mutating func remove(_ client: Int) {
         act()
-        directory.remove(1 + Int(number % 5), at: now)
+        directory.remove(client, at: now)
         announced.formIntersection(directory.instances.keys)
         resolved.formIntersection(directory.instances.keys)
-        act()
     }
 
     mutating func reconfirm(_ record: ResourceRecord) {
