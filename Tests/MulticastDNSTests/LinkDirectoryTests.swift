@@ -182,6 +182,23 @@ private typealias Bench = DirectoryBench
         #expect(bench.directory.services.first?.firstSeen == time(0))
     }
 
+    @Test func `a host that a service goes back to is looked after at once, without another wake-up`() throws {
+        var bench = settled()
+        var guest = lamp
+        guest.host = "guest.local"
+        guest.lifetime = 10
+        var visit = guest.location
+        visit.flushesCache = false
+        bench.hear([visit, guest.addressRecord, guest.denial])
+        bench.run(to: 19)
+        #expect(bench.directory.services.first?.host == "guest.local")
+        // Both records of the visit are gone when time goes on.
+        bench.directory.advance(to: time(21))
+        _ = bench.directory.packets(at: time(21))
+        #expect(bench.directory.interest.hosts[lamp.hostName] == [lamp.instance])
+        #expect(try #require(bench.directory.nextDeadline) > time(21))
+    }
+
     @Test func `a burst of changes is one event with the right previous state`() throws {
         var bench = settled()
         var changed = lamp

@@ -172,6 +172,16 @@ struct LinkDirectory: Sendable {
     /// Lets time pass.
     mutating func advance(to now: Duration) {
         var touched = Set(waiting.takeDue(at: now))
+        advanceCaches(to: now, touched: &touched)
+        while !touched.isEmpty {
+            evaluate(touched, at: now)
+            // What began to matter only now may be due already.
+            touched = []
+            advanceCaches(to: now, touched: &touched)
+        }
+    }
+
+    private mutating func advanceCaches(to now: Duration, touched: inout Set<DomainName>) {
         for family in AddressFamily.allCases {
             guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
             for (record, loss) in result.lost { lose(record, loss, at: now, touched: &touched) }
@@ -182,8 +192,6 @@ struct LinkDirectory: Sendable {
                 }
             }
         }
-        guard !touched.isEmpty else { return }
-        evaluate(touched, at: now)
     }
 
     /// The packets that are due now, for each family.
