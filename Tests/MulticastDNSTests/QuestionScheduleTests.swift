@@ -62,6 +62,37 @@ private struct Bench {
         #expect(gaps.dropFirst(13).allSatisfy { $0 == 3600 })
     }
 
+    @Test(arguments: [RecordType.srv, .txt, .a, .aaaa, .any])
+    func `what one host has is asked for again when its second of silence is over for sure`(type: RecordType) {
+        var bench = Bench()
+        bench.ask(Question(first.name, type), times: 3, at: 0)
+        let times = bench.run(until: 30).map(\.time)
+        let gaps = zip(times.dropFirst(), times).map { Int((($0 - $1) * 1000).rounded()) }
+        #expect(gaps == [1120, 2240])
+        // So is a new series.
+        bench.ask(Question(first.name, type), times: 1, at: times[2] + 0.5)
+        let next = bench.run(until: 60).map(\.time)
+        #expect(next.count == 1 && next[0] - times[2] >= 1.139)
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `questions that many answers bring one by one are gathered for one packet`(seed: UInt64) throws {
+        var bench = Bench(seed: seed)
+        let learned = (0..<20).map { (question("_type-\($0)._tcp.local"), Double($0) / 1000) }
+        for (question, seconds) in learned {
+            bench.schedule.ask(
+                question,
+                times: 1,
+                within: QuestionSchedule.gatheringDelay,
+                at: time(seconds),
+                random: &bench.random
+            )
+        }
+        let packets = bench.run(until: 1)
+        #expect(packets.map(\.questions) == [learned.map(\.0)])
+        #expect(try #require(packets.first).time >= 0.05 && packets[0].time <= 0.12)
+    }
+
     @Test(arguments: [(1, 1), (2, 2), (4, 4), (0, 0), (-3, 0)])
     func `a series ends after its repetitions`(times: Int, packets: Int) {
         var bench = Bench()

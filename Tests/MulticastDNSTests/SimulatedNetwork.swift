@@ -85,17 +85,21 @@ struct SimulatedNetwork {
     private mutating func isLost() -> Bool { Double.random(in: 0..<1, using: &random) < options.loss }
 
     /// A query reaches the hosts.
+    ///
+    /// After a truncated one they wait for the rest of what is known (RFC 6762 section 7.2).
     private mutating func send(_ bytes: [UInt8]) {
         packets += 1
         self.bytes += bytes.count
         guard let query = try? Message(parsing: bytes.span) else { return }
         let known = Set(query.answers.map(\.data))
+        let patience = query.flags.contains(.truncated) ? 400...500 : 20...120
         for index in hosts.indices where !isLost() {
+            hosts[index].planned?.answers.removeAll { known.contains($0.data) }
             let answers = records(of: index).filter { record in
                 query.questions.contains { $0.isAnswered(by: record) } && !known.contains(record.data)
             }
             guard !answers.isEmpty else { continue }
-            let due = now + .milliseconds(Int.random(in: 20...120, using: &random))
+            let due = now + .milliseconds(Int.random(in: patience, using: &random))
             hosts[index].planned = (hosts[index].planned?.due ?? due, (hosts[index].planned?.answers ?? []) + answers)
         }
     }

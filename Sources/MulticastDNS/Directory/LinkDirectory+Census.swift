@@ -80,8 +80,9 @@ extension LinkDirectory {
         let inUse = interest.types
         guard memory?.admit(type, from: source, at: now, isInUse: { inUse.contains($0) }) == true, isCensusRunning
         else { return }
+        let (question, delay) = (Question(type, .ptr), QuestionSchedule.gatheringDelay)
         for family in AddressFamily.allCases {
-            zones[family]?.ask(Question(type, .ptr), times: CensusRun.rounds, at: now)
+            zones[family]?.ask(question, times: CensusRun.rounds, within: delay, at: now)
         }
     }
 }

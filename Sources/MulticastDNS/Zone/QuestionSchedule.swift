@@ -4,9 +4,10 @@ internal import DNSWire
 
 /// When each question is asked on one interface by one family (rules Q2 to Q5, Q8, Q14).
 ///
-/// A series starts after 20 to 120 ms and repeats after 1 s, 2 s, 4 s … up to an hour. Questions that may go when a
-/// packet leaves go with it, in the order in which they were asked: what one answer made us ask stays together, so that
-/// its sender can answer in one packet. For the same reason packets are some time apart.
+/// A series starts after 20 to 120 ms and repeats after 1 s (or 1.12 s), then after twice as long each time, up to an
+/// hour. Questions that may go when a packet leaves go with it, in the order in which they were asked: what one answer
+/// made us ask stays together, so that its sender can answer in one packet. For the same reason packets are some time
+/// apart.
 struct QuestionSchedule: Sendable {
     private struct Series: Sendable {
         /// The question may join a packet from here on, and makes one at `due`.
@@ -19,7 +20,15 @@ struct QuestionSchedule: Sendable {
     }
 
     static let firstDelay = 20...120
+    /// For what each answer of many hosts brings a part of: one packet, and one answer of each host, instead of several.
+    static let gatheringDelay = 50...120
     static let firstGap = Duration.seconds(1)
+    /// For records that only one host has.
+    ///
+    /// It may have answered up to 120 ms after the question, and then has to keep silent for a second (RFC 6762
+    /// section 6). A list of what many hosts have is asked for anew as soon as possible: with the known answers of a
+    /// long one hosts wait for 400 to 500 ms anyway (section 7.2), and so the third round still ends before 4 s.
+    static let firstGapOfUnique = Duration.milliseconds(1120)
     static let longestGap = Duration.seconds(3600)
     /// How long questions are collected after a packet.
     static let batch = Duration.milliseconds(50)
@@ -51,19 +60,26 @@ struct QuestionSchedule: Sendable {
     /// Asks `question` a number of times, or for ever with `Int.max`.
     ///
     /// A series that runs already goes on, with more repetitions if need be. Two askings are at least 1 s apart.
-    mutating func ask(_ question: Question, times: Int, at now: Duration, random: inout RandomSource) {
+    mutating func ask(
+        _ question: Question,
+        times: Int,
+        within delay: ClosedRange<Int> = firstDelay,
+        at now: Duration,
+        random: inout RandomSource
+    ) {
         guard times > 0 else { return }
         if let running = series[question] {
             series[question]?.remaining = max(running.remaining, times)
             return
         }
-        let start = max(now, lastSent[question].map { $0 + Self.firstGap } ?? now)
-        let due = start + random.duration(in: Self.firstDelay)
+        let gap = question.type == .ptr ? Self.firstGap : Self.firstGapOfUnique
+        let start = max(now, lastSent[question].map { $0 + gap } ?? now)
+        let due = start + random.duration(in: delay)
         lastOrder += 1
         series[question] = Series(
             earliest: start + .milliseconds(Self.firstDelay.lowerBound),
             due: due,
-            gap: Self.firstGap,
+            gap: gap,
             remaining: times,
             order: lastOrder
         )
@@ -112,7 +128,7 @@ struct QuestionSchedule: Sendable {
             questions.append(question)
         }
         if !questions.isEmpty { lastPacket = now }
-        if lastSent.count > 64 { lastSent = lastSent.filter { now - $0.value < Self.firstGap } }
+        if lastSent.count > 64 { lastSent = lastSent.filter { now - $0.value < Self.firstGapOfUnique } }
         return questions
     }
 

@@ -65,8 +65,13 @@ struct Zone: Sendable {
         return next
     }
 
-    mutating func ask(_ question: Question, times: Int, at now: Duration) {
-        schedule.ask(question, times: times, at: now, random: &random)
+    mutating func ask(
+        _ question: Question,
+        times: Int,
+        within delay: ClosedRange<Int> = QuestionSchedule.firstDelay,
+        at now: Duration
+    ) {
+        schedule.ask(question, times: times, within: delay, at: now, random: &random)
     }
 
     /// The link came up, or its addresses changed: the next questions may be answered by unicast, if that reaches us.
