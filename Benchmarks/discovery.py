@@ -98,7 +98,8 @@ def follow(words, name_of, total, seconds, *, grace=0.0, beside=(), env=None):
         with contextlib.suppress(OSError):
             reading.rss = max(reading.rss, high_water(process.pid))
         reading.rss += sum(high_water(pid) for pid in beside)
-        process.send_signal(signal.SIGTERM)
+        # Not by `process`: that would first take the status of one that ended by itself, and with it its usage.
+        os.kill(process.pid, signal.SIGTERM)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         reading.cpu = usage.ru_utime + usage.ru_stime + sum(measure.cpu(pid) for pid in beside) - before
