@@ -245,7 +245,7 @@ import Testing
 
     @Test(arguments: NWPath.program.commands)
     func `help names every argument and every exit status`(command: CommandDescription) throws {
-        guard case .help(let text, .success) = try NWPath.program.parse(command.words + ["-h"]) else {
+        guard case .help(let text, command.helpStatus) = try NWPath.program.parse(command.words + ["-h"]) else {
             Issue.record("no help")
             return
         }
