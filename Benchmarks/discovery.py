@@ -100,11 +100,12 @@ def follow(words, name_of, total, seconds, *, grace=0.0, beside=(), env=None):
         reading.rss += sum(high_water(pid) for pid in beside)
         # Not by `process`: that would first take the status of one that ended by itself, and with it its usage.
         os.kill(process.pid, signal.SIGTERM)
+        # One that waits for its output to be read would never end.
+        process.stdout.close()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         reading.cpu = usage.ru_utime + usage.ru_stime + sum(measure.cpu(pid) for pid in beside) - before
         reading.end = time.monotonic()
-        process.stdout.close()
         if not reading.seen:
             errors.seek(0)
             raise Failed(f"{words[0]} found nothing: {errors.read()[-300:].decode(errors='replace').strip()}")
