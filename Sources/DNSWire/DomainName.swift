@@ -9,16 +9,22 @@ public struct DomainName: Sendable {
     ///
     /// A length is at most 63, below every ASCII letter, so the whole array can be folded byte by byte.
     let wire: [UInt8]
+    /// The folded bytes in a number, which differs from one process to the next: names are looked up far more often than
+    /// they are made.
+    private let fingerprint: UInt64
 
     /// The longest name in bytes, with length bytes, without the root (RFC 6762 appendix C).
     public static let maximumLength = 255
     /// The longest label in bytes.
     public static let maximumLabelLength = 63
 
-    init(wire: [UInt8]) { self.wire = wire }
+    init(wire: [UInt8]) {
+        self.wire = wire
+        fingerprint = Fingerprint.ofFolded(wire.span)
+    }
 
     /// The root: no labels.
-    public init() { wire = [] }
+    public init() { self.init(wire: []) }
 
     /// Makes a name of labels, the leftmost first.
     /// - Throws: WireError/labelLength(_:) or WireError/nameTooLong.
@@ -30,7 +36,7 @@ public struct DomainName: Sendable {
             wire += label
         }
         guard wire.count <= Self.maximumLength else { throw .nameTooLong }
-        self.wire = wire
+        self.init(wire: wire)
     }
 
     /// The labels, the leftmost first.
@@ -65,6 +71,9 @@ public struct DomainName: Sendable {
         return Array(wire[1...Int(length)])
     }
 
+    /// The first byte of the leftmost label; `nil` for the root.
+    public var firstByte: UInt8? { wire.isEmpty ? nil : wire[1] }
+
     /// The name without its leftmost label; the root stays the root.
     public var parent: DomainName {
         guard let length = wire.first else { return self }
@@ -89,34 +98,31 @@ public struct DomainName: Sendable {
     public func isWithin(_ ancestor: DomainName) -> Bool {
         var offset = 0
         while wire.count - offset > ancestor.wire.count { offset += 1 + Int(wire[offset]) }
-        return wire.count - offset == ancestor.wire.count && Self.matches(wire[offset...], ancestor.wire[...])
+        return wire.count - offset == ancestor.wire.count && Self.matches(wire.span, from: offset, ancestor.wire.span)
     }
 
     static func fold(_ byte: UInt8) -> UInt8 {
         byte &- 65 < 26 ? byte | 0x20 : byte
     }
 
-    private static func matches(_ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>) -> Bool {
-        left.count == right.count && zip(left, right).allSatisfy { $0 == $1 || fold($0) == fold($1) }
+    /// Whether what `left` has from there on is `right`, ASCII letters folded.
+    private static func matches(_ left: Span<UInt8>, from offset: Int, _ right: Span<UInt8>) -> Bool {
+        guard left.count - offset == right.count else { return false }
+        for index in right.indices where left[offset + index] != right[index] {
+            guard fold(left[offset + index]) == fold(right[index]) else { return false }
+        }
+        return true
     }
 }
 
 extension DomainName: Hashable {
     /// Whether the names are the same, ASCII letters folded.
     public static func == (left: DomainName, right: DomainName) -> Bool {
-        left.wire == right.wire || matches(left.wire[...], right.wire[...])
+        left.fingerprint == right.fingerprint && matches(left.wire.span, from: 0, right.wire.span)
     }
 
     /// Hashes the folded bytes.
-    public func hash(into hasher: inout Hasher) {
-        // Eight bytes at a time: the hasher's cost is per call.
-        var word: UInt64 = UInt64(wire.count)
-        for (index, byte) in wire.enumerated() {
-            word = word << 8 | UInt64(Self.fold(byte))
-            if index & 7 == 7 { hasher.combine(word) }
-        }
-        hasher.combine(word)
-    }
+    public func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }
 }
 
 extension DomainName: Comparable {

@@ -28,8 +28,7 @@ public struct MessageEncoder: Sendable {
     private var bytes: [UInt8]
     private var counts: [UInt16] = [0, 0, 0, 0]
     private var section = Section.question
-    private var offsets: [ArraySlice<UInt8>: UInt16] = [:]
-    private var added: [ArraySlice<UInt8>] = []
+    private var names = CompressionTable()
 
     /// Starts a message.
     /// - Parameters:
@@ -96,12 +95,11 @@ public struct MessageEncoder: Sendable {
     /// Writes an item, and takes it back when it made the message too long.
     private mutating func write(to section: Section, _ body: (inout MessageEncoder) -> Void) -> Bool {
         guard section >= self.section, counts[section.rawValue] < .max else { return false }
-        let start = bytes.count
-        added.removeAll(keepingCapacity: true)
+        let (start, known) = (bytes.count, names.count)
         body(&self)
         guard bytes.count <= limit else {
             bytes.removeSubrange(start...)
-            for name in added { offsets[name] = nil }
+            names.forget(downTo: known)
             return false
         }
         self.section = section
@@ -120,19 +118,18 @@ public struct MessageEncoder: Sendable {
     }
 
     private mutating func put(_ name: DomainName, compressed: Bool) {
-        var rest = name.wire[...]
-        while let length = rest.first {
-            if compressed, let offset = offsets[rest] {
+        var start = 0
+        while start < name.wire.count {
+            let (offset, fingerprint) = names.find(name.wire, from: start, in: bytes)
+            if compressed, let offset {
                 put(0xC000 | offset)
                 return
             }
-            // A pointer has 14 bits.
-            if bytes.count < 0x4000, offsets[rest] == nil {
-                offsets[rest] = UInt16(bytes.count)
-                added.append(rest)
-            }
-            bytes += rest.prefix(1 + Int(length))
-            rest = rest.dropFirst(1 + Int(length))
+            // A pointer has 14 bits. The name is whole only when its end is written, but nothing is looked up before.
+            if bytes.count < 0x4000, offset == nil { names.insert(fingerprint, at: UInt16(bytes.count)) }
+            let end = start + 1 + Int(name.wire[start])
+            bytes += name.wire[start..<end]
+            start = end
         }
         bytes.append(0)
     }

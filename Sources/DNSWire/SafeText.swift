@@ -9,6 +9,9 @@ public enum SafeText {
     /// joiners inside words and emoji stay.
     /// With `escapingDots` a dot is escaped too, as between the labels of a name (RFC 6763 section 4.3).
     public static func text(of bytes: some Collection<UInt8>, escapingDots dots: Bool = false) -> String {
+        if bytes.allSatisfy({ isPlain($0) && !(dots && $0 == UInt8(ascii: ".")) }) {
+            return String(decoding: bytes, as: UTF8.self)
+        }
         var text = ""
         var rest = Array(bytes)[...]
         while let byte = rest.first {
@@ -27,6 +30,9 @@ public enum SafeText {
         }
         return text
     }
+
+    /// Whether a byte is shown as it is, wherever it stands: printable ASCII, but no backslash.
+    static func isPlain(_ byte: UInt8) -> Bool { (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\\") }
 
     /// Reads text in which a backslash protects the next character or starts three decimal digits.
     /// - Returns: `nil` when a backslash ends the text or its number is above 255.
@@ -83,7 +89,23 @@ public enum SafeText {
 extension DomainName: CustomStringConvertible {
     /// The labels with dots between them and none at the end, escaped as RFC 6763 section 4.3 has it; `.` for the root.
     public var description: String {
-        wire.isEmpty ? "." : labels.map { SafeText.text(of: $0, escapingDots: true) }.joined(separator: ".")
+        wire.isEmpty
+            ? "." : plainText ?? labels.map { SafeText.text(of: $0, escapingDots: true) }.joined(separator: ".")
+    }
+
+    /// The labels with dots between them, when there is nothing to escape.
+    private var plainText: String? {
+        var text = wire
+        var border = 0
+        for index in text.indices {
+            if index == border {
+                border += 1 + Int(text[index])
+                text[index] = UInt8(ascii: ".")
+            } else if !SafeText.isPlain(text[index]) || text[index] == UInt8(ascii: ".") {
+                return nil
+            }
+        }
+        return String(decoding: text.dropFirst(), as: UTF8.self)
     }
 
     /// Reads escaped text such as `Bob\\.s Printer._ipp._tcp.local`; one dot at the end is allowed.

@@ -5,6 +5,11 @@ struct WireReader: ~Escapable {
     private let message: Span<UInt8>
     private(set) var offset = 0
 
+    /// The first names, and where they begin: most later ones are pointers to them.
+    private var names: [(offset: Int, name: DomainName)] = []
+
+    /// How many names are remembered; more would cost a hostile message's reader more than they save.
+    private static let rememberedNames = 64
     /// More pointers in one name than its 127 possible labels serve no honest sender.
     private static let maximumPointers = 128
 
@@ -33,7 +38,10 @@ struct WireReader: ~Escapable {
     mutating func readBytes(_ count: Int) throws(WireError) -> [UInt8] {
         guard count >= 0, message.count - offset >= count else { throw .truncated(at: offset) }
         defer { offset += count }
-        return (offset..<(offset + count)).map { message[$0] }
+        let bytes = message.extracting(offset..<(offset + count))
+        return [UInt8](capacity: count) { copy in
+            for index in bytes.indices { copy.append(bytes[index]) }
+        }
     }
 
     /// Reads a string with a length byte before it (RFC 1035 section 3.3).
@@ -43,26 +51,42 @@ struct WireReader: ~Escapable {
 
     /// Reads a name, following compression pointers strictly backwards, without recursion.
     mutating func readName() throws(WireError) -> DomainName {
-        var wire: [UInt8] = []
+        let start = offset
+        // A name that is one pointer to a name read before is that one.
+        if let target = pointer(at: start), let known = names.first(where: { $0.offset == target }) {
+            offset += 2
+            return known.name
+        }
+        let length = try skipName()
+        let name = DomainName(
+            wire: [UInt8](capacity: length) { wire in copyLabels(from: start, to: &wire) }
+        )
+        if names.count < Self.rememberedNames { names.append((start, name)) }
+        return name
+    }
+
+    /// Goes past a name and checks it.
+    /// - Returns: How many bytes it has with its pointers followed, without the root.
+    private mutating func skipName() throws(WireError) -> Int {
         var position = offset
         var limit = offset
         var end: Int?
         var pointers = 0
+        var count = 0
         while true {
             guard position < message.count else { throw .truncated(at: position) }
             let length = Int(message[position])
             switch length >> 6 {
             case 0 where length == 0:
                 offset = end ?? position + 1
-                return DomainName(wire: wire)
+                return count
             case 0:
                 guard position + length < message.count else { throw .truncated(at: position) }
-                guard wire.count + length + 1 <= DomainName.maximumLength else { throw .nameTooLong }
-                for index in position...(position + length) { wire.append(message[index]) }
+                count += length + 1
+                guard count <= DomainName.maximumLength else { throw .nameTooLong }
                 position += length + 1
             case 3:
-                guard position + 1 < message.count else { throw .truncated(at: position) }
-                let target = (length & 0x3F) << 8 | Int(message[position + 1])
+                guard let target = pointer(at: position) else { throw .truncated(at: position) }
                 pointers += 1
                 // Each jump lands before the start of the part it leaves, so there is no way around in a circle.
                 guard target < limit, pointers <= Self.maximumPointers else { throw .badPointer(at: position) }
@@ -71,6 +95,28 @@ struct WireReader: ~Escapable {
                 position = target
             default:
                 throw .badLabel(at: position)
+            }
+        }
+    }
+
+    /// Where the compression pointer at `position` leads; `nil` when there is none, or half of one.
+    private func pointer(at position: Int) -> Int? {
+        guard position + 1 < message.count, message[position] >> 6 == 3 else { return nil }
+        return Int(message[position] & 0x3F) << 8 | Int(message[position + 1])
+    }
+
+    /// Copies the labels of a name that ``skipName()`` has checked.
+    private func copyLabels(from start: Int, to wire: inout OutputSpan<UInt8>) {
+        var position = start
+        while message[position] != 0 {
+            if let target = pointer(at: position) {
+                position = target
+                continue
+            }
+            let end = position + Int(message[position])
+            while position <= end {
+                wire.append(message[position])
+                position += 1
             }
         }
     }

@@ -27,14 +27,27 @@ import Testing
 
     @Test(
         arguments: [
-            ([], 0.0, 3.5), ([0.1, 0.4], 0, 3.5), ([0.99], 0, 3.5), ([1.2], 0, 7.5), ([3.2], 0, 7.5), ([0.2], 4.2, 4.2),
-            ([0.2], 20, 7.5), ([2.0], 5, 7.5), ([0.2], 2.0, 3.5),
+            ([], 0.0, 3.5), ([0.1, 0.4], 0, 3.5), ([0.99], 0, 3.5), ([1.2], 0, 7.9), ([3.2], 0, 7.9), ([0.2], 4.2, 4.2),
+            ([0.2], 20, 7.9), ([2.0], 5, 7.9), ([0.2], 2.0, 3.5),
         ] as [([Double], Double, Double)]
     )
     func `is complete after two quiet repetitions, or at its limit`(news: [Double], resolving: Double, end: Double) {
         let steps = steps(news: news, resolvingUntil: resolving)
         #expect(steps.map(\.step) == [.provisional, .complete])
         #expect(steps.map(\.time) == [1.3, end])
+    }
+
+    @Test(arguments: [(3.3, 3.5), (3.95, 3.95), (60, 7.9)])
+    func `waits for the answers to the last repetition`(answersUntil: Double, end: Double) {
+        var run = CensusRun(at: time(0))
+        var until = time(answersUntil)
+        #expect(run.step(at: time(1.3), isResolving: false, answersUntil: until) == .provisional)
+        #expect(run.step(at: time(1.3), isResolving: false, answersUntil: until) == .wait(until: time(end)))
+        #expect(run.step(at: time(end - 0.01), isResolving: false, answersUntil: until) == .wait(until: time(end)))
+        // Another question went out meanwhile.
+        until = max(until, time(4.2))
+        let step = run.step(at: time(end), isResolving: false, answersUntil: until)
+        #expect(step == (end >= 4.2 ? .complete : .wait(until: time(4.2))))
     }
 
     @Test func `after a long sleep it is provisional, then complete at once`() {
@@ -48,7 +61,7 @@ import Testing
         run.news(at: time(2))
         run.news(at: time(-50))
         _ = run.step(at: time(1.3), isResolving: false)
-        #expect(run.step(at: time(3.5), isResolving: false) == .wait(until: time(7.5)))
+        #expect(run.step(at: time(3.5), isResolving: false) == .wait(until: time(7.9)))
     }
 }
 
@@ -90,7 +103,7 @@ import Testing
         #expect(taken.count { $0 } == 5)
         let other = memory.admit(type(200), from: bob, at: time(0)) { _ in false }
         #expect(other)
-        memory.beginCensus()
+        memory.beginCensus { _ in true }
         let again = memory.admit(type(50), from: alice, at: time(1)) { _ in false }
         #expect(again)
     }
@@ -108,6 +121,16 @@ import Testing
         for number in 0..<3 { _ = memory.admit(type(number), from: alice, at: time(0)) { _ in true } }
         let isNew = memory.admit(type(9), from: alice, at: time(5)) { _ in true }
         #expect(!isNew && memory.types.count == 3)
+    }
+
+    @Test func `with a census it forgets types that nothing stands behind, but none that it is to know`() {
+        var memory = TypeMemory(settings(known: ["_ipp._tcp.local"]))
+        for number in 0..<3 { _ = memory.admit(type(number), from: alice, at: time(0)) { _ in false } }
+        memory.beginCensus { $0 == type(1) }
+        #expect(Set(memory.types) == [DomainName("_ipp._tcp.local"), type(1)])
+        memory.setWellKnown([type(1)])
+        memory.beginCensus { _ in false }
+        #expect(memory.types == [type(1)])
     }
 
     @Test func `bounds the senders it counts`() {

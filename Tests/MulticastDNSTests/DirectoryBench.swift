@@ -13,6 +13,8 @@ struct DirectoryBench {
     var told: [Int: [BrowseEvent]] = [:]
     var records: [Int: [RecordEvent]] = [:]
     var questions: [(time: Double, family: AddressFamily, question: Question)] = []
+    /// How many bytes were sent, and heard from others.
+    var traffic = (sent: 0, heard: 0)
     private var services: [Int: BrowseList] = [:]
     private var answers: [Int: RecordList] = [:]
     private var now = time(0)
@@ -60,6 +62,7 @@ struct DirectoryBench {
         directory.advance(to: now)
         for (family, packets) in directory.packets(at: now) {
             for packet in packets {
+                traffic.sent += packet.bytes.count
                 guard let message = try? Message(parsing: packet.bytes.span) else { continue }
                 questions += message.questions.map { ((now - time(0)) / .seconds(1), family, $0) }
             }
@@ -89,6 +92,7 @@ struct DirectoryBench {
 
     mutating func hear(_ records: [ResourceRecord], _ family: AddressFamily = .ipv4, from source: UInt32 = 9) {
         let bytes = Message(flags: [.response, .authoritative], answers: records).encoded() ?? []
+        traffic.heard += bytes.count
         _ = directory.receive(bytes.span, family, from: PacketOrigin(source: .v4(source), port: 5353), at: now)
         act()
     }

@@ -100,6 +100,37 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
     }
 }
 
+@Suite(.inNamespace) struct FloodTrafficTests {
+    @Test func `a flood of pointers gets fewer bytes out than it brings, and an honest service is resolved after it`()
+        async throws
+    {
+        let bench = try EngineBench()
+        bench.browse(lamp.typeName)
+        await bench.loop.eventually { !bench.responder.packets.isEmpty }
+        var heard = 0
+        for packet in 0..<400 {
+            let pointers = (0..<80).map { number in
+                var fake = lamp
+                fake.name = String(packet * 80 + number, radix: 36)
+                return fake.pointer
+            }
+            let bytes = try #require(Message(flags: [.response, .authoritative], answers: pointers).encoded())
+            bench.responder.sendBytes(bytes)
+            heard += 2 * bytes.count
+            // So that none is lost in the socket's queue.
+            await bench.loop.eventually { bench.counted(\.received) >= 2 * (packet + 1) }
+        }
+        // The series of questions are over after 3.4 s.
+        let end = KernelClock().boot + .seconds(4)
+        await bench.loop.eventually { KernelClock().boot >= end }
+        let sent = bench.responder.packets.reduce(0) { $0 + $1.origin.count }
+        #expect(heard > 900_000 && sent < heard, "\(sent) bytes for \(heard)")
+        bench.responder.set(lamp.all)
+        bench.responder.announce([lamp.pointer])
+        await bench.loop.eventually { bench.services.contains { $0.name == "Lamp" } }
+    }
+}
+
 @Suite(.inNamespace) struct UnicastTrafficTests {
     @Test func `the sole owner of the port welcomes unicast answers, to its first questions alone`() async throws {
         let bench = try EngineBench(families: [.ipv4])

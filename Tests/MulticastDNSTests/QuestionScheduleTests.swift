@@ -101,6 +101,66 @@ private struct Bench {
         #expect(bench.schedule.count == 0 && bench.schedule.nextDeadline == nil)
     }
 
+    @Test func `what the first repetition brings is reason to ask halfway to the next one for any type, once`() {
+        let other = Question(first.name, .any)
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        let start = bench.run(until: 0.9)[0].time
+        bench.schedule.supplement(first, at: time(0.9))
+        #expect(bench.schedule.count == 1, "the repetition was still to come")
+        #expect(bench.run(until: 1.5).map(\.questions) == [[first]])
+        for _ in 0..<3 { bench.schedule.supplement(first, at: time(1.5)) }
+        let packets = bench.run(until: 3.5)
+        #expect(packets.map(\.questions) == [[other], [first]])
+        #expect(packets.map { Int((($0.time - start) * 1000).rounded()) } == [2100, 3200])
+        bench.schedule.supplement(first, at: time(3.5))
+        bench.schedule.supplement(second, at: time(3.5))
+        #expect(bench.run(until: 30).allSatisfy { $0.questions == [first] })
+    }
+
+    @Test func `a series may be told to end after so many more`() {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        bench.ask(second, times: 2, at: 0)
+        _ = bench.run(until: 0.5)
+        for question in [first, second, question("_none._tcp.local")] { bench.schedule.limit(question, to: 3) }
+        let later = bench.run(until: 1000).flatMap(\.questions)
+        #expect(later.count { $0 == first } == 3 && later.count { $0 == second } == 1 && later.count == 4)
+    }
+
+    @Test func `when its question ends, so does what was to be asked besides it`() {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        _ = bench.run(until: 1.5)
+        bench.schedule.supplement(first, at: time(1.5))
+        bench.schedule.cancel(first)
+        #expect(bench.run(until: 30).isEmpty && bench.schedule.count == 0)
+        // But not what a client asks.
+        bench.ask(Question(first.name, .any), times: 1, at: 40)
+        bench.ask(first, times: 3, at: 40)
+        bench.schedule.cancel(first)
+        #expect(bench.schedule.count == 1)
+    }
+
+    @Test func `what records made us ask goes as far as they paid for it, what clients ask always`() {
+        var bench = Bench()
+        bench.schedule = QuestionSchedule(budget: 100_000)
+        for number in 0..<4000 {
+            let question = Question(DomainName("instance-\(number)._a._tcp.local") ?? DomainName(), .srv)
+            bench.schedule.ask(question, times: 2, isProvoked: true, at: time(0), random: &bench.random)
+        }
+        bench.ask(first, times: 2, at: 0)
+        let asked = bench.run(until: 60).flatMap(\.questions)
+        let bytes = asked.reduce(0) { $0 + ProvokedAllowance.size(of: $1) }
+        #expect(asked.count { $0 == first } == 2 && asked.count > 1000)
+        #expect(bytes <= ProvokedAllowance.most + 2 * ProvokedAllowance.rate)
+        #expect(bench.schedule.count == 0)
+        // A client that wants the same makes it one of its own.
+        bench.schedule.ask(second, times: 2, isProvoked: true, at: time(60), random: &bench.random)
+        bench.ask(second, times: 2, at: 60)
+        #expect(bench.run(until: 90).flatMap(\.questions) == [second, second])
+    }
+
     @Test func `questions that are ready go in one packet, and keep their own schedules`() {
         var bench = Bench()
         bench.ask(first, times: 3, at: 0)

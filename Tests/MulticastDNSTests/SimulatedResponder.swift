@@ -89,13 +89,7 @@ final class SimulatedResponder: Sendable {
 
     /// Sends bytes to the group, or to one host alone.
     func sendBytes(_ bytes: [UInt8], to host: IPAddress? = nil) {
-        let (interface, families) = (interface, families)
-        namespace.loop.perform {
-            for family in families where (host?.family ?? family) == family {
-                guard let socket = try? MulticastSocket(family, interface: interface) else { continue }
-                if let host { try? socket.send(bytes.span, to: host, port: 5353) } else { try? socket.send(bytes.span) }
-            }
-        }
+        namespace.multicast(bytes, from: interface, by: families, to: host)
     }
 
     private func listen(_ family: AddressFamily) {

@@ -33,6 +33,21 @@ struct Wire {
 }
 
 extension Namespace {
+    /// Sends bytes from port 5353 of an interface, to the group or to one host alone.
+    func multicast(
+        _ bytes: [UInt8],
+        from interface: Int,
+        by families: [AddressFamily] = AddressFamily.allCases,
+        to host: IPAddress? = nil
+    ) {
+        loop.perform {
+            for family in families where (host?.family ?? family) == family {
+                guard let socket = try? MulticastSocket(family, interface: interface) else { continue }
+                if let host { try? socket.send(bytes.span, to: host, port: 5353) } else { try? socket.send(bytes.span) }
+            }
+        }
+    }
+
     /// Reads an interface's index and addresses.
     func multicastInterface(_ name: String) throws -> MulticastInterface {
         let link = try ip("-o link show \(name)")

@@ -123,6 +123,43 @@ private let host = Wish(
         #expect(bench.story() == ["found Lamp", "resolved Lamp"])
     }
 
+    @Test func `what a client asked for ever does not go on because a census asked for it too`() {
+        var settings = CensusSettings()
+        settings.wellKnownTypes = []
+        settings.maximumTypes = 2
+        var bench = DirectoryBench(Wish(census: settings))
+        bench.beginCensus()
+        bench.hear([lamp.enumeration])
+        bench.add(browse, as: 2)
+        bench.run(to: 2)
+        bench.remove(2)
+        for type in ["_b._tcp", "_c._tcp"] {
+            var other = lamp
+            other.type = type
+            bench.hear([other.enumeration])
+        }
+        #expect(bench.directory.memory?.contains(lamp.typeName) == false, "there was no room for it any more")
+        bench.directory.endCensus()
+        bench.remove(1)
+        bench.run(to: 100)
+        #expect(bench.directory.zones.values.allSatisfy { $0.schedule.count == 0 })
+    }
+
+    @Test func `an instance that was asked for by name is asked for a few times more while it is browsed`() {
+        var bench = DirectoryBench(browse, families: [.ipv4])
+        bench.add(Wish(instances: [lamp.instance]), as: 2)
+        bench.hear([lamp.pointer])
+        bench.run(to: 2)
+        bench.remove(2)
+        bench.run(to: 20)
+        let location = Question(lamp.instance, .srv)
+        #expect((4...6).contains(bench.questions.count { $0.question == location }))
+        #expect(bench.directory.zones[.ipv4]?.schedule.isPending(location) == true, "a few times more")
+        bench.goodbye([lamp.pointer])
+        bench.run(to: 22)
+        #expect(bench.directory.zones[.ipv4]?.schedule.isPending(location) == false)
+    }
+
     @Test func `a census that ends leaves the rest to those who browse`() {
         var bench = DirectoryBench(Wish(census: CensusSettings()))
         bench.add(browse, as: 2)

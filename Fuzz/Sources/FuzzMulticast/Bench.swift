@@ -206,7 +206,7 @@ struct Bench: LinkBench {
         require(zone.schedule.count <= Scripts.everyQuestion, "too many questions")
         for (key, list) in zone.cache.entries {
             let isInteresting = directory.interest.contains(key)
-            for entry in list.values {
+            for entry in list.entries {
                 guard let deadline = zone.cache.nextDeadline else { fatalError("sleeps beside live records") }
                 let due = RecordCache.deadlines(of: entry, isInteresting: isInteresting).wake
                 require(deadline <= due, "would wake up late for a record")

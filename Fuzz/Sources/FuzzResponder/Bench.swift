@@ -160,6 +160,7 @@ struct Bench: LinkBench {
         for zone in directory.zones.values {
             let responder = zone.responder
             require(responder.holdings.isEmpty && responder.owners.isEmpty, "sets outlived their advertisement")
+            require(responder.replies.isEmpty && responder.nextDeadline == nil, "answers outlived their records")
         }
     }
 

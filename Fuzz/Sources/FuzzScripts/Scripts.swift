@@ -15,8 +15,8 @@ public enum Scripts {
     private static let enumeration = name("_services._dns-sd._udp.local")
     /// A subtype of the first type.
     public static let subtype = name("_s._sub._t0._tcp.local")
-    /// How many different questions there can be about these names.
-    public static let everyQuestion = 2 + types.count + 2 * instances.count + 2 * hosts.count
+    /// How many different questions there can be about these names; for records of any type of a type, too.
+    public static let everyQuestion = 2 * (2 + types.count) + 2 * instances.count + 2 * hosts.count
     private static let lifetimes: [UInt32] = [0, 1, 2, 10, 120, 4500, 0x7FFF_FFFF, 0xFFFF_FFFF]
 
     private static func name(_ text: String) -> DomainName { DomainName(text) ?? DomainName() }

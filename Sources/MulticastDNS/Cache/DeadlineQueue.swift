@@ -30,20 +30,36 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     subscript(key: Key) -> Duration? {
         get { deadlines[key] }
         set {
-            guard deadlines[key] != newValue else { return }
-            deadlines[key] = newValue
+            guard Self.replace(&deadlines[key], newValue) else { return }
             if let newValue { push(Slot(deadline: newValue, key: key)) }
-            if heap.count > 2 * deadlines.count + 64 {
-                heap = deadlines.map { Slot(deadline: $0.value, key: $0.key) }.sorted { $0.deadline < $1.deadline }
-            }
-            dropOutdated()
+            tidy()
         }
     }
 
     /// Sets a deadline unless the key has an earlier one.
     mutating func lower(_ key: Key, to deadline: Duration) {
-        if let known = deadlines[key], known <= deadline { return }
-        self[key] = deadline
+        guard Self.replace(&deadlines[key], deadline, unless: { $0 <= deadline }) else { return }
+        push(Slot(deadline: deadline, key: key))
+        tidy()
+    }
+
+    /// Puts in a new value, with one look into the table for reading and writing.
+    /// - Returns: Whether it is another one.
+    private static func replace(
+        _ value: inout Duration?,
+        _ new: Duration?,
+        unless isKept: (Duration) -> Bool = { _ in false }
+    ) -> Bool {
+        guard value != new, !(value.map(isKept) ?? false) else { return false }
+        value = new
+        return true
+    }
+
+    private mutating func tidy() {
+        if heap.count > 2 * deadlines.count + 64 {
+            heap = deadlines.map { Slot(deadline: $0.value, key: $0.key) }.sorted { $0.deadline < $1.deadline }
+        }
+        dropOutdated()
     }
 
     /// Takes out the keys whose time has come, the earliest first.

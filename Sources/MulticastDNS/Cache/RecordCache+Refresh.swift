@@ -31,7 +31,7 @@ extension RecordCache {
     /// The records to list in a query for `question` (rules Q10 to Q12): those with at least half their life left.
     func knownAnswers(to question: Question, at now: Duration) -> [ResourceRecord] {
         let types = question.type == .any ? Self.knownTypes : [question.type]
-        let known = types.flatMap { entries[RecordKey(question.name, $0)].map { Array($0.values) } ?? [] }
+        let known = types.flatMap { entries[RecordKey(question.name, $0)]?.entries ?? [] }
         return known.filter { Self.isListed($0, at: now) }.sorted { $0.order < $1.order }.map { entry in
             var record = entry.record
             record.timeToLive = UInt32(clamping: (entry.expires - now).components.seconds)
@@ -60,7 +60,7 @@ extension RecordCache {
         guard var entry = entries[key]?[record.data] else { return false }
         entry.expires = min(entry.expires, now + Self.patience)
         entry.isDoubted = true
-        entries[key]?[record.data] = entry
+        put(entry, key)
         note(key, entry.expires)
         return true
     }
@@ -73,13 +73,14 @@ extension RecordCache {
         let key = RecordKey(question.name, question.type)
         guard let list = entries[key] else { return }
         let known = Set(knownAnswers.filter { $0.name == key.name }.map(\.data))
-        for (data, var entry) in list where !known.contains(data) && now - entry.received >= Self.oneSecond {
+        for var entry in list.entries
+        where !known.contains(entry.record.data) && now - entry.received >= Self.oneSecond {
             var unanswered = entry.unanswered ?? UnansweredQueries(since: now, last: now, count: 0)
             guard unanswered.count == 0 || now - unanswered.last >= Self.burst else { continue }
             unanswered.count += 1
             unanswered.last = now
             entry.unanswered = unanswered
-            entries[key]?[data] = entry
+            put(entry, key)
             if unanswered.count >= 2 { note(key, unanswered.since + Self.patience) }
         }
     }

@@ -81,8 +81,7 @@ struct RecordCache: Sendable {
     private(set) var bytes = 0
     /// How many records had to make room.
     private(set) var evictions = 0
-    /// By their data, so that a type with thousands of instances costs no more than one with a few.
-    var entries: [RecordKey: [RecordData: Entry]] = [:]
+    private(set) var entries: [RecordKey: CachedRecords] = [:]
     private var lastOrder = 0
     /// How many records each sender has brought.
     private var perSource: [Int: Int] = [:]
@@ -105,8 +104,8 @@ struct RecordCache: Sendable {
     /// A record replaced within a second of its coming stays beside the new one (rule C4), so the order matters.
     func records(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
         guard let list = entries[key] else { return [] }
-        if list.count == 1, let entry = list.values.first { return entry.expires > now ? [entry.record] : [] }
-        return list.values.filter { $0.expires > now }
+        if list.count == 1, let entry = list.entries.first { return entry.expires > now ? [entry.record] : [] }
+        return list.entries.filter { $0.expires > now }
             .sorted { ($1.received, $0.order) < ($0.received, $1.order) }
             .map(\.record)
     }
@@ -119,12 +118,12 @@ struct RecordCache: Sendable {
 
     /// When the first of the live records of a name and type came.
     func arrival(of key: RecordKey, at now: Duration) -> Duration? {
-        entries[key]?.values.lazy.filter { $0.expires > now }.map(\.received).min()
+        entries[key]?.entries.lazy.filter { $0.expires > now }.map(\.received).min()
     }
 
     /// Whether a record is known whose owner claims to be the only one, and which need not be asked for yet.
     func isUnique(_ key: RecordKey, at now: Duration) -> Bool {
-        entries[key]?.values.contains { entry in
+        entries[key]?.entries.contains { entry in
             entry.isUnique && !entry.isLeaving && !entry.isDoubted && Self.refreshPoint(entry) > now
         } ?? false
     }
@@ -135,7 +134,7 @@ struct RecordCache: Sendable {
     /// Whether the name's owner said that it has no such type (rule C9).
     func denies(_ key: RecordKey, at now: Duration) -> Bool {
         guard let list = entries[RecordKey(key.name, .nsec)] else { return false }
-        return list.values.contains { entry in
+        return list.entries.contains { entry in
             guard entry.expires > now, case .nextSecure(_, let types) = entry.record.data else { return false }
             return !types.contains(key.type)
         }
@@ -175,12 +174,12 @@ struct RecordCache: Sendable {
         entry.expires = now + entry.lifetime
         entry.isUnique = received.flushesCache
         if let known {
-            entries[key]?[record.data] = entry
+            put(entry, key)
             schedule(key, entry)
             return known.isLeaving ? .added : .refreshed
         }
         guard makeRoom(for: entry, key, at: now, interest: interest) else { return .ignored }
-        entries[key, default: [:]][record.data] = entry
+        put(entry, key)
         schedule(key, entry)
         lastOrder += 1
         account(for: entry, 1)
@@ -194,16 +193,19 @@ struct RecordCache: Sendable {
             guard flushedAt[key] != now else { return }
             flushedAt[key] = now
         }
-        for (other, entry) in list where other != data && now - entry.received > Self.oneSecond {
-            leave(key, other, by: .flushed, at: now)
+        for entry in list.entries where entry.record.data != data && now - entry.received > Self.oneSecond {
+            leave(key, entry.record.data, by: .flushed, at: now)
         }
     }
+
+    /// Puts an entry in, in place of the one with the same data.
+    mutating func put(_ entry: Entry, _ key: RecordKey) { entries[key, default: CachedRecords()].put(entry) }
 
     private mutating func leave(_ key: RecordKey, _ data: RecordData, by loss: Loss, at now: Duration) {
         guard var entry = entries[key]?[data] else { return }
         entry.expires = min(entry.expires, now + Self.oneSecond)
         if !entry.isLeaving { entry.loss = loss }
-        entries[key]?[data] = entry
+        put(entry, key)
         note(key, entry.expires)
     }
 
@@ -248,7 +250,7 @@ struct RecordCache: Sendable {
         var step = 0
         var point: Duration?
         var wake: Duration?
-        for var entry in list.values.sorted(by: { $0.order < $1.order }) {
+        for var entry in list.count == 1 ? list.entries : list.entries.sorted(by: { $0.order < $1.order }) {
             if entry.expires <= now || Self.isGivenUp(entry, at: now) {
                 result.lost.append((entry.record, entry.loss))
                 remove(key, entry)
@@ -261,7 +263,7 @@ struct RecordCache: Sendable {
                 entry.refreshes += 1
                 step = max(step, entry.refreshes)
             }
-            if entry.refreshes != before { entries[key]?[entry.record.data] = entry }
+            if entry.refreshes != before { put(entry, key) }
             let deadlines = Self.deadlines(of: entry, isInteresting: isInteresting)
             point = min(point ?? deadlines.point, deadlines.point)
             wake = min(wake ?? deadlines.wake, deadlines.wake)
@@ -281,7 +283,7 @@ struct RecordCache: Sendable {
     }
 
     private mutating func remove(_ key: RecordKey, _ entry: Entry) {
-        guard entries[key]?.removeValue(forKey: entry.record.data) != nil else { return }
+        guard entries[key]?.remove(entry.record.data) == true else { return }
         account(for: entry, -1)
         guard entries[key]?.isEmpty == true else { return }
         entries[key] = nil
@@ -299,7 +301,7 @@ struct RecordCache: Sendable {
     ) -> Bool {
         let nameLimit = key.type == .ptr ? bounds.pointersPerName : bounds.recordsPerName
         if let list = entries[key], list.count >= nameLimit {
-            evict(list.values.map { (key, $0) }, records: nameLimit / 16, interest)
+            evict(list.entries.map { (key, $0) }, records: nameLimit / 16, interest)
         }
         if perSource[entry.source, default: 0] >= bounds.recordsPerSource {
             // A reflector may bring more, as long as somebody wants it.
@@ -315,7 +317,7 @@ struct RecordCache: Sendable {
     }
 
     private func candidates(where isIncluded: (Entry) -> Bool) -> [(key: RecordKey, entry: Entry)] {
-        entries.flatMap { key, list in list.values.filter(isIncluded).map { (key, $0) } }
+        entries.flatMap { key, list in list.entries.filter(isIncluded).map { (key, $0) } }
     }
 
     /// Removes so many records and bytes, one at least: of the records that no reported service stands on, those heard

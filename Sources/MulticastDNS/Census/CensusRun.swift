@@ -2,8 +2,9 @@
 
 /// Judges when a census is complete, for no message says so.
 ///
-/// Questions go out at 0, 1, 3 and 7 s. After 1.3 s the result is provisional; it is final at 3.5 s when the
-/// repetitions at 1 and 3 s brought nothing new and nothing is still being resolved, else at 7.5 s at the latest.
+/// Questions go out at 0, 1, 3 and 7 s. After 1.3 s the result is provisional. It is final when the repetitions at 1 and
+/// 3 s brought nothing new and nothing is still being resolved: at 3.5 s, or when the answers to a list of known answers
+/// that needs several packets are in; else at 7.9 s at the latest.
 struct CensusRun: Sendable {
     enum Step: Hashable, Sendable {
         case provisional, complete
@@ -16,7 +17,7 @@ struct CensusRun: Sendable {
     static let provisionalAfter = Duration.milliseconds(1300)
     static let quietAfter = Duration.milliseconds(1000)
     static let settledAfter = Duration.milliseconds(3500)
-    static let longest = Duration.milliseconds(7500)
+    static let longest = Duration.milliseconds(7900)
 
     /// When it began.
     let started: Duration
@@ -33,16 +34,18 @@ struct CensusRun: Sendable {
 
     /// What to do now; `complete` is the last step.
     ///
-    /// `isResolving` says that answers are still waited for; ask again when that changes.
-    mutating func step(at now: Duration, isResolving: Bool) -> Step {
+    /// `isResolving` says that something is not resolved yet, `answersUntil` when the answers to the last questions are
+    /// in; ask again when these change.
+    mutating func step(at now: Duration, isResolving: Bool, answersUntil: Duration = .zero) -> Step {
         if !isProvisional, now >= started + Self.provisionalAfter {
             isProvisional = true
             return .provisional
         }
         if now >= started + Self.longest { return .complete }
         let isQuiet = lastNews <= started + Self.quietAfter && !isResolving
-        if now >= started + Self.settledAfter && isQuiet { return .complete }
+        let settled = min(max(started + Self.settledAfter, answersUntil), started + Self.longest)
+        if now >= settled && isQuiet { return .complete }
         guard isProvisional else { return .wait(until: started + Self.provisionalAfter) }
-        return .wait(until: started + (now < started + Self.settledAfter ? Self.settledAfter : Self.longest))
+        return .wait(until: now < settled ? settled : started + Self.longest)
     }
 }

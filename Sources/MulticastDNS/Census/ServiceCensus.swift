@@ -108,6 +108,8 @@ public final class ServiceCensus {
 
     private var isResolving: Bool { engine.links.values.contains { $0.directory.isResolving } }
 
+    private var answersUntil: Duration { engine.links.values.map(\.directory.answersUntil).max() ?? .zero }
+
     private func beginCensus(at now: Duration) {
         run = CensusRun(at: now)
         nextCensus = now + max(settings.interval, .seconds(10))
@@ -118,7 +120,7 @@ public final class ServiceCensus {
     }
 
     private func stepCensus(at now: Duration) {
-        while let step = run?.step(at: now, isResolving: isResolving) {
+        while let step = run?.step(at: now, isResolving: isResolving, answersUntil: answersUntil) {
             switch step {
             case .wait: return
             case .provisional: onEvent(.censusProvisional(summary(at: now)))
@@ -180,9 +182,13 @@ extension ServiceCensus: EngineClient {
     var wish: Wish { Wish(census: settings) }
 
     var nextDeadline: Duration? {
-        guard var run, case .wait(let until) = run.step(at: engine.clock.boot, isResolving: isResolving) else {
-            return run == nil ? nextCensus : engine.clock.boot
-        }
+        guard var run,
+            case .wait(let until) = run.step(
+                at: engine.clock.boot,
+                isResolving: isResolving,
+                answersUntil: answersUntil
+            )
+        else { return run == nil ? nextCensus : engine.clock.boot }
         return min(nextCensus ?? until, until)
     }
 

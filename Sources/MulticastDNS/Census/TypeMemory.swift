@@ -11,23 +11,32 @@ struct TypeMemory: Sendable {
 
     private let limit: Int
     private let limitPerSource: Int
+    private var wellKnown: Set<DomainName>
     private var lastNamed: [DomainName: Duration] = [:]
     private var newBySource: [IPAddress: Int] = [:]
 
     init(_ settings: CensusSettings) {
         limit = settings.maximumTypes
         limitPerSource = settings.maximumTypesPerSource
-        for type in settings.wellKnownTypes.prefix(limit) { lastNamed[type] = .zero }
+        wellKnown = Set(settings.wellKnownTypes.prefix(limit))
+        for type in wellKnown { lastNamed[type] = .zero }
     }
 
     /// The types, sorted.
     var types: [DomainName] { lastNamed.keys.sorted() }
 
+    /// Sets the types that are remembered although nobody named them.
+    mutating func setWellKnown(_ types: [DomainName]) { wellKnown = Set(types.prefix(limit)) }
+
     /// Whether a type is remembered.
     func contains(_ type: DomainName) -> Bool { lastNamed[type] != nil }
 
-    /// Forgets who introduced what, so that each sender may introduce types again.
-    mutating func beginCensus() { newBySource = [:] }
+    /// Forgets who introduced what, so that each sender may introduce types again, and the types that nothing stands
+    /// behind any more, so that made-up ones are not asked for longer than their records live.
+    mutating func beginCensus(keeping isBacked: (DomainName) -> Bool) {
+        newBySource = [:]
+        lastNamed = lastNamed.filter { wellKnown.contains($0.key) || isBacked($0.key) }
+    }
 
     /// Remembers a type that `source` named, and tells whether it is new here.
     ///

@@ -50,7 +50,7 @@ public final class RecordQuery {
     deinit { follower.cancel() }
 
     /// The answers known now, those that came first first.
-    public var answers: [RecordAnswer] { follower.answers }
+    public var answers: [RecordAnswer] { follower.list.answers }
 
     /// Ends it: nothing is told any more, and nothing asked.
     public func cancel() { follower.cancel() }

@@ -35,7 +35,7 @@ public final class ReverseLookup {
 
     /// The names known now, those that came first first.
     public var names: [DomainName] {
-        follower.answers.compactMap { answer in
+        follower.list.answers.compactMap { answer in
             guard case .pointer(let name) = answer.record.data else { return nil }
             return name
         }

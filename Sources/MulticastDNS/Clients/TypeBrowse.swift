@@ -47,7 +47,7 @@ public final class TypeBrowse {
 
     /// The types known now, sorted, each once per interface.
     public var types: [ServiceTypeAnswer] {
-        follower.answers.compactMap { ServiceTypeAnswer($0) }.sorted {
+        follower.list.answers.compactMap { ServiceTypeAnswer($0) }.sorted {
             ($0.name, $0.interface) < ($1.name, $1.interface)
         }
     }

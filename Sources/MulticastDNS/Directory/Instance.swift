@@ -36,7 +36,7 @@ struct Instance: Sendable {
         lastSeen = now
     }
 
-    var deadline: Duration? { [reportAt, giveUpAt, retryAt].compactMap(\.self).min() }
+    var deadline: Duration? { earliest(earliest(reportAt, giveUpAt), retryAt) }
 
     /// Whether answers are waited for.
     var isResolving: Bool { published == nil && giveUpAt != nil }
@@ -46,27 +46,25 @@ struct Instance: Sendable {
 enum ServiceName {
     static let enumeration = DomainName("_services._dns-sd._udp.local") ?? DomainName()
     static let local = DomainName("local") ?? DomainName()
-    private static let subtype = Array("_sub".utf8)
-    private static let protocols = [Array("_tcp".utf8), Array("_udp".utf8)]
+    private static let protocols = [DomainName("_tcp.local"), DomainName("_udp.local")].compactMap(\.self)
+    private static let subtype = DomainName("_sub") ?? DomainName()
 
     /// Whether it is `_name._tcp.local` or `_udp`; lenient about what is in the first label (rule N7).
     static func isType(_ name: DomainName) -> Bool {
-        let labels = name.labels
-        guard labels.count == 3, labels[0].first == UInt8(ascii: "_"), name.isWithin(local) else { return false }
-        return protocols.contains { matches($0, labels[1]) }
+        name.labelCount == 3 && name.firstByte == UInt8(ascii: "_") && protocols.contains { name.isWithin($0) }
+    }
+
+    /// The type that an enumeration names: only two labels count (rule D1).
+    static func type(enumerated target: DomainName) -> DomainName? {
+        guard let type = try? target.prefix(2).appending(local), isType(type) else { return nil }
+        return type
     }
 
     /// The type that instances found under this name have: its own, or that of `label._sub._name._tcp.local` (rule N8).
     static func type(browsedAs name: DomainName) -> DomainName? {
         if isType(name) { return name }
-        let labels = name.labels
-        guard labels.count == 5, matches(subtype, labels[1]) else { return nil }
+        guard name.labelCount == 5, name.parent.prefix(1) == subtype else { return nil }
         let type = name.parent.parent
         return isType(type) ? type : nil
-    }
-
-    private static func matches(_ word: [UInt8], _ label: [UInt8]) -> Bool {
-        // Only ASCII letters differ by this bit within the words compared with.
-        word.count == label.count && zip(word, label).allSatisfy { $0 == $1 || ($0 >= 97 && $0 == $1 | 0x20) }
     }
 }

@@ -8,7 +8,8 @@ extension LinkDirectory {
     mutating func beginCensus(at now: Duration) {
         guard memory != nil else { return }
         isCensusRunning = true
-        memory?.beginCensus()
+        let backed = backedTypes(at: now)
+        memory?.beginCensus { backed.contains($0) }
         for family in AddressFamily.allCases { askTypes(in: family, at: now) }
     }
 
@@ -22,6 +23,20 @@ extension LinkDirectory {
         }
     }
 
+    /// The types that have instances, or that somebody listed.
+    private func backedTypes(at now: Duration) -> Set<DomainName> {
+        var types = interest.types
+        for family in AddressFamily.allCases {
+            types.formUnion(zones[family]?.cache.names(of: .ptr) ?? [])
+            for record in zones[family]?.cache.records(RecordKey(ServiceName.enumeration, .ptr), at: now) ?? [] {
+                if case .pointer(let target) = record.data, let type = ServiceName.type(enumerated: target) {
+                    types.insert(type)
+                }
+            }
+        }
+        return types
+    }
+
     mutating func askTypes(in family: AddressFamily, at now: Duration) {
         guard let memory else { return }
         for type in [ServiceName.enumeration] + memory.types {
@@ -32,6 +47,7 @@ extension LinkDirectory {
     /// Takes a census with other settings over: the types that are new among those it knows are asked for at once.
     mutating func change(_ wish: Wish, of client: Int, at now: Duration) {
         wishes.add(wish, of: client)
+        memory?.setWellKnown(wish.census?.wellKnownTypes ?? [])
         let inUse = interest.types
         for type in wish.census?.wellKnownTypes ?? []
         where memory?.remember(type, at: now, isInUse: { inUse.contains($0) }) == true {
@@ -58,9 +74,7 @@ extension LinkDirectory {
         }
         switch record.data {
         case .pointer(let target) where record.name == ServiceName.enumeration:
-            guard let type = try? target.prefix(2).appending(ServiceName.local), ServiceName.isType(type) else {
-                return
-            }
+            guard let type = ServiceName.type(enumerated: target) else { return }
             admit(type, from: source, at: now)
         case .pointer(let target):
             if ServiceName.isType(record.name), target.labelCount >= 2 { admit(record.name, from: source, at: now) }

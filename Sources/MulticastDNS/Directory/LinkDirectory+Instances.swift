@@ -11,14 +11,15 @@ extension LinkDirectory {
         at now: Duration,
         touched: inout Set<DomainName>
     ) {
-        if let state = instances[target] {
+        if let isKnown = instances[target]?.sources.contains(source) {
             instances[target]?.lastSeen = now
-            guard !state.sources.contains(source), isFollowed(target, by: source) else { return }
+            guard !isKnown, isFollowed(target, by: source) else { return }
             attach(target, to: source)
             touched.insert(target)
             return
         }
         guard isFollowed(target, by: source), add(target, type: source, at: now) else { return }
+        for family in AddressFamily.allCases { zones[family]?.schedule.supplement(Question(source, .ptr), at: now) }
         attach(target, to: source)
         touched.insert(target)
     }
@@ -100,8 +101,9 @@ extension LinkDirectory {
         interest.reported.remove(instance)
         setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
-        let own = [RecordKey(instance, .srv), RecordKey(instance, .txt)]
-        for key in state.asked.union(own) { cancelUnlessWanted(key) }
+        for key in state.asked { cancelUnlessWanted(key) }
+        // Asked for in an earlier attempt, too.
+        for type in [RecordType.srv, .txt] { cancelUnlessWanted(RecordKey(instance, type)) }
     }
 
     mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?, at now: Duration) {

@@ -26,8 +26,11 @@ extension LinkDirectory {
         for name in names.sorted() { evaluate(name, at: now) }
     }
 
-    private mutating func evaluate(_ name: DomainName, at now: Duration) {
-        guard var state = instances[name] else { return }
+    private mutating func evaluate(_ touched: DomainName, at now: Duration) {
+        // In the letters in which it was heard of first, whatever the case of the last record.
+        guard let place = instances.index(forKey: touched) else { return }
+        let name = instances[place].key
+        var state = instances[place].value
         for source in state.sources where !isPointed(name, by: source, at: now) {
             detach(name, &state, from: source)
         }
@@ -200,7 +203,7 @@ extension LinkDirectory {
             let isOfHost = key.type == .a || key.type == .aaaa
             let times = isOfHost ? (view.addresses.isEmpty ? 3 : 1) : (isNamed ? .max : 3)
             for family in AddressFamily.allCases {
-                zones[family]?.ask(Question(key.name, key.type), times: times, at: now)
+                zones[family]?.ask(Question(key.name, key.type), times: times, isProvoked: !isNamed, at: now)
             }
         }
     }

@@ -34,11 +34,10 @@ extension LinkDirectory {
         let keys = wish.pointers.map { RecordKey($0, .ptr) } + wish.records
         for key in keys where !isWanted(key) {
             interest.watched.remove(key)
-            cancelUnlessWanted(key)
+            endAsking(key)
         }
         for name in wish.instances where !wishes.wants(instance: name) {
-            // Asked for until it comes, also when resolving has begun anew since and forgot what it asked.
-            for key in [RecordKey(name, .srv), RecordKey(name, .txt)] { cancelUnlessWanted(key) }
+            for type in [RecordType.srv, .txt] { endAsking(RecordKey(name, type)) }
         }
         if !wishes.wantsAll {
             endCensus()
@@ -126,6 +125,15 @@ extension LinkDirectory {
     mutating func cancelUnlessWanted(_ key: RecordKey) {
         guard !isWanted(key), !interest.contains(key), !isAskedByCensus(key) else { return }
         cancel(key)
+    }
+
+    /// A client asked for ever; what is left of that ends with a census, or with an attempt to resolve.
+    private mutating func endAsking(_ key: RecordKey) {
+        guard !isWanted(key) else { return }
+        cancelUnlessWanted(key)
+        for family in AddressFamily.allCases {
+            zones[family]?.schedule.limit(Question(key.name, key.type), to: CensusRun.rounds)
+        }
     }
 
     private mutating func cancel(_ key: RecordKey) {

@@ -21,8 +21,7 @@ struct LinkDirectory: Sendable {
     let index: Int
     let settings: MulticastSettings
     var name: String
-    /// Go over `AddressFamily.allCases`, not over the keys: a loop over the keys keeps a copy, and a change copies all.
-    var zones: [AddressFamily: Zone] = [:]
+    var zones = PerFamily<Zone>()
     var interest = Interest()
     var instances: [DomainName: Instance] = [:]
     var events: [DirectoryEvent] = []
@@ -52,13 +51,15 @@ struct LinkDirectory: Sendable {
     /// Whether answers for an instance are waited for.
     var isResolving: Bool { !resolving.isEmpty }
 
+    /// When the answers to the last questions are here.
+    var answersUntil: Duration {
+        AddressFamily.allCases.reduce(.zero) { max($0, zones[$1]?.answersUntil ?? .zero) }
+    }
+
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
         var next = waiting.next
-        for family in AddressFamily.allCases {
-            guard let deadline = zones[family]?.nextDeadline else { continue }
-            next = min(next ?? deadline, deadline)
-        }
+        for family in AddressFamily.allCases { next = earliest(next, zones[family]?.nextDeadline) }
         return next
     }
 
@@ -91,7 +92,7 @@ struct LinkDirectory: Sendable {
 
     /// Ends with a family; what only it knew is gone (rule C6).
     mutating func close(_ family: AddressFamily, at now: Duration) {
-        guard let zone = zones.removeValue(forKey: family) else { return }
+        guard let zone = zones.remove(family) else { return }
         for key in wishes.watchedRecords {
             for record in zone.cache.records(key, at: now) { tellRemoval(of: record, .interfaceDown, at: now) }
         }
@@ -197,7 +198,9 @@ struct LinkDirectory: Sendable {
     /// The packets that are due now, for each family.
     mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [OutgoingPacket])] {
         AddressFamily.allCases.compactMap { family in
-            guard let packets = zones[family]?.packets(at: now), !packets.isEmpty else { return nil }
+            guard let packets = zones[family]?.packets(at: now, interest: interest), !packets.isEmpty else {
+                return nil
+            }
             return (family, packets)
         }
     }

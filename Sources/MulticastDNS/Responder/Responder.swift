@@ -83,10 +83,9 @@ struct Responder: Sendable {
             guard case .yielded(let until) = holding.state else { return nil }
             return until
         }
-        return [
-            prober.nextDeadline, announcer.nextDeadline, queue.nextDeadline, truncated.nextDeadline,
-            replies.lazy.map(\.due).min(), yielded.min(),
-        ].compactMap(\.self).min()
+        let claims = earliest(earliest(prober.nextDeadline, announcer.nextDeadline), yielded.min())
+        let answers = earliest(queue.nextDeadline, replies.lazy.map(\.due).min())
+        return earliest(earliest(claims, answers), truncated.nextDeadline)
     }
 
     // MARK: - What is published
@@ -155,6 +154,10 @@ struct Responder: Sendable {
         guard holdings[id] != nil else { return }
         retire(id, replacement: nil, at: now)
         announcer.forget(id)
+        guard holdings.isEmpty else { return }
+        // Nobody asks for packets any more: what is planned would wait for the next set.
+        replies = []
+        truncated = TruncatedQueries()
     }
 
     /// Probes and announces everything again, after link up or wake (rule P1).

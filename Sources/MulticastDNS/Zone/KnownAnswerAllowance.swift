@@ -2,10 +2,11 @@
 
 internal import DNSWire
 
-/// How many bytes of known answers may leave, so that a flood of records does not come back with every question.
+/// How many bytes of known answers about reported services may leave, so that a flood of records does not come back with
+/// every question.
 ///
-/// What others send earns as much as it is long; besides that there is a start and a little with time. A network of a
-/// thousand services, which repeats 35 kB of answers a few times a minute, stays below it. When it is spent the lists
+/// What others send earns half as much as it is long, for the other half pays for what is not reported (``ProvokedAllowance``);
+/// besides that there is a start and a little with time. A network of a thousand services, which repeats 35 kB of answers a few times a minute, stays below it. When it is spent the lists
 /// are shorter, with those records that have been known longest, and owners answer what they need not: that earns more.
 struct KnownAnswerAllowance: Sendable {
     static let most = 256 << 10
@@ -16,7 +17,7 @@ struct KnownAnswerAllowance: Sendable {
     private var last: Duration?
 
     /// Others sent so many bytes.
-    mutating func received(_ count: Int) { bytes = min(bytes + count, Self.most) }
+    mutating func received(_ count: Int) { bytes = min(bytes + count / ProvokedAllowance.share, Self.most) }
 
     /// Lets time pass.
     mutating func advance(to now: Duration) {

@@ -17,6 +17,10 @@ struct QuestionSchedule: Sendable {
         var remaining: Int
         /// Counts the series.
         let order: Int
+        /// Whether a record made us ask, and not a client.
+        var isProvoked = false
+        /// Whether it is asked besides another one; see ``supplement(_:at:)``.
+        var isSupplement = false
     }
 
     static let firstDelay = 20...120
@@ -30,6 +34,8 @@ struct QuestionSchedule: Sendable {
     /// long one hosts wait for 400 to 500 ms anyway (section 7.2), and so the third round still ends before 4 s.
     static let firstGapOfUnique = Duration.milliseconds(1120)
     static let longestGap = Duration.seconds(3600)
+    /// By how much the answers to a truncated query are apart (RFC 6762 section 7.2).
+    static let spread = Duration.milliseconds(100)
     /// How long questions are collected after a packet.
     static let batch = Duration.milliseconds(50)
 
@@ -38,6 +44,8 @@ struct QuestionSchedule: Sendable {
     private var series: [Question: Series] = [:]
     private var lastSent: [Question: Duration] = [:]
     private var allowance: Double
+    /// What may leave that others made us say.
+    var provoked = ProvokedAllowance()
     private var refilled: Duration?
     private var heldUntil: Duration?
     private var lastPacket: Duration?
@@ -60,16 +68,19 @@ struct QuestionSchedule: Sendable {
     /// Asks `question` a number of times, or for ever with `Int.max`.
     ///
     /// A series that runs already goes on, with more repetitions if need be. Two askings are at least 1 s apart.
+    /// A question that a record provoked goes as far as others pay for it (``ProvokedAllowance``).
     mutating func ask(
         _ question: Question,
         times: Int,
         within delay: ClosedRange<Int> = firstDelay,
+        isProvoked: Bool = false,
         at now: Duration,
         random: inout RandomSource
     ) {
         guard times > 0 else { return }
         if let running = series[question] {
             series[question]?.remaining = max(running.remaining, times)
+            series[question]?.isProvoked = running.isProvoked && isProvoked
             return
         }
         let gap = question.type == .ptr ? Self.firstGap : Self.firstGapOfUnique
@@ -81,7 +92,32 @@ struct QuestionSchedule: Sendable {
             due: due,
             gap: gap,
             remaining: times,
-            order: lastOrder
+            order: lastOrder,
+            isProvoked: isProvoked
+        )
+        nextDeadline = min(nextDeadline ?? due, due)
+    }
+
+    /// A repetition brought what the first asking should have: packets get lost here.
+    ///
+    /// The next repetition would come after two seconds (RFC 6762 section 5.2). Halfway there one question for records of
+    /// any type of the name goes out, once a series, for which nobody has been asked yet. Each comes 100 ms later than it
+    /// could: whose answer got lost waits for up to that much longer, and must keep silent for a second after it.
+    mutating func supplement(_ question: Question, at now: Duration) {
+        guard question.type != .any, let running = series[question], running.gap == Self.firstGap * 4 else { return }
+        let other = Question(question.name, .any)
+        let due = running.due - Self.firstGap + Self.spread
+        guard due > now, series[other] == nil, lastSent[other] == nil else { return }
+        series[question]?.earliest += Self.spread * 2
+        series[question]?.due += Self.spread * 2
+        lastOrder += 1
+        series[other] = Series(
+            earliest: due,
+            due: due,
+            gap: running.gap,
+            remaining: 1,
+            order: lastOrder,
+            isSupplement: true
         )
         nextDeadline = min(nextDeadline ?? due, due)
     }
@@ -95,7 +131,16 @@ struct QuestionSchedule: Sendable {
     }
 
     /// Ends a series, because it was answered or nobody wants it any more.
-    mutating func cancel(_ question: Question) { series[question] = nil }
+    mutating func cancel(_ question: Question) {
+        guard let ended = series.removeValue(forKey: question), ended.gap == Self.firstGap * 4 else { return }
+        let other = Question(question.name, .any)
+        if series[other]?.isSupplement == true { series[other] = nil }
+    }
+
+    /// Ends a series after so many more askings.
+    mutating func limit(_ question: Question, to times: Int) {
+        if let running = series[question] { series[question]?.remaining = min(running.remaining, times) }
+    }
 
     /// Another host asked the same and knows nothing that we do not: ours counts as sent, if it was due within 1 s.
     mutating func heard(_ question: Question, at now: Duration) {
@@ -123,8 +168,10 @@ struct QuestionSchedule: Sendable {
                 heldUntil = now + .milliseconds(100)
                 break
             }
-            allowance -= 1
+            // What is not paid for counts as asked, so that the rest of the series goes on.
             markSent(question, planned, at: now)
+            guard !planned.isProvoked || provoked.spend(ProvokedAllowance.size(of: question)) else { continue }
+            allowance -= 1
             questions.append(question)
         }
         if !questions.isEmpty { lastPacket = now }
@@ -143,12 +190,14 @@ struct QuestionSchedule: Sendable {
             due: now + planned.gap,
             gap: min(planned.gap * 2, Self.longestGap),
             remaining: planned.remaining == .max ? .max : planned.remaining - 1,
-            order: planned.order
+            order: planned.order,
+            isProvoked: planned.isProvoked
         )
     }
 
     private mutating func refill(at now: Duration) {
         heldUntil = nil
+        provoked.advance(to: now)
         if let refilled {
             allowance = min(allowance + Double(budget) * max(0, (now - refilled) / .seconds(1)), Double(budget))
         }

@@ -27,6 +27,11 @@ struct Zone: Sendable {
     /// How long an answer by unicast may take (rule Q15).
     static let unicastPatience = Duration.seconds(2)
 
+    /// How long an answer to the group may take: 120 ms, and 500 ms more when known answers go on in further packets
+    /// (RFC 6762 sections 6 and 7.2); and the way.
+    static let patience = Duration.milliseconds(150)
+    static let patienceOfTruncated = Duration.milliseconds(650)
+
     let family: AddressFamily
     /// The most bytes of a query: the MTU less the headers.
     let payloadLimit: Int
@@ -40,6 +45,8 @@ struct Zone: Sendable {
     private var welcomesUnicast = false
     /// Whether the next questions are the first ones since the link came up (rule Q9).
     private var isFirstBatch = false
+    /// When the answers to the last questions are here.
+    private(set) var answersUntil = Duration.zero
     /// The questions that may be answered by unicast, and until when.
     private var unicast: (questions: [Question], until: Duration)?
 
@@ -57,21 +64,17 @@ struct Zone: Sendable {
     }
 
     var nextDeadline: Duration? {
-        var next = cache.nextDeadline
-        for deadline in [schedule.nextDeadline, responder.nextDeadline] {
-            guard let deadline else { continue }
-            next = min(next ?? deadline, deadline)
-        }
-        return next
+        earliest(earliest(cache.nextDeadline, schedule.nextDeadline), responder.nextDeadline)
     }
 
     mutating func ask(
         _ question: Question,
         times: Int,
         within delay: ClosedRange<Int> = QuestionSchedule.firstDelay,
+        isProvoked: Bool = false,
         at now: Duration
     ) {
-        schedule.ask(question, times: times, within: delay, at: now, random: &random)
+        schedule.ask(question, times: times, within: delay, isProvoked: isProvoked, at: now, random: &random)
     }
 
     /// The link came up, or its addresses changed: the next questions may be answered by unicast, if that reaches us.
@@ -96,7 +99,10 @@ struct Zone: Sendable {
         interest: Interest
     ) -> Reception {
         let isEcho = origin.wasMulticast && echoes.takes(bytes, at: now)
-        if !isEcho { allowance.received(bytes.count) }
+        if !isEcho {
+            allowance.received(bytes.count)
+            schedule.provoked.received(bytes.count)
+        }
         let message: Message
         do { message = try Message(parsing: bytes) } catch { return .malformed(error) }
         guard message.flags.operation == 0, message.flags.responseCode == 0 else { return .ignored }
@@ -135,8 +141,8 @@ struct Zone: Sendable {
         return message.answers.contains { record in unicast.questions.contains { $0.isAnswered(by: record) } }
     }
 
-    /// The packets that are due now.
-    mutating func packets(at now: Duration) -> [OutgoingPacket] {
+    /// The packets that are due now; `interest` says which records a reported service stands on.
+    mutating func packets(at now: Duration, interest: Interest = Interest()) -> [OutgoingPacket] {
         let questions = schedule.due(at: now)
         var packets: [OutgoingPacket] = []
         if !questions.isEmpty {
@@ -145,8 +151,9 @@ struct Zone: Sendable {
             if wantsUnicast { expectUnicast(questions, at: now) }
             allowance.advance(to: now)
             packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) { question in
-                allowance.spend(on: cache.knownAnswers(to: question, at: now))
+                knownAnswers(to: question, interest, at: now)
             }.map { OutgoingPacket(bytes: $0) }
+            answersUntil = now + (packets.count > 1 ? Self.patienceOfTruncated : Self.patience)
         }
         let own = responder.packets(at: now)
         if welcomesUnicast {
@@ -155,6 +162,19 @@ struct Zone: Sendable {
         packets += own
         for packet in packets where packet.destination == .group { echoes.note(packet.bytes, at: now) }
         return packets
+    }
+
+    /// Those of reported services first; the others, which may be made up, go as far as others pay for them.
+    private mutating func knownAnswers(
+        to question: Question,
+        _ interest: Interest,
+        at now: Duration
+    ) -> [ResourceRecord] {
+        var (reported, others): ([ResourceRecord], [ResourceRecord]) = ([], [])
+        for record in cache.knownAnswers(to: question, at: now) {
+            if interest.protects(record) { reported.append(record) } else { others.append(record) }
+        }
+        return allowance.spend(on: reported) + others.prefix { schedule.provoked.spend(CacheBounds.size(of: $0)) }
     }
 
     private mutating func expectUnicast(_ questions: [Question], at now: Duration) {
@@ -182,4 +202,10 @@ struct Zone: Sendable {
             cache.heard(question, knownAnswers: theirs, at: now)
         }
     }
+}
+
+/// The earlier of two moments, of which either may never come.
+func earliest(_ left: Duration?, _ right: Duration?) -> Duration? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
 }

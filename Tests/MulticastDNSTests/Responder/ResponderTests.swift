@@ -247,6 +247,15 @@ private let announced: Set<RecordType> = [.ptr, .srv, .txt, .a, .aaaa]
         #expect(Set(bench.answers.map(\.type)) == [.ptr, .srv, .txt] && bench.responses.allSatisfy { $0.isGoodbye })
     }
 
+    @Test func `nothing that was planned waits for the next set`() {
+        var bench = ResponderBench(established: service)
+        bench.ask(ask("_test._tcp.local", .ptr))
+        bench.hear(Message(flags: .truncated, questions: [ask("_test._tcp.local", .ptr)]))
+        bench.withdraw(service)
+        #expect(bench.responder.nextDeadline == nil && bench.responder.replies.isEmpty)
+        #expect(bench.responder.truncated.nextDeadline == nil && bench.responder.queue.count == 0)
+    }
+
     @Test func `planned answers do not outlive their records`() {
         var bench = ResponderBench(established: service)
         bench.ask(ask("_test._tcp.local", .ptr))

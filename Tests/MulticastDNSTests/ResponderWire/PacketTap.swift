@@ -65,13 +65,7 @@ final class PacketTap: Sendable {
     /// Sends a message to the group, or to one host.
     func send(_ message: Message, by families: [AddressFamily] = AddressFamily.allCases, to host: IPAddress? = nil) {
         guard let bytes = message.encoded() else { return }
-        let interface = interface
-        namespace.loop.perform {
-            for family in families where (host?.family ?? family) == family {
-                guard let socket = try? MulticastSocket(family, interface: interface) else { continue }
-                if let host { try? socket.send(bytes.span, to: host, port: 5353) } else { try? socket.send(bytes.span) }
-            }
-        }
+        namespace.multicast(bytes, from: interface, by: families, to: host)
     }
 
     private func listen(_ family: AddressFamily) {

@@ -13,7 +13,8 @@ private let pointer = ask("_test._tcp.local", .ptr)
 private let location = ask("Lamp._test._tcp.local", .srv)
 
 @Suite(.inNamespace) struct AnnouncementWireTests {
-    @Test func `P1 to P4, P9, P10, P14, F1 to F7: from the first probe to the goodbye, by both families`() async throws
+    @Test func `P1 to P4, P9, P10, P14, A18, A19, D5, F1 to F7: from the first probe to the goodbye, by both families`()
+        async throws
     {
         let bench = try AdvertisingBench()
         bench.engine.start()
@@ -22,6 +23,7 @@ private let location = ask("Lamp._test._tcp.local", .srv)
             AddressFamily.allCases.allSatisfy { bench.tap.announcements($0).count >= 3 }
         }
         #expect(bench.isRegistered)
+        let own6 = try bench.here.multicastInterface("v0").addresses.count { $0.address.family == .ipv6 }
         for family in AddressFamily.allCases {
             let packets = bench.tap.packets(family)
             let probes = packets.filter(\.isProbe)
@@ -42,7 +44,15 @@ private let location = ask("Lamp._test._tcp.local", .srv)
             for packet in packets.filter(\.isResponse) {
                 #expect(packet.message.id == 0 && packet.message.flags.rawValue == 0x8400)
                 #expect(packet.message.questions.isEmpty && !packet.message.answers.isEmpty)
-                for record in packet.records { #expect(record.flushesCache == (record.type != .ptr)) }
+                for record in packet.records {
+                    #expect(record.flushesCache == (record.type != .ptr))
+                    let isOfHost = [.srv, .a, .aaaa, .nsec].contains(record.type)
+                    #expect(record.timeToLive == (isOfHost ? 120 : 4500))
+                    if record.type == .txt { #expect(record.data == .text([0])) }
+                }
+                // All addresses of a family, or none.
+                let addresses = packet.records.filter { $0.type == .aaaa }.count
+                #expect(addresses == 0 || addresses == own6)
             }
             #expect(Set(announcements[0].records.map(\.type)).isSuperset(of: [.ptr, .srv, .txt, .a, .aaaa]))
         }
