@@ -48,6 +48,9 @@ let package = Package(
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"]
         ),
 
+        // What is wrong, from what was found out.
+        .target(name: "Diagnosis", dependencies: ["Addressing"]),
+
         // What is published, and where it goes.
         .target(
             name: "Documents",
@@ -125,6 +128,7 @@ let package = Package(
             dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "EventLog", "EventLogWriter", "TestSupport"],
             exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py", "Fixtures/failing.py"]
         ),
+        .testTarget(name: "DiagnosisTests", dependencies: ["Addressing", "Diagnosis"]),
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",

@@ -1,0 +1,24 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The answer to a question that may not have been asked.
+///
+/// A check without an answer never makes a verdict: it is not assessed, and says why.
+public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
+    /// What was found.
+    case known(Value)
+    /// Why nothing is known, such as `needs CAP_NET_RAW`.
+    case unknown(because: String)
+
+    /// What was found; `nil` when the question was not answered.
+    public var value: Value? {
+        if case .known(let value) = self { value } else { nil }
+    }
+
+    /// Why nothing is known; `nil` when something is.
+    public var reason: String? {
+        if case .unknown(let reason) = self { reason } else { nil }
+    }
+
+    /// The usual start: nobody asked.
+    public static var notAsked: Assessment { .unknown(because: "not asked") }
+}

@@ -1,0 +1,34 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Whose fault it is: this machine's, its link's or gateway's, or everybody's.
+public enum Blame: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Nothing is wrong.
+    case nobody
+    /// Neighbours have no such trouble, or it lies in the machine itself.
+    case me
+    /// The link or the gateway, which neighbours share or not.
+    case linkOrGateway = "link_or_gateway"
+    /// Neighbours have the same trouble.
+    case shared
+    /// No neighbour could be asked.
+    case unknown
+
+    init(_ verdicts: [Verdict], peers: [PeerEvidence]) {
+        guard let worst = verdicts.first else {
+            self = .nobody
+            return
+        }
+        switch worst.code.layer {
+        case .local: self = .me
+        case .link, .address: self = worst.code == .addressDuplicate ? .me : .linkOrGateway
+        case .gateway: self = Self.comparing(peers.compactMap(\.reachesGateway.value), otherwise: .linkOrGateway)
+        case .captive, .wan, .dns, .transport, .application, .performance:
+            self = Self.comparing(peers.compactMap(\.reachesAnchors.value), otherwise: .unknown)
+        }
+    }
+
+    /// One neighbour that gets through shows that the way is there.
+    private static func comparing(_ answers: [Bool], otherwise blame: Blame) -> Blame {
+        answers.isEmpty ? blame : answers.contains(true) ? .me : .shared
+    }
+}

@@ -1,0 +1,78 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// What one round of evidence means: the root causes, and what they hide.
+public struct Diagnosis: Hashable, Sendable {
+    /// Root causes, worst first; notes are not among them.
+    public let verdicts: [Verdict]
+    /// What is worth knowing and is no fault.
+    public let notes: [Verdict]
+    /// What looks like a fault and follows from one of ``verdicts``.
+    public let masked: [Masked]
+    /// Every layer, from the cable up.
+    public let ladder: [Rung]
+    /// Whose fault it is.
+    public let blame: Blame
+
+    /// A consequence and its cause.
+    public struct Masked: Hashable, Sendable {
+        /// The consequence.
+        public let verdict: Verdict
+        /// The code of its cause.
+        public let cause: VerdictCode
+    }
+
+    /// The state of one layer.
+    public struct Rung: Hashable, Sendable {
+        /// The layer.
+        public let layer: Layer
+        /// How it is.
+        public let state: State
+    }
+
+    /// How a layer is.
+    public enum State: Hashable, Sendable {
+        /// Nothing is wrong.
+        case sound
+        /// These root causes lie there.
+        case faulty([VerdictCode])
+        /// It was not looked at, or a lower layer hides it.
+        case notAssessed(because: String)
+    }
+
+    init(_ found: [Verdict], evidence: Evidence) {
+        let faults = found.filter { $0.severity > .info }
+        let graph = MaskingGraph(faults, families: evidence.families)
+        let hidden = faults.map { (fault: $0, cause: graph.cause(of: $0)) }
+        verdicts = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
+        masked = hidden.compactMap { entry in entry.cause.map { Masked(verdict: entry.fault, cause: $0) } }
+        notes = found.filter { $0.severity == .info && !graph.hides($0.code.layer) }
+        let codes = Dictionary(grouping: verdicts, by: \.code.layer).mapValues { $0.map(\.code) }
+        ladder = Layer.allCases.map { layer in
+            if let faulty = codes[layer] { return Rung(layer: layer, state: .faulty(faulty)) }
+            if let cause = graph.coverOf(layer) {
+                return Rung(layer: layer, state: .notAssessed(because: "hidden by \(cause.rawValue)"))
+            }
+            guard let gap = evidence.gap(at: layer) else { return Rung(layer: layer, state: .sound) }
+            return Rung(layer: layer, state: .notAssessed(because: gap))
+        }
+        blame = Blame(verdicts, peers: evidence.peers)
+    }
+
+    /// The worst severity; `nil` when nothing is wrong.
+    public var severity: Severity? { verdicts.first?.severity }
+}
+
+extension [Verdict] {
+    /// Worst first; of equals, the lower layer first, then as they were found.
+    func sortedByWeight() -> [Verdict] {
+        enumerated().sorted { left, right in
+            if left.element.severity != right.element.severity { return left.element.severity > right.element.severity }
+            if left.element.code.layer != right.element.code.layer {
+                return left.element.code.layer < right.element.code.layer
+            }
+            return left.offset < right.offset
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,36 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+extension Evidence {
+    /// Why nothing can be said of a layer; `nil` when something was found out.
+    func gap(at layer: Layer) -> String? {
+        switch layer {
+        case .link: return nil
+        case .address: return links.contains(where: \.isUsable) ? nil : "no link"
+        case .local:
+            let tried = sending.contains { $0.route.value != nil || $0.attempts > 0 }
+            return tried ? nil : sending.lazy.compactMap(\.route.reason).first ?? Self.notAsked
+        case .gateway:
+            guard !gateways.isEmpty else { return "the path has no gateway" }
+            let asked = gateways.contains { $0.hardwareAddresses.value != nil || $0.answersEcho.value != nil }
+            return asked ? nil : gateways[0].hardwareAddresses.reason
+        case .captive:
+            return portal.api.value != nil || !portal.checks.isEmpty ? nil : portal.api.reason
+        case .wan: return reach.contains { $0.isAlive != nil } ? nil : Self.noTargets
+        case .dns:
+            guard let servers = dns.value else { return dns.reason }
+            return servers.isEmpty || servers.contains { $0.isAlive != nil } ? nil : Self.notAsked
+        case .transport:
+            let asked = reach.flatMap(\.anchors).contains { !$0.ports.isEmpty || $0.datagrams.value != nil }
+            return asked || !transport.packetSizes.isEmpty ? nil : Self.noTargets
+        case .application:
+            let asked = !application.certificates.isEmpty || application.clockOffset.value != nil
+            return asked ? nil : Self.noTargets
+        case .performance:
+            let asked = performance.gateway != nil || !performance.anchors.isEmpty || performance.load != nil
+            return asked ? nil : Self.notAsked
+        }
+    }
+
+    private static let notAsked = "not asked"
+    private static let noTargets = "no targets are configured"
+}

@@ -1,0 +1,28 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Everything that was found out in one round; what is missing was not asked and is not judged.
+public struct Evidence: Hashable, Sendable {
+    /// The interfaces that could carry traffic, the most wanted one first.
+    public var links: [LinkEvidence] = []
+    /// Hosts on the link that normally answer.
+    public var peers: [PeerEvidence] = []
+    /// What the own machine does with packets, by family.
+    public var sending: [SendEvidence] = []
+    /// The routers of the default routes.
+    public var gateways: [GatewayEvidence] = []
+    /// Whether the network wants a login.
+    public var portal = PortalEvidence()
+    /// The way to the anchors, by family.
+    public var reach: [ReachEvidence] = []
+    /// Name servers.
+    public var dns: Assessment<[NameServerEvidence]> = .notAsked
+    /// UDP and packet sizes.
+    public var transport = TransportEvidence()
+    /// Certificates and time.
+    public var application = ApplicationEvidence()
+    /// Loss, latency and throughput.
+    public var performance = PerformanceEvidence()
+
+    /// Knows nothing.
+    public init() {}
+}

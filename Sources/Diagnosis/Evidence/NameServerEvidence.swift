@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What one configured name server does.
+public struct NameServerEvidence: Hashable, Sendable {
+    /// Its address.
+    public var address: IPAddress
+    /// A unique name under a wildcard, over UDP; asked three times before it counts as silent.
+    public var ipv4: Answer = .notAsked
+    /// The same name's IPv6 address.
+    public var ipv6: Answer = .notAsked
+    /// A random name that does not exist.
+    public var nonexistent: Answer = .notAsked
+    /// A name whose address is known.
+    public var known: Answer = .notAsked
+    /// What ``known`` should be.
+    public var expected: Set<IPAddress> = []
+    /// A large text, over TCP.
+    public var stream: Answer = .notAsked
+    /// The best time that a unique name took.
+    public var latency: Duration?
+    /// The round trip to the server itself.
+    public var roundTrip: Duration?
+
+    /// What a server said.
+    public enum Answer: Hashable, Sendable {
+        /// The question was not asked.
+        case notAsked
+        /// Nothing came back.
+        case silent
+        /// It answered: the addresses, or none.
+        case answered(Set<IPAddress>)
+        /// It said that there is no such name (NXDOMAIN).
+        case noSuchName
+        /// It failed (SERVFAIL), refused, or did not understand.
+        case failed(code: String)
+    }
+
+    /// Makes evidence of a server that was not asked yet.
+    public init(_ address: IPAddress) { self.address = address }
+
+    /// Whether it said anything over UDP; `nil` when nothing was asked.
+    var isAlive: Bool? {
+        let asked = [ipv4, ipv6, nonexistent, known].filter { $0 != .notAsked }
+        return asked.isEmpty ? nil : asked.contains { $0 != .silent }
+    }
+
+    var isFailing: Bool { if case .failed = ipv4 { true } else { false } }
+}

@@ -1,0 +1,127 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// The way beyond the gateway, for one family.
+public struct ReachEvidence: Hashable, Sendable {
+    /// The family.
+    public var family: AddressFamily
+    /// What the anchors said.
+    public var anchors: [Anchor] = []
+    /// Who says that there is no way (ICMP unreachable).
+    public var unreachableFrom: IPAddress?
+    /// Who says that the hop limit of an ordinary packet ran out, which proves a loop.
+    public var loopAt: IPAddress?
+    /// The routers that a walk by hop limit found, if one was made.
+    public var hops: [Hop] = []
+
+    /// What became of a connection.
+    public enum Connection: String, Hashable, Sendable {
+        /// It was made.
+        case connected
+        /// It was refused (RST, or ICMP port unreachable).
+        case refused
+        /// Nobody answered.
+        case silent
+    }
+
+    /// A host in another network that normally answers.
+    public struct Anchor: Hashable, Sendable {
+        /// Its name in the configuration.
+        public var name: String
+        /// The address that was asked.
+        public var address: IPAddress
+        /// Whether it answers ICMP echo.
+        public var echo: Assessment<Bool> = .notAsked
+        /// What became of connections, by TCP port.
+        public var ports: [UInt16: Connection] = [:]
+        /// Whether it answers UDP echo.
+        public var datagrams: Assessment<Bool> = .notAsked
+
+        /// Makes an anchor that was not asked yet.
+        public init(_ name: String, _ address: IPAddress) {
+            self.name = name
+            self.address = address
+        }
+
+        /// Whether anything of it came back, by whatever protocol; `nil` when nothing was asked.
+        var isReachable: Bool? {
+            let asked = echo.value != nil || datagrams.value != nil || !ports.isEmpty
+            guard asked else { return nil }
+            return echo.value == true || datagrams.value == true || ports.values.contains { $0 != .silent }
+        }
+    }
+
+    /// A router on the way.
+    public struct Hop: Hashable, Sendable {
+        /// How many routers away, the gateway being 1.
+        public var distance: Int
+        /// Its address.
+        public var address: IPAddress
+
+        /// Makes a hop.
+        public init(_ distance: Int, _ address: IPAddress) {
+            self.distance = distance
+            self.address = address
+        }
+    }
+
+    /// Makes evidence of a family that was not asked yet.
+    public init(_ family: AddressFamily) { self.family = family }
+
+    /// Whether any anchor answers; `nil` when none was asked.
+    var isAlive: Bool? {
+        let asked = anchors.compactMap(\.isReachable)
+        return asked.isEmpty ? nil : asked.contains(true)
+    }
+}
+
+/// Whether the network wants a login first.
+public struct PortalEvidence: Hashable, Sendable {
+    /// What the network's own interface says (RFC 8908), which DHCP or a router announced (RFC 8910).
+    public var api: Assessment<API> = .notAsked
+    /// Answers of anchors to the request that is answered with 204 and an echo.
+    public var checks: [Check] = []
+    /// Whether HTTPS to the anchors works and is genuine.
+    public var isHTTPSGenuine: Assessment<Bool> = .notAsked
+
+    /// The answer of a captive portal API.
+    public struct API: Hashable, Sendable {
+        /// Whether a login is needed.
+        public var isCaptive: Bool
+        /// Where to log in.
+        public var portal: String?
+
+        /// Makes an answer.
+        public init(isCaptive: Bool, portal: String? = nil) {
+            self.isCaptive = isCaptive
+            self.portal = portal
+        }
+    }
+
+    /// An answer over plain HTTP.
+    public struct Check: Hashable, Sendable {
+        /// The anchor that was asked.
+        public var anchor: String
+        /// The HTTP status.
+        public var status: Int
+        /// Where a redirect leads.
+        public var location: String?
+        /// Whether the challenge came back.
+        public var isEchoed: Bool
+
+        /// Makes an answer.
+        public init(anchor: String, status: Int, location: String? = nil, isEchoed: Bool = false) {
+            self.anchor = anchor
+            self.status = status
+            self.location = location
+            self.isEchoed = isEchoed
+        }
+
+        var isGenuine: Bool { status == 204 && isEchoed }
+        var asksForLogin: Bool { (300..<400).contains(status) || status == 511 }
+    }
+
+    /// Knows nothing.
+    public init() {}
+}

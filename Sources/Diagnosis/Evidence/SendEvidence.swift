@@ -1,0 +1,88 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What the own machine does with packets of one family that it wants to send.
+public struct SendEvidence: Hashable, Sendable {
+    /// The family.
+    public var family: AddressFamily
+    /// What the routing table says of the Internet.
+    public var route: Assessment<Route> = .notAsked
+    /// How many packets were handed to the kernel.
+    public var attempts = 0
+    /// How many of them an output filter refused (`EPERM`).
+    public var refused = 0
+    /// The tunnel that the default route leaves by, if it does.
+    public var tunnel: Tunnel?
+    /// What became of packets from each own address, the address that the kernel would choose first.
+    public var sources: [Source] = []
+
+    /// What the routing table says of the Internet.
+    public enum Route: Hashable, Sendable {
+        /// There is a route.
+        case found
+        /// There is none (`ENETUNREACH`).
+        case missing
+        /// A route or rule throws packets away: its type (`blackhole`, `unreachable`, `prohibit`) and text.
+        case discarded(type: String, text: String)
+    }
+
+    /// A default route by a tunnel, compared with the same question bound to the device below.
+    public struct Tunnel: Hashable, Sendable {
+        /// The tunnel.
+        public var interface: String
+        /// The device below.
+        public var device: String
+        /// Whether the anchors answer through the tunnel.
+        public var answers: Bool
+        /// Whether they answer when the tunnel is gone round.
+        public var answersAround: Bool
+
+        /// Makes a comparison.
+        public init(interface: String, device: String, answers: Bool, answersAround: Bool) {
+            self.interface = interface
+            self.device = device
+            self.answers = answers
+            self.answersAround = answersAround
+        }
+    }
+
+    /// What became of packets from one own address.
+    public struct Source: Hashable, Sendable {
+        /// The address they came from.
+        public var address: IPAddress
+        /// Whether anybody answered them.
+        public var answers: Bool
+
+        /// Makes a source.
+        public init(_ address: IPAddress, answers: Bool) {
+            self.address = address
+            self.answers = answers
+        }
+    }
+
+    /// Makes evidence of a family that was not tried.
+    public init(_ family: AddressFamily) { self.family = family }
+}
+
+/// One router of a default route.
+public struct GatewayEvidence: Hashable, Sendable {
+    /// Its address.
+    public var address: IPAddress
+    /// The interface it is behind.
+    public var interface: String
+    /// The hardware addresses that answered for it just now.
+    public var hardwareAddresses: Assessment<Set<String>> = .notAsked
+    /// Whether it answers ICMP echo.
+    public var answersEcho: Assessment<Bool> = .notAsked
+    /// Whether it answers a packet whose hop limit ends there.
+    public var answersHopLimit: Assessment<Bool> = .notAsked
+    /// Whether other hosts on the link answered meanwhile.
+    public var othersAnswer: Assessment<Bool> = .notAsked
+
+    /// Makes evidence of a router that was not asked yet.
+    public init(_ address: IPAddress, on interface: String) {
+        self.address = address
+        self.interface = interface
+    }
+}

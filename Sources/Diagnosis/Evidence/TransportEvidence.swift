@@ -1,0 +1,147 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// UDP and packet sizes.
+public struct TransportEvidence: Hashable, Sendable {
+    /// Whether a time server answers (NTP, UDP port 123).
+    public var timeAnswers: Assessment<Bool> = .notAsked
+    /// The largest packets that arrive, by family.
+    public var packetSizes: [PacketSize] = []
+
+    /// What a search for the path MTU found.
+    public struct PacketSize: Hashable, Sendable {
+        /// The family.
+        public var family: AddressFamily
+        /// The largest packet that arrives, in bytes.
+        public var largest: Int
+        /// The largest packet that the own link takes, in bytes.
+        public var linkMTU: Int
+        /// Whether a router said that a packet was too big.
+        public var isAnnounced: Bool
+        /// Whether a transfer of full packets came to a halt.
+        public var transferStalls: Assessment<Bool>
+
+        /// Makes a finding.
+        public init(
+            _ family: AddressFamily,
+            largest: Int,
+            linkMTU: Int,
+            isAnnounced: Bool,
+            transferStalls: Assessment<Bool> = .notAsked
+        ) {
+            self.family = family
+            self.largest = largest
+            self.linkMTU = linkMTU
+            self.isAnnounced = isAnnounced
+            self.transferStalls = transferStalls
+        }
+    }
+
+    /// Knows nothing.
+    public init() {}
+}
+
+/// Certificates and time.
+public struct ApplicationEvidence: Hashable, Sendable {
+    /// What became of TLS, by anchor.
+    public var certificates: [Certificate] = []
+    /// How far the own clock is ahead of the time servers'.
+    public var clockOffset: Assessment<Duration> = .notAsked
+
+    /// The certificate chain of an anchor.
+    public struct Certificate: Hashable, Sendable {
+        /// The anchor.
+        public var anchor: String
+        /// Why the chain does not verify; `nil` when it does.
+        public var failure: String?
+        /// Who issued it, as the certificate says.
+        public var issuer: String?
+        /// Whether the failure is about dates alone.
+        public var isAboutTime: Bool
+
+        /// Makes a finding.
+        public init(anchor: String, failure: String? = nil, issuer: String? = nil, isAboutTime: Bool = false) {
+            self.anchor = anchor
+            self.failure = failure
+            self.issuer = issuer
+            self.isAboutTime = isAboutTime
+        }
+    }
+
+    /// Knows nothing.
+    public init() {}
+}
+
+/// Loss, latency and throughput.
+public struct PerformanceEvidence: Hashable, Sendable {
+    /// A paced train of packets to the gateway.
+    public var gateway: Train?
+    /// A paced train of packets to each anchor.
+    public var anchors: [Train] = []
+    /// What a load test found.
+    public var load: Load?
+
+    /// The outcome of a paced train.
+    public struct Train: Hashable, Sendable {
+        /// Whom it went to.
+        public var target: String
+        /// How many packets left.
+        public var sent: Int
+        /// How many came back.
+        public var received: Int
+        /// The median round trip.
+        public var median: Duration
+        /// The round trip that one in twenty undercuts.
+        public var fifthPercentile: Duration
+        /// The round trip that one in twenty exceeds.
+        public var ninetyFifthPercentile: Duration
+
+        /// Makes an outcome.
+        public init(
+            target: String,
+            sent: Int,
+            received: Int,
+            median: Duration,
+            fifthPercentile: Duration,
+            ninetyFifthPercentile: Duration
+        ) {
+            self.target = target
+            self.sent = sent
+            self.received = received
+            self.median = median
+            self.fifthPercentile = fifthPercentile
+            self.ninetyFifthPercentile = ninetyFifthPercentile
+        }
+
+        /// The share that was lost, in percent.
+        var loss: Double { sent > 0 ? Double(sent - min(received, sent)) * 100 / Double(sent) : 0 }
+        var spread: Duration { ninetyFifthPercentile - fifthPercentile }
+    }
+
+    /// The outcome of a load test.
+    public struct Load: Hashable, Sendable {
+        /// The median round trip before.
+        public var idle: Duration
+        /// The median round trip under load.
+        public var loaded: Duration
+        /// Round trips per minute under load (the IETF's responsiveness).
+        public var roundTripsPerMinute: Int
+        /// Megabits per second towards us.
+        public var down: Double
+        /// Megabits per second from us.
+        public var up: Double
+
+        /// Makes an outcome.
+        public init(idle: Duration, loaded: Duration, roundTripsPerMinute: Int, down: Double, up: Double) {
+            self.idle = idle
+            self.loaded = loaded
+            self.roundTripsPerMinute = roundTripsPerMinute
+            self.down = down
+            self.up = up
+        }
+    }
+
+    /// Knows nothing.
+    public init() {}
+}

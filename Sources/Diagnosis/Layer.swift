@@ -1,0 +1,30 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// What a packet needs, from the cable up; faults of a lower layer explain those of a higher one.
+public enum Layer: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+    /// Interface, carrier, MTU, and whether anything is received.
+    case link
+    /// Own addresses, and who hands out addresses.
+    case address
+    /// What the own machine does with packets that it wants to send: rules, routes, firewall.
+    case local
+    /// The next router.
+    case gateway
+    /// A network that wants a login first.
+    case captive
+    /// The way beyond the gateway, by family.
+    case wan
+    /// Name servers.
+    case dns
+    /// Ports, UDP and packet sizes.
+    case transport
+    /// Certificates, time, single targets.
+    case application
+    /// Loss, latency and throughput of what works.
+    case performance
+
+    /// Orders from the cable up.
+    public static func < (left: Layer, right: Layer) -> Bool { left.rank < right.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}

@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// Knows which faults follow from which.
+///
+/// Each rule was learnt from a diagnosis that blamed a consequence.
+struct MaskingGraph {
+    private let faults: [Verdict]
+    private let families: Set<AddressFamily>
+
+    init(_ faults: [Verdict], families: Set<AddressFamily>) {
+        self.faults = faults.sortedByLayer()
+        self.families = families
+    }
+
+    /// The lowest fault that explains `fault`; `nil` when it is a root cause.
+    func cause(of fault: Verdict) -> VerdictCode? {
+        faults.first { $0 != fault && explains($0, fault) }?.code
+    }
+
+    /// Whether nothing can be said of a layer because of a fault below it.
+    func hides(_ layer: Layer) -> Bool { coverOf(layer) != nil }
+
+    /// The fault below because of which nothing can be said of a layer.
+    func coverOf(_ layer: Layer) -> VerdictCode? {
+        faults.first { $0.code.layer < layer && (stopsAll($0) || $0.code == .captivePortal && layer > .dns) }?.code
+    }
+
+    private func explains(_ cause: Verdict, _ fault: Verdict) -> Bool {
+        let isAbove = cause.code.layer < fault.code.layer
+        if isAbove && stops(cause) {
+            // A fault of one family explains what happens to that family, and what happens to both if nothing is left.
+            if cause.family == nil || cause.family == fault.family { return true }
+            if fault.family == nil && stopsAll(cause) { return true }
+        }
+        if isAbove && hasOwnCause(cause, for: fault) { return true }
+        switch cause.code {
+        case .captivePortal: return Self.behindPortal.contains(fault.code)
+        case .pmtuBlackhole:
+            return [.dnsTCPBlocked, .performanceLowThroughput, .tlsIntercepted].contains(fault.code)
+        case .addressDuplicate, .gatewayARPConflict:
+            return fault.code == .linkLoss || fault.code.layer == .performance
+        case .transportUDPBlocked: return fault.code == .clockSkew
+        default: return false
+        }
+    }
+
+    /// Whether nothing of a family gets past it.
+    private func stops(_ fault: Verdict) -> Bool {
+        fault.severity == .broken && fault.code.layer <= .wan && fault.code.layer != .captive
+            && fault.code != .addressDuplicate
+    }
+
+    /// Whether nothing gets past it at all.
+    private func stopsAll(_ fault: Verdict) -> Bool {
+        guard stops(fault) else { return false }
+        guard fault.family != nil else { return true }
+        let stopped = Set(faults.filter(stops).compactMap(\.family))
+        return families.isSubset(of: stopped)
+    }
+
+    /// A family with a cause of its own is not called broken as well.
+    private func hasOwnCause(_ cause: Verdict, for fault: Verdict) -> Bool {
+        guard fault.code == .ipv4Broken || fault.code == .ipv6Broken, cause.family == fault.family else { return false }
+        return [.routerRogue, .linkMTUTooSmall, .routeWrongGateway, .gatewayARPConflict].contains(cause.code)
+    }
+
+    private static let behindPortal: Set<VerdictCode> = [
+        .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .dnsNXRewrite, .dnsWrongAnswer,
+        .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .tlsIntercepted, .clockSkew,
+        .targetDown, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
+        .performanceLowThroughput,
+    ]
+}
+
+extension [Verdict] {
+    fileprivate func sortedByLayer() -> [Verdict] {
+        enumerated().sorted { left, right in
+            (left.element.code.layer, left.offset) < (right.element.code.layer, right.offset)
+        }.map(\.element)
+    }
+}

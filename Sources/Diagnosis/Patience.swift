@@ -1,0 +1,32 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How long a fault must be seen before it is told, and be gone before it is taken back.
+public struct Patience: Hashable, Sendable {
+    /// In how many rounds it must be seen.
+    public var rounds: Int
+    /// Among how many of the last rounds.
+    public var window: Int
+    /// How long after it was first seen at the earliest.
+    public var age: Duration
+    /// After how many rounds without it, one after another, it is over.
+    public var goodRounds: Int
+
+    /// What the kernel tells needs no second look; a lost packet does.
+    public init(for code: VerdictCode) {
+        switch code.layer {
+        case .performance: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
+        case .link where code == .linkLoss: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
+        case .link, .address, .local: self.init(rounds: 1, window: 1, age: .zero, goodRounds: 1)
+        case .gateway: self.init(rounds: 2, window: 2, age: .seconds(1), goodRounds: 2)
+        case .captive, .wan, .dns, .transport, .application:
+            self.init(rounds: 2, window: 2, age: .seconds(5), goodRounds: 2)
+        }
+    }
+
+    private init(rounds: Int, window: Int, age: Duration, goodRounds: Int) {
+        self.rounds = rounds
+        self.window = window
+        self.age = age
+        self.goodRounds = goodRounds
+    }
+}

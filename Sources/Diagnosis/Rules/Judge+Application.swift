@@ -1,0 +1,59 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    func applicationFaults(_ evidence: Evidence) -> [Verdict] {
+        let clock = skew(evidence.application)
+        let chains = interception(evidence.application, isClockWrong: clock?.severity == .degraded)
+        return [clock, chains].compactMap(\.self) + targets(evidence)
+    }
+
+    private func skew(_ application: ApplicationEvidence) -> Verdict? {
+        guard let offset = application.clockOffset.value else { return nil }
+        let size = offset < .zero ? .zero - offset : offset
+        guard size > .seconds(1) else { return nil }
+        return Verdict(
+            .clockSkew,
+            size > .seconds(5) ? .degraded : .warning,
+            say: "the clock of this machine is \(Figures.text(size)) \(offset < .zero ? "slow" : "fast")",
+            action: "`timedatectl set-ntp true`, or look at the time service: certificates depend on it",
+            evidence: [.init("offset_seconds", Figures.tenths(offset / .seconds(1)))]
+        )
+    }
+
+    /// Certificates that fail everywhere are changed on the way, unless the own clock makes them look too old or young.
+    private func interception(_ application: ApplicationEvidence, isClockWrong: Bool) -> Verdict? {
+        let failures = application.certificates.compactMap(\.failure)
+        guard let failure = failures.first, failures.count == application.certificates.count else { return nil }
+        if isClockWrong && application.certificates.allSatisfy(\.isAboutTime) { return nil }
+        let issuer = application.certificates.lazy.compactMap(\.issuer).first
+        return Verdict(
+            .tlsIntercepted,
+            .broken,
+            failures.count > 1 ? .likely : .possible,
+            say: "TLS certificates do not verify, whoever they come from: \(failure)"
+                + (issuer.map { ", issued by \($0)" } ?? ""),
+            action: "look for a proxy that opens TLS, and decide whether to trust its authority"
+        )
+    }
+
+    /// One that is down while another one of its family works is down itself.
+    private func targets(_ evidence: Evidence) -> [Verdict] {
+        evidence.reach.flatMap { reach in
+            reach.isAlive != true
+                ? []
+                : reach.anchors.filter { $0.isReachable == false }.map { anchor in
+                    Verdict(
+                        .targetDown,
+                        .warning,
+                        family: reach.family,
+                        about: anchor.name,
+                        say: "\(anchor.name) (\(anchor.address)) does not answer; others do",
+                        action: "ask the operator of \(anchor.name)",
+                        evidence: [.init("target", anchor.name)]
+                    )
+                }
+        }
+    }
+}

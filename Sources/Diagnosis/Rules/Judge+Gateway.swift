@@ -1,0 +1,63 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    func gatewayFaults(_ evidence: Evidence) -> [Verdict] {
+        evidence.gateways.flatMap { gateway in
+            [unresolved(gateway, evidence), conflict(gateway), hung(gateway, evidence)].compactMap(\.self)
+        }
+    }
+
+    private func question(_ gateway: GatewayEvidence) -> String {
+        gateway.address.family == .ipv4 ? "ARP" : "neighbour solicitations"
+    }
+
+    private func unresolved(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
+        guard gateway.hardwareAddresses.value?.isEmpty == true else { return nil }
+        let others = gateway.othersAnswer.value == true
+        // Of several routers of one family, the others still carry traffic.
+        let twins = evidence.gateways.filter { $0.address.family == gateway.address.family && $0 != gateway }
+        let isAlone = !twins.contains { $0.hardwareAddresses.value?.isEmpty == false }
+        return Verdict(
+            .gatewayUnresolved,
+            isAlone ? .broken : .degraded,
+            others ? .certain : .likely,
+            family: gateway.address.family,
+            about: gateway.address,
+            say: "the gateway \(gateway.address) on \(gateway.interface) does not answer \(question(gateway))"
+                + (others ? " while other hosts do" : ""),
+            action: "check the router: is it on, and is \(gateway.address) its address?"
+        )
+    }
+
+    private func conflict(_ gateway: GatewayEvidence) -> Verdict? {
+        guard let answers = gateway.hardwareAddresses.value, answers.count > 1 else { return nil }
+        return Verdict(
+            .gatewayARPConflict,
+            .degraded,
+            family: gateway.address.family,
+            about: gateway.address,
+            say: "\(answers.count) hosts answer \(question(gateway)) for the gateway \(gateway.address): "
+                + Figures.list(answers.sorted()),
+            action: "find the host that uses the router's address, or the one that pretends to be it",
+            evidence: [.init("hardware_addresses", answers.sorted().joined(separator: " "))]
+        )
+    }
+
+    /// It answers ARP and nothing else: the machine is there and does not route.
+    private func hung(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
+        guard gateway.hardwareAddresses.value?.count == 1, gateway.answersEcho.value == false,
+            gateway.answersHopLimit.value == false, evidence.reach(gateway.address.family)?.isAlive == false
+        else { return nil }
+        return Verdict(
+            .gatewayNotForwarding,
+            .broken,
+            .likely,
+            family: gateway.address.family,
+            about: gateway.address,
+            say: "the gateway \(gateway.address) answers \(question(gateway)) and forwards nothing",
+            action: "restart the router"
+        )
+    }
+}

@@ -1,0 +1,138 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    func nameServerFaults(_ evidence: Evidence) -> [Verdict] {
+        guard let servers = evidence.dns.value else { return [] }
+        guard !servers.isEmpty else {
+            return [
+                Verdict(
+                    .dnsNoConfig,
+                    .broken,
+                    say: "no name server is configured",
+                    action: "check /etc/resolv.conf and the DHCP client"
+                )
+            ]
+        }
+        // A server beyond a way that is blamed already is neither dead nor alive.
+        let ways = Set(evidence.reach.filter { $0.isAlive == false }.map(\.family))
+        let asked = servers.filter { $0.isAlive != nil && ($0.isAlive == true || !ways.contains($0.address.family)) }
+        let alive = asked.filter { $0.isAlive == true }
+        guard !asked.isEmpty else { return [] }
+        guard !alive.isEmpty else { return [unreachable(asked)] }
+        return asked.filter { $0.isAlive == false }.map { dead($0, of: servers.count, alive: alive.count) }
+            + [failing(alive), slow(alive), withoutIPv6(alive), rewriting(alive), lying(alive), withoutTCP(alive)]
+            .compactMap(\.self)
+    }
+
+    private func names(_ servers: [NameServerEvidence]) -> String { Figures.list(servers.map { "\($0.address)" }) }
+
+    private func unreachable(_ servers: [NameServerEvidence]) -> Verdict {
+        Verdict(
+            .dnsUnreachable,
+            .broken,
+            servers.count > 1 ? .certain : .likely,
+            say: servers.count > 1
+                ? "no name server answers: \(names(servers))" : "the name server \(names(servers)) does not answer",
+            action: "try `dig @\(servers[0].address) example.com`; use another name server"
+        )
+    }
+
+    private func dead(_ server: NameServerEvidence, of count: Int, alive: Int) -> Verdict {
+        Verdict(
+            .dnsServerDead,
+            .degraded,
+            family: server.address.family,
+            about: server.address,
+            say: "the name server \(server.address) does not answer; \(alive) of \(count) do",
+            action: "take \(server.address) out of the configuration: programs wait 5 s for it"
+        )
+    }
+
+    private func failing(_ servers: [NameServerEvidence]) -> Verdict? {
+        let failing = servers.filter(\.isFailing)
+        guard let first = failing.first, case .failed(let code) = first.ipv4 else { return nil }
+        return Verdict(
+            .dnsServfail,
+            failing.count == servers.count ? .broken : .degraded,
+            say: "\(names(failing)) answers every question with \(code)",
+            action: "look at the server's own log: it cannot reach others, or DNSSEC fails"
+        )
+    }
+
+    /// Slow is what all servers are; a program asks the next one otherwise.
+    private func slow(_ servers: [NameServerEvidence]) -> Verdict? {
+        let delays = servers.compactMap { server in
+            server.latency.map { $0 - (server.roundTrip ?? .zero) }
+        }
+        guard delays.count == servers.count, let least = delays.min(), least > .milliseconds(300) else { return nil }
+        return Verdict(
+            .dnsSlow,
+            .degraded,
+            say: "name servers need \(Figures.text(least)) for a name, beyond the way to them",
+            action: "use another name server",
+            evidence: [.init("seconds", Figures.tenths(least / .seconds(1)))]
+        )
+    }
+
+    private func withoutIPv6(_ servers: [NameServerEvidence]) -> Verdict? {
+        let deaf = servers.filter { server in
+            guard case .answered = server.ipv4 else { return false }
+            return server.ipv6 == .silent
+        }
+        guard !deaf.isEmpty else { return nil }
+        return Verdict(
+            .dnsAAAATimeout,
+            .degraded,
+            say: "\(names(deaf)) answers questions for A and not for AAAA: each name costs seconds",
+            action: "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
+        )
+    }
+
+    private func rewriting(_ servers: [NameServerEvidence]) -> Verdict? {
+        for server in servers {
+            guard case .answered(let addresses) = server.nonexistent, let address = addresses.min() else { continue }
+            return Verdict(
+                .dnsNXRewrite,
+                .warning,
+                say: "\(server.address) answers \(address) for a name that does not exist",
+                action: "use a name server that tells the truth"
+            )
+        }
+        return nil
+    }
+
+    private func lying(_ servers: [NameServerEvidence]) -> Verdict? {
+        for server in servers where !server.expected.isEmpty {
+            switch server.known {
+            case .answered(let addresses) where addresses.isDisjoint(with: server.expected):
+                return wrong(server, addresses.min().map { "\($0)" } ?? "nothing")
+            case .noSuchName: return wrong(server, "that there is no such name")
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private func wrong(_ server: NameServerEvidence, _ answer: String) -> Verdict {
+        let right = Figures.list(server.expected.sorted().map { "\($0)" })
+        return Verdict(
+            .dnsWrongAnswer,
+            .broken,
+            say: "\(server.address) answers \(answer) for a name whose address is \(right)",
+            action: "use another name server: this one or somebody on the way to it changes answers"
+        )
+    }
+
+    private func withoutTCP(_ servers: [NameServerEvidence]) -> Verdict? {
+        let asked = servers.filter { $0.stream != .notAsked && !$0.isFailing }
+        guard !asked.isEmpty, asked.allSatisfy({ $0.stream == .silent }) else { return nil }
+        return Verdict(
+            .dnsTCPBlocked,
+            .degraded,
+            say: "\(names(asked)) answers over UDP and not over TCP, so large answers are lost",
+            action: "open TCP port 53 on the way"
+        )
+    }
+}

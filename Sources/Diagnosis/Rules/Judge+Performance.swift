@@ -1,0 +1,113 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    func performanceFaults(_ evidence: Evidence) -> [Verdict] {
+        let performance = evidence.performance
+        return [
+            loss(evidence), latency(performance), jitter(performance),
+            performance.load.flatMap(queue), performance.load.flatMap(throughput), silentEcho(evidence),
+        ].compactMap(\.self)
+    }
+
+    /// Loss at the gateway explains loss at the anchors; loss at one anchor alone is its own.
+    private func loss(_ evidence: Evidence) -> Verdict? {
+        let performance = evidence.performance
+        if let gateway = performance.gateway, gateway.received > 0, gateway.loss >= budgets.loss {
+            let interface = evidence.mainLink?.interface ?? "the link"
+            return Verdict(
+                .linkLoss,
+                .degraded,
+                say: "\(Figures.tenths(gateway.loss)) % of the packets on \(interface) are lost already to the gateway",
+                action: "check the cable or the radio, and the counters in `ip -s link show \(interface)`",
+                evidence: [.init("loss_percent", Figures.tenths(gateway.loss))]
+            )
+        }
+        let trains = performance.anchors.filter { $0.received > 0 }
+        guard let least = trains.map(\.loss).min(), least >= budgets.loss else { return nil }
+        return Verdict(
+            .performanceLoss,
+            .degraded,
+            trains.count > 1 ? .likely : .possible,
+            say: "\(Figures.tenths(least)) % of the packets are lost beyond the gateway"
+                + (performance.gateway == nil ? "" : "; none to speak of on the link"),
+            action: "tell the provider, with the time of day",
+            evidence: [.init("loss_percent", Figures.tenths(least))]
+        )
+    }
+
+    private func latency(_ performance: PerformanceEvidence) -> Verdict? {
+        let trains = performance.anchors.filter { $0.received > 0 }
+        guard let least = trains.map(\.median).min(), least > budgets.roundTrip else { return nil }
+        return Verdict(
+            .performanceHighLatency,
+            .degraded,
+            trains.count > 1 ? .likely : .possible,
+            say: "the way out takes \(Figures.text(least)) there and back; "
+                + "good is up to \(Figures.text(budgets.roundTrip))",
+            action: "look for a VPN, a satellite link, or a queue that is full",
+            evidence: [.init("median_ms", Figures.tenths(least / .milliseconds(1)))]
+        )
+    }
+
+    private func jitter(_ performance: PerformanceEvidence) -> Verdict? {
+        let trains = performance.anchors.filter { $0.received > 0 }
+        guard let calmest = trains.min(by: { $0.spread < $1.spread }), calmest.spread > budgets.jitter,
+            calmest.spread * 10 > calmest.median * 3
+        else { return nil }
+        return Verdict(
+            .performanceJitter,
+            .warning,
+            trains.count > 1 ? .likely : .possible,
+            say: "round trips vary by \(Figures.text(calmest.spread)) around \(Figures.text(calmest.median))",
+            action: "look for somebody who fills the line, or a weak radio link",
+            evidence: [.init("spread_ms", Figures.tenths(calmest.spread / .milliseconds(1)))]
+        )
+    }
+
+    private func queue(_ load: PerformanceEvidence.Load) -> Verdict? {
+        guard load.loaded - load.idle > .milliseconds(100), load.roundTripsPerMinute < budgets.roundTripsPerMinute
+        else {
+            return nil
+        }
+        return Verdict(
+            .performanceBufferbloat,
+            .degraded,
+            say: "latency grows from \(Figures.text(load.idle)) to \(Figures.text(load.loaded)) under load "
+                + "(\(load.roundTripsPerMinute) round trips per minute)",
+            action: "switch on CAKE or FQ-CoDel at the router",
+            evidence: [.init("rpm", load.roundTripsPerMinute)]
+        )
+    }
+
+    private func throughput(_ load: PerformanceEvidence.Load) -> Verdict? {
+        var parts: [String] = []
+        if let floor = budgets.down, load.down < floor {
+            parts.append("\(Figures.tenths(load.down)) Mbit/s arrive of \(Figures.tenths(floor))")
+        }
+        if let floor = budgets.up, load.up < floor {
+            parts.append("\(Figures.tenths(load.up)) Mbit/s leave of \(Figures.tenths(floor))")
+        }
+        guard !parts.isEmpty else { return nil }
+        return Verdict(
+            .performanceLowThroughput,
+            .degraded,
+            say: "the line is slow: \(Figures.list(parts))",
+            action: "measure again without other traffic, then tell the provider"
+        )
+    }
+
+    /// Silence on ICMP echo is no fault while anything else answers.
+    private func silentEcho(_ evidence: Evidence) -> Verdict? {
+        let alive = evidence.reach.flatMap(\.anchors).filter { $0.isReachable == true }
+        let echoes = alive.compactMap(\.echo.value)
+        guard !echoes.isEmpty, !echoes.contains(true) else { return nil }
+        return Verdict(
+            .icmpFiltered,
+            .info,
+            say: "ICMP echo is filtered on the way; TCP works",
+            action: "nothing, but `ping` tells nothing here"
+        )
+    }
+}

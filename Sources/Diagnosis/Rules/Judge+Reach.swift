@@ -1,0 +1,81 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    func reachFaults(_ evidence: Evidence) -> [Verdict] {
+        let asked = evidence.reach.filter { $0.isAlive != nil }
+        let dead = asked.filter { $0.isAlive == false }
+        guard !dead.isEmpty else { return [] }
+        guard dead.count == asked.count else { return dead.map(oneFamily) }
+        // Both families end somewhere; one sentence is enough, from the one that tells more.
+        let loop = dead.lazy.compactMap(looping).first
+        let hole = dead.lazy.compactMap(blackhole).first
+        return [loop ?? hole ?? down(dead)]
+    }
+
+    private func oneFamily(_ reach: ReachEvidence) -> Verdict {
+        Verdict(
+            reach.family == .ipv4 ? .ipv4Broken : .ipv6Broken,
+            .broken,
+            reach.anchors.count > 1 ? .likely : .possible,
+            family: reach.family,
+            say: "\(reach.family.name) leads nowhere beyond the gateway\(end(of: reach)); "
+                + "\(reach.family.other.name) works",
+            action: reach.family == .ipv4
+                ? "ask the provider, and look at the router's NAT"
+                : "ask the provider, or switch IPv6 off until it works: every connection waits for it first",
+            evidence: hops(of: reach)
+        )
+    }
+
+    private func looping(_ reach: ReachEvidence) -> Verdict? {
+        guard let place = reach.loopAt else { return nil }
+        return Verdict(
+            .upstreamLoop,
+            .broken,
+            family: nil,
+            say: "packets go round in circles beyond the gateway: \(place) says that their hop limit ran out",
+            action: "tell the provider: a routing loop at \(place)",
+            evidence: hops(of: reach)
+        )
+    }
+
+    private func blackhole(_ reach: ReachEvidence) -> Verdict? {
+        guard reach.unreachableFrom == nil, let last = reach.hops.last, last.distance > 1 else { return nil }
+        return Verdict(
+            .upstreamBlackhole,
+            .broken,
+            reach.anchors.count > 1 ? .likely : .possible,
+            say: "packets vanish after hop \(last.distance) (\(last.address)), beyond the gateway",
+            action: "tell the provider: nothing comes back from beyond \(last.address)",
+            evidence: hops(of: reach)
+        )
+    }
+
+    private func down(_ dead: [ReachEvidence]) -> Verdict {
+        let speaker = dead.lazy.compactMap(\.unreachableFrom).first
+        let anchors = dead.map(\.anchors.count).max() ?? 0
+        return Verdict(
+            .wanDown,
+            .broken,
+            speaker != nil ? .certain : anchors > 1 ? .likely : .possible,
+            say: speaker.map { "\($0) says that the Internet cannot be reached" }
+                ?? "the gateway is there, and nothing beyond it answers",
+            action: "check the modem and the provider",
+            evidence: dead.flatMap(hops)
+        )
+    }
+
+    private func end(of reach: ReachEvidence) -> String {
+        if let loop = reach.loopAt { return ", it goes round in circles at \(loop)" }
+        if let speaker = reach.unreachableFrom { return ", says \(speaker)" }
+        guard let last = reach.hops.last, last.distance > 1 else { return "" }
+        return ", it ends after hop \(last.distance) (\(last.address))"
+    }
+
+    private func hops(of reach: ReachEvidence) -> [Verdict.Fact] {
+        reach.hops.isEmpty
+            ? [] : [.init("hops", reach.hops.map { "\($0.distance):\($0.address)" }.joined(separator: " "))]
+    }
+}

@@ -1,0 +1,38 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// Turns evidence into verdicts, layer by layer, and hides consequences behind their cause.
+///
+/// Pure: the same evidence gives the same diagnosis. A check without evidence is never guessed.
+public struct Judge: Sendable {
+    /// What is still good enough.
+    public var budgets: Budgets
+
+    /// Makes a judge.
+    public init(budgets: Budgets = Budgets()) { self.budgets = budgets }
+
+    /// Judges one round of evidence.
+    public func judge(_ evidence: Evidence) -> Diagnosis {
+        let found =
+            linkFaults(evidence) + addressFaults(evidence) + localFaults(evidence) + gatewayFaults(evidence)
+            + portalFaults(evidence) + reachFaults(evidence) + nameServerFaults(evidence)
+            + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
+        return Diagnosis(found, evidence: evidence)
+    }
+}
+
+extension Evidence {
+    /// The families that this machine uses: those with a route, a gateway, or anchors that were asked.
+    var families: Set<AddressFamily> {
+        var families = Set(gateways.map(\.address.family))
+        families.formUnion(sending.filter { $0.route.value == .found }.map(\.family))
+        families.formUnion(reach.filter { $0.isAlive != nil }.map(\.family))
+        return families
+    }
+
+    func reach(_ family: AddressFamily) -> ReachEvidence? { reach.first { $0.family == family } }
+
+    /// The link that carries the traffic, or should.
+    var mainLink: LinkEvidence? { links.first(where: \.isUsable) ?? links.first }
+}

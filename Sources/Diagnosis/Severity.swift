@@ -1,0 +1,28 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How much a fault matters.
+public enum Severity: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+    /// Worth knowing, no fault: it never counts.
+    case info
+    /// Nothing fails yet.
+    case warning
+    /// Everything works, worse than it should.
+    case degraded
+    /// Some class of traffic has no usable service.
+    case broken
+
+    /// Orders by weight.
+    public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// How sure a verdict is.
+public enum Confidence: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The kernel says so, or somebody answered in a way that has one meaning.
+    case certain
+    /// Several askers or targets agree.
+    case likely
+    /// One silent target, which may have reasons of its own.
+    case possible
+}

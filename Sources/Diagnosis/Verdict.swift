@@ -1,0 +1,58 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// One fault: a code for machines, a sentence for people, and what to do.
+public struct Verdict: Hashable, Sendable {
+    /// The fault.
+    public var code: VerdictCode
+    /// How much it matters.
+    public var severity: Severity
+    /// How sure it is.
+    public var confidence: Confidence
+    /// The family it is about; `nil` for both or neither.
+    public var family: AddressFamily?
+    /// The interface, address or name it is about, which tells it from another one of the same code.
+    public var subject: String?
+    /// What, where, the measured value, and what still works; one sentence without a full stop.
+    public var say: String
+    /// The next thing to do.
+    public var action: String
+    /// What was measured, as name and value, in the order in which it convinces.
+    public var evidence: [Fact]
+
+    /// A measured value under its name.
+    public struct Fact: Hashable, Sendable {
+        /// Such as `carrier_changes`.
+        public let name: String
+        /// Such as `3`.
+        public let value: String
+
+        /// Makes a fact; the value is shown as it describes itself.
+        public init(_ name: String, _ value: some CustomStringConvertible) {
+            self.name = name
+            self.value = value.description
+        }
+    }
+
+    /// Makes a verdict.
+    public init(
+        _ code: VerdictCode,
+        _ severity: Severity,
+        _ confidence: Confidence = .certain,
+        family: AddressFamily? = nil,
+        about subject: (some CustomStringConvertible)? = String?.none,
+        say: String,
+        action: String,
+        evidence: [Fact] = []
+    ) {
+        self.code = code
+        self.severity = severity
+        self.confidence = confidence
+        self.family = family
+        self.subject = subject?.description
+        self.say = say
+        self.action = action
+        self.evidence = evidence
+    }
+}

@@ -1,0 +1,84 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// The public vocabulary of faults; the raw value is what documents, events and metrics show and never changes.
+public enum VerdictCode: String, Hashable, Sendable, Codable, CaseIterable {
+    case linkNone = "link.none"
+    case linkAdminDown = "link.admin-down"
+    case linkNoCarrier = "link.no-carrier"
+    case linkFlapping = "link.flapping"
+    case linkIsolated = "link.isolated"
+    case linkMTUTooSmall = "link.mtu-too-small"
+    case linkLoss = "link.loss"
+    case linkClientIsolation = "link.client-isolation"
+    case mdnsBlocked = "mdns.blocked"
+    case addressNone = "addr.none"
+    case addressLinkLocalOnly = "addr.linklocal-only"
+    case addressDuplicate = "addr.duplicate"
+    case addressDADFailed = "addr.dad-failed"
+    case dhcpRogue = "dhcp.rogue"
+    case routerRogue = "ra.rogue"
+    case firewallLocal = "firewall.local"
+    case routeNoDefault = "route.no-default"
+    case routeBlackhole = "route.blackhole"
+    case routeDeadTunnel = "route.dead-tunnel"
+    case routeAsymmetric = "route.asymmetric"
+    case routeWrongGateway = "route.wrong-gateway"
+    case gatewayUnresolved = "gateway.unresolved"
+    case gatewayARPConflict = "gateway.arp-conflict"
+    case gatewayNotForwarding = "gateway.not-forwarding"
+    case captivePortal = "captive.portal"
+    case captiveAPI = "captive.api"
+    case httpIntercepted = "http.intercepted"
+    case wanDown = "wan.down"
+    case upstreamBlackhole = "upstream.blackhole"
+    case upstreamLoop = "upstream.loop"
+    case ipv4Broken = "ipv4.broken"
+    case ipv6Broken = "ipv6.broken"
+    case dnsNoConfig = "dns.no-config"
+    case dnsUnreachable = "dns.unreachable"
+    case dnsServerDead = "dns.server-dead"
+    case dnsServfail = "dns.servfail"
+    case dnsSlow = "dns.slow"
+    case dnsAAAATimeout = "dns.aaaa-timeout"
+    case dnsNXRewrite = "dns.nx-rewrite"
+    case dnsWrongAnswer = "dns.wrong-answer"
+    case dnsTCPBlocked = "dns.tcp-blocked"
+    case transportPortBlocked = "transport.port-blocked"
+    case transportPortReset = "transport.port-reset"
+    case transportUDPBlocked = "transport.udp-blocked"
+    case pmtuBlackhole = "pmtu.blackhole"
+    case pmtuReduced = "pmtu.reduced"
+    case tlsIntercepted = "tls.intercepted"
+    case clockSkew = "clock.skew"
+    case targetDown = "target.down"
+    case performanceLoss = "perf.loss"
+    case performanceHighLatency = "perf.high-latency"
+    case performanceJitter = "perf.jitter"
+    case performanceBufferbloat = "perf.bufferbloat"
+    case performanceLowThroughput = "perf.low-throughput"
+    case icmpFiltered = "icmp.filtered"
+
+    /// The layer at which the fault lies.
+    public var layer: Layer {
+        switch self {
+        case .linkNone, .linkAdminDown, .linkNoCarrier, .linkFlapping, .linkIsolated, .linkMTUTooSmall, .linkLoss,
+            .linkClientIsolation, .mdnsBlocked:
+            .link
+        case .addressNone, .addressLinkLocalOnly, .addressDuplicate, .addressDADFailed, .dhcpRogue, .routerRogue:
+            .address
+        case .firewallLocal, .routeNoDefault, .routeBlackhole, .routeDeadTunnel, .routeAsymmetric, .routeWrongGateway:
+            .local
+        case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding: .gateway
+        case .captivePortal, .captiveAPI, .httpIntercepted: .captive
+        case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken: .wan
+        case .dnsNoConfig, .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout, .dnsNXRewrite,
+            .dnsWrongAnswer, .dnsTCPBlocked:
+            .dns
+        case .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .pmtuReduced: .transport
+        case .tlsIntercepted, .clockSkew, .targetDown: .application
+        case .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
+            .performanceLowThroughput, .icmpFiltered:
+            .performance
+        }
+    }
+}

@@ -1,0 +1,112 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``Patience``.
+///
+/// Pure: rounds and moments in, changes out.
+public struct VerdictKeeper: Hashable, Sendable {
+    /// A verdict that stands.
+    public struct Standing: Hashable, Sendable {
+        /// The verdict, with the values of the last round that saw it.
+        public var verdict: Verdict
+        /// When it was first seen, as time since boot.
+        public let since: Duration
+    }
+
+    /// What there is to tell.
+    public enum Change: Hashable, Sendable {
+        /// A fault is certain enough to be told.
+        case raised(Standing)
+        /// It is over, or explained by another one.
+        case cleared(Standing)
+    }
+
+    /// What tells one verdict from another.
+    private struct Key: Hashable {
+        let code: VerdictCode
+        let family: AddressFamily?
+        let subject: String?
+
+        init(_ verdict: Verdict) {
+            code = verdict.code
+            family = verdict.family
+            subject = verdict.subject
+        }
+    }
+
+    private struct Record: Hashable {
+        var verdict: Verdict
+        let firstSeen: Duration
+        /// Whether each of the last rounds saw it, the newest last.
+        var rounds: [Bool] = []
+        var isRaised = false
+
+        var standing: Standing { Standing(verdict: verdict, since: firstSeen) }
+    }
+
+    private var records: [Key: Record] = [:]
+
+    /// Knows no fault.
+    public init() {}
+
+    /// The verdicts that stand, worst first.
+    public var standing: [Standing] {
+        let raised = records.values.filter(\.isRaised).sorted { $0.firstSeen < $1.firstSeen }
+        let order = raised.map(\.verdict).sortedByWeight()
+        return order.compactMap { verdict in raised.first { $0.verdict == verdict }?.standing }
+    }
+
+    /// Takes the diagnosis of one round.
+    /// - Returns: What changed, causes before what they explain.
+    public mutating func take(_ diagnosis: Diagnosis, at now: Duration) -> [Change] {
+        let seen = Dictionary(diagnosis.verdicts.map { (Key($0), $0) }) { first, _ in first }
+        for (key, verdict) in seen {
+            records[key, default: Record(verdict: verdict, firstSeen: now)].verdict = verdict
+        }
+        let masked = Set(diagnosis.masked.map { Key($0.verdict) })
+        var changes: [Change] = []
+        for verdict in records.values.map(\.verdict).sortedByWeight() {
+            let key = Key(verdict)
+            guard let rung = diagnosis.ladder.first(where: { $0.layer == verdict.code.layer }) else { continue }
+            changes += take(key, isSeen: seen[key] != nil, isMasked: masked.contains(key), rung.state, at: now)
+        }
+        return changes.filter(\.isRaised) + changes.filter { !$0.isRaised }
+    }
+
+    private mutating func take(
+        _ key: Key,
+        isSeen: Bool,
+        isMasked: Bool,
+        _ state: Diagnosis.State,
+        at now: Duration
+    ) -> [Change] {
+        guard var record = records[key] else { return [] }
+        let patience = Patience(for: key.code)
+        if isMasked {
+            records[key] = nil
+            return record.isRaised ? [.cleared(record.standing)] : []
+        }
+        // A layer that could not be looked at says nothing about its faults.
+        if !isSeen, case .notAssessed = state { return [] }
+        record.rounds.append(isSeen)
+        record.rounds = Array(record.rounds.suffix(max(patience.window, patience.goodRounds)))
+        defer { records[key] = record.rounds.contains(true) || record.isRaised ? record : nil }
+        let bad = record.rounds.suffix(patience.window).count { $0 }
+        if !record.isRaised, bad >= patience.rounds, now - record.firstSeen >= patience.age {
+            record.isRaised = true
+            return [.raised(record.standing)]
+        }
+        let last = record.rounds.suffix(patience.goodRounds)
+        if record.isRaised, last.count == patience.goodRounds, !last.contains(true) {
+            record.isRaised = false
+            record.rounds = []
+            return [.cleared(record.standing)]
+        }
+        return []
+    }
+}
+
+extension VerdictKeeper.Change {
+    var isRaised: Bool { if case .raised = self { true } else { false } }
+}

@@ -1,0 +1,485 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Diagnosis
+import Testing
+
+/// A fault, alone in a healthy network, and every word that is said of it.
+struct Spoken: Sendable, CustomTestStringConvertible {
+    let code: VerdictCode
+    let severity: Severity
+    let say: String
+    let action: String
+    let change: @Sendable (inout Evidence) -> Void
+
+    init(
+        _ code: VerdictCode,
+        _ severity: Severity,
+        _ say: String,
+        _ action: String,
+        change: @escaping @Sendable (inout Evidence) -> Void
+    ) {
+        self.code = code
+        self.severity = severity
+        self.say = say
+        self.action = action
+        self.change = change
+    }
+
+    var testDescription: String { code.rawValue }
+}
+
+/// The cable, addresses, and the machine itself.
+private let nearby: [Spoken] = [
+    Spoken(.linkNone, .broken, "there is no network interface", "check the driver and `ip link`") { $0.links = [] },
+    Spoken(.linkAdminDown, .broken, "eth0 is down", "`ip link set eth0 up`") { $0.links[0].isUp = false },
+    Spoken(
+        .linkNoCarrier,
+        .broken,
+        "eth0 has no carrier",
+        "check the cable, the switch port or the access point"
+    ) { $0.links[0].hasCarrier = false },
+    Spoken(
+        .linkFlapping,
+        .degraded,
+        "eth0 lost its carrier once in 1.5 s",
+        "replace the cable, then try another switch port"
+    ) { $0.links[0].carrierChanges = 2 },
+    Spoken(
+        .linkIsolated,
+        .broken,
+        "eth0 has a carrier, but nothing is received: wrong VLAN or dead port",
+        "check the VLAN of the switch port"
+    ) { evidence in
+        evidence.links[0].received = .known(0)
+        evidence.links[0].dhcp = .known([])
+        evidence.peers = []
+        evidence.loseGateways()
+    },
+    Spoken(
+        .linkMTUTooSmall,
+        .degraded,
+        "the MTU of eth0 is 1200: below 1280 the kernel removes IPv6",
+        "`ip link set eth0 mtu 1500`, then add static IPv6 addresses again"
+    ) { $0.links[0].mtu = 1200 },
+    Spoken(
+        .linkLoss,
+        .degraded,
+        "15 % of the packets on eth0 are lost already to the gateway",
+        "check the cable or the radio, and the counters in `ip -s link show eth0`"
+    ) { $0.performance.gateway?.received = 51 },
+    Spoken(
+        .linkClientIsolation,
+        .warning,
+        "10.77.0.20 on the same link does not answer; the gateway does",
+        "switch off client isolation at the access point, or check that the peers are on"
+    ) { $0.peers[0].answers = .known(false) },
+    Spoken(
+        .mdnsBlocked,
+        .warning,
+        "10.77.0.20 answers unicast mDNS; multicast to 224.0.0.251 is filtered",
+        "allow multicast at the access point or switch (IGMP snooping needs a querier)"
+    ) { $0.peers[0].answersMulticast = .known(false) },
+    Spoken(
+        .addressNone,
+        .broken,
+        "eth0 has no address; a DHCP server does answer",
+        "start the DHCP client on eth0"
+    ) { $0.links[0].addresses = [] },
+    Spoken(
+        .addressLinkLocalOnly,
+        .broken,
+        "eth0 has only a link-local address; no DHCP server answers",
+        "check the DHCP server, or add an address by hand"
+    ) { evidence in
+        evidence.links[0].addresses = [AddressEvidence(.v4(0xA9FE_0102))]
+        evidence.links[0].dhcp = .known([])
+    },
+    Spoken(
+        .addressDuplicate,
+        .broken,
+        "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66",
+        "give one of the two another address, and look for a static address inside the DHCP range"
+    ) { $0.links[0].addresses[0].otherHolders = .known(["02:00:00:00:00:66"]) },
+    Spoken(
+        .addressDADFailed,
+        .degraded,
+        "2001:db8::a on eth0 is also on another host, so the kernel does not use it",
+        "give one of the two another address"
+    ) { $0.links[0].addresses[1].hasFailedDetection = true },
+    Spoken(
+        .dhcpRogue,
+        .degraded,
+        "2 DHCP servers answer on eth0: 10.77.0.1 and 10.77.0.20",
+        "find the one that does not belong there and switch it off"
+    ) { $0.links[0].dhcp = .known([DHCPOffer(server: Healthy.gateway), DHCPOffer(server: Healthy.peer)]) },
+    Spoken(
+        .routerRogue,
+        .degraded,
+        "2 routers announce different IPv6 prefixes on eth0: 2001:db8::a%eth0 and fe80::1%eth0",
+        "find the one that does not belong there and switch off its router advertisements"
+    ) { evidence in
+        evidence.links[0].routers = .known([
+            RouterAnnouncement(source: Healthy.gateway6, prefixes: [IPPrefix(Healthy.own6, length: 64)]),
+            RouterAnnouncement(source: Healthy.own6, prefixes: []),
+        ])
+    },
+    Spoken(
+        .firewallLocal,
+        .broken,
+        "a local firewall rule drops every IPv6 packet that this machine sends",
+        "`nft list ruleset`: look at the output hook"
+    ) { $0.sending[1].refused = 10 },
+    Spoken(
+        .routeNoDefault,
+        .broken,
+        "there is no default route",
+        "`ip route show default`, then `ip route add default via GATEWAY`"
+    ) { evidence in
+        for place in evidence.sending.indices { evidence.sending[place].route = .known(.missing) }
+    },
+    Spoken(
+        .routeBlackhole,
+        .broken,
+        "the IPv6 route `prohibit default` throws packets away (prohibit)",
+        "`ip -6 route del prohibit default`"
+    ) { $0.sending[1].route = .known(.discarded(type: "prohibit", text: "prohibit default")) },
+    Spoken(
+        .routeDeadTunnel,
+        .broken,
+        "the default route leaves by the tunnel wg0, which carries nothing; eth0 works",
+        "restart the VPN, or take wg0 down"
+    ) { $0.sending[0].tunnel = .init(interface: "wg0", device: "eth0", answers: false, answersAround: true) },
+    Spoken(
+        .routeAsymmetric,
+        .warning,
+        "packets from 198.51.100.53 are not answered; those from 10.77.0.10 are",
+        "add a rule for each source: `ip rule add from ADDRESS table TABLE`"
+    ) { $0.sending[0].sources.append(.init(Healthy.second, answers: false)) },
+    Spoken(
+        .routeWrongGateway,
+        .broken,
+        "the default route leads to 10.77.0.1, which leads nowhere; DHCP offers 10.77.0.20",
+        "`ip route replace default via 10.77.0.20 dev eth0`"
+    ) { evidence in
+        let offer = DHCPOffer(server: Healthy.peer, router: Healthy.peer, routerAnswers: .known(true))
+        evidence.links[0].dhcp = .known([offer])
+        evidence.cutOff([.ipv4])
+    },
+    Spoken(
+        .gatewayUnresolved,
+        .broken,
+        "the gateway fe80::1 on eth0 does not answer neighbour solicitations while other hosts do",
+        "check the router: is it on, and is fe80::1 its address?"
+    ) { $0.gateways[1].hardwareAddresses = .known([]) },
+    Spoken(
+        .gatewayARPConflict,
+        .degraded,
+        "2 hosts answer ARP for the gateway 10.77.0.1: 02:00:00:00:00:01 and 02:00:00:00:00:66",
+        "find the host that uses the router's address, or the one that pretends to be it"
+    ) { $0.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"]) },
+    Spoken(
+        .gatewayNotForwarding,
+        .broken,
+        "the gateway 10.77.0.1 answers ARP and forwards nothing",
+        "restart the router"
+    ) { evidence in
+        evidence.gateways[0].answersEcho = .known(false)
+        evidence.gateways[0].answersHopLimit = .known(false)
+        evidence.cutOff([.ipv4])
+    },
+]
+
+/// What lies beyond the gateway.
+private let beyond: [Spoken] = [
+    Spoken(
+        .captivePortal,
+        .broken,
+        "the network wants a login before it lets packets out",
+        "open any http:// page in a browser and log in"
+    ) { $0.portal.checks = [.init(anchor: "a", status: 511)] },
+    Spoken(.captiveAPI, .info, "the network announces a captive portal API", "nothing") {
+        $0.portal.api = .known(.init(isCaptive: false))
+    },
+    Spoken(
+        .httpIntercepted,
+        .warning,
+        "plain HTTP to a is answered by somebody else (status 200); HTTPS is genuine",
+        "look for a proxy or filter on the way, or use HTTPS only"
+    ) { $0.portal.checks = [.init(anchor: "a", status: 200)] },
+    Spoken(
+        .wanDown,
+        .broken,
+        "the gateway is there, and nothing beyond it answers",
+        "check the modem and the provider"
+    ) { $0.cutOff() },
+    Spoken(
+        .upstreamBlackhole,
+        .broken,
+        "packets vanish after hop 2 (198.18.0.1), beyond the gateway",
+        "tell the provider: nothing comes back from beyond 198.18.0.1"
+    ) { evidence in
+        evidence.cutOff()
+        evidence.reach[0].hops = [.init(1, Healthy.gateway), .init(2, Healthy.provider)]
+    },
+    Spoken(
+        .upstreamLoop,
+        .broken,
+        "packets go round in circles beyond the gateway: 198.18.0.1 says that their hop limit ran out",
+        "tell the provider: a routing loop at 198.18.0.1"
+    ) { evidence in
+        evidence.cutOff()
+        evidence.reach[0].loopAt = Healthy.provider
+    },
+    Spoken(
+        .ipv4Broken,
+        .broken,
+        "IPv4 leads nowhere beyond the gateway, it ends after hop 2 (198.18.0.1); IPv6 works",
+        "ask the provider, and look at the router's NAT"
+    ) { evidence in
+        evidence.cutOff([.ipv4])
+        evidence.reach[0].hops = [.init(2, Healthy.provider)]
+    },
+    Spoken(
+        .ipv6Broken,
+        .broken,
+        "IPv6 leads nowhere beyond the gateway, says fe80::1; IPv4 works",
+        "ask the provider, or switch IPv6 off until it works: every connection waits for it first"
+    ) { evidence in
+        evidence.cutOff([.ipv6])
+        evidence.reach[1].unreachableFrom = Healthy.gateway6
+    },
+    Spoken(
+        .dnsNoConfig,
+        .broken,
+        "no name server is configured",
+        "check /etc/resolv.conf and the DHCP client"
+    ) { $0.dns = .known([]) },
+    Spoken(
+        .dnsUnreachable,
+        .broken,
+        "the name server 10.77.0.53 does not answer",
+        "try `dig @10.77.0.53 example.com`; use another name server"
+    ) { $0.changeServers(to: [Healthy.server]) { $0.ipv4 = .silent } },
+    Spoken(
+        .dnsServerDead,
+        .degraded,
+        "the name server 198.51.100.53 does not answer; 1 of 2 do",
+        "take 198.51.100.53 out of the configuration: programs wait 5 s for it"
+    ) { evidence in
+        var dead = NameServerEvidence(Healthy.second)
+        dead.ipv4 = .silent
+        evidence.dns = .known([Healthy.nameServer(Healthy.server), dead])
+    },
+    Spoken(
+        .dnsServfail,
+        .broken,
+        "10.77.0.53 answers every question with SERVFAIL",
+        "look at the server's own log: it cannot reach others, or DNSSEC fails"
+    ) { $0.changeServers(to: [Healthy.server]) { $0.ipv4 = .failed(code: "SERVFAIL") } },
+    Spoken(
+        .dnsSlow,
+        .degraded,
+        "name servers need 2.3 s for a name, beyond the way to them",
+        "use another name server"
+    ) { evidence in
+        evidence.changeServers(to: [Healthy.server]) { server in
+            server = Healthy.nameServer(server.address)
+            server.latency = .milliseconds(2301)
+        }
+    },
+    Spoken(
+        .dnsAAAATimeout,
+        .degraded,
+        "10.77.0.53 answers questions for A and not for AAAA: each name costs seconds",
+        "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
+    ) { evidence in
+        evidence.changeServers(to: [Healthy.server]) { server in
+            server.ipv4 = .answered([])
+            server.ipv6 = .silent
+        }
+    },
+    Spoken(
+        .dnsNXRewrite,
+        .warning,
+        "10.77.0.53 answers 10.77.0.20 for a name that does not exist",
+        "use a name server that tells the truth"
+    ) { $0.changeServers(to: [Healthy.server]) { $0.nonexistent = .answered([Healthy.peer]) } },
+    Spoken(
+        .dnsWrongAnswer,
+        .broken,
+        "10.77.0.53 answers that there is no such name for a name whose address is 203.0.113.80",
+        "use another name server: this one or somebody on the way to it changes answers"
+    ) { evidence in
+        evidence.changeServers(to: [Healthy.server]) { server in
+            server.known = .noSuchName
+            server.expected = [Healthy.address]
+        }
+    },
+    Spoken(
+        .dnsTCPBlocked,
+        .degraded,
+        "10.77.0.53 answers over UDP and not over TCP, so large answers are lost",
+        "open TCP port 53 on the way"
+    ) { evidence in
+        evidence.changeServers(to: [Healthy.server]) { server in
+            server.ipv4 = .answered([])
+            server.stream = .silent
+        }
+    },
+]
+
+/// What works, and how well.
+private let quality: [Spoken] = [
+    Spoken(
+        .transportPortBlocked,
+        .broken,
+        "IPv4 connections to TCP port 443 are dropped on the way, whoever they go to; other ports work",
+        "ask the operator of the firewall to open TCP port 443"
+    ) { evidence in
+        for place in evidence.reach[0].anchors.indices { evidence.reach[0].anchors[place].ports[443] = .silent }
+    },
+    Spoken(
+        .transportPortReset,
+        .broken,
+        "IPv6 connections to TCP port 80 are refused on the way, whoever they go to; other ports work",
+        "ask the operator of the firewall to open TCP port 80"
+    ) { evidence in
+        for place in evidence.reach[1].anchors.indices { evidence.reach[1].anchors[place].ports[80] = .refused }
+    },
+    Spoken(
+        .transportUDPBlocked,
+        .degraded,
+        "UDP is dropped on the way; TCP works",
+        "ask the operator of the firewall to let UDP out: QUIC, calls, VPNs and time need it"
+    ) { evidence in
+        for family in evidence.reach.indices {
+            for place in evidence.reach[family].anchors.indices {
+                evidence.reach[family].anchors[place].datagrams = .known(false)
+            }
+        }
+        evidence.transport.timeAnswers = .known(false)
+    },
+    Spoken(
+        .pmtuBlackhole,
+        .broken,
+        "IPv6 packets above 1396 bytes vanish, and nobody says so",
+        "clamp the TCP segment size to 1336 at the router, or let ICMP \"too big\" through"
+    ) { evidence in
+        evidence.transport.packetSizes = [
+            .init(.ipv6, largest: 1396, linkMTU: 1500, isAnnounced: false, transferStalls: .known(true))
+        ]
+    },
+    Spoken(
+        .pmtuReduced,
+        .info,
+        "IPv4 packets up to 1420 bytes pass; path MTU discovery works",
+        "nothing"
+    ) { $0.transport.packetSizes = [.init(.ipv4, largest: 1420, linkMTU: 1500, isAnnounced: true)] },
+    Spoken(
+        .tlsIntercepted,
+        .broken,
+        "TLS certificates do not verify, whoever they come from: unknown authority",
+        "look for a proxy that opens TLS, and decide whether to trust its authority"
+    ) { $0.application.certificates = [.init(anchor: "a", failure: "unknown authority")] },
+    Spoken(
+        .clockSkew,
+        .degraded,
+        "the clock of this machine is 90 s slow",
+        "`timedatectl set-ntp true`, or look at the time service: certificates depend on it"
+    ) { $0.application.clockOffset = .known(.seconds(-90)) },
+    Spoken(
+        .targetDown,
+        .warning,
+        "a (203.0.113.80) does not answer; others do",
+        "ask the operator of a"
+    ) { evidence in
+        evidence.reach[0].anchors[0].echo = .known(false)
+        evidence.reach[0].anchors[0].datagrams = .known(false)
+        evidence.reach[0].anchors[0].ports = [:]
+    },
+    Spoken(
+        .performanceLoss,
+        .degraded,
+        "10 % of the packets are lost beyond the gateway; none to speak of on the link",
+        "tell the provider, with the time of day"
+    ) { evidence in
+        for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 54 }
+    },
+    Spoken(
+        .performanceHighLatency,
+        .degraded,
+        "the way out takes 620 ms there and back; good is up to 250 ms",
+        "look for a VPN, a satellite link, or a queue that is full"
+    ) { $0.performance.anchors = [Healthy.train("a", median: .milliseconds(620))] },
+    Spoken(
+        .performanceJitter,
+        .warning,
+        "round trips vary by 81 ms around 40 ms",
+        "look for somebody who fills the line, or a weak radio link"
+    ) { evidence in
+        var train = Healthy.train("a", median: .milliseconds(40))
+        train.ninetyFifthPercentile = .milliseconds(120)
+        evidence.performance.anchors = [train]
+    },
+    Spoken(
+        .performanceBufferbloat,
+        .degraded,
+        "latency grows from 12 ms to 1.2 s under load (41 round trips per minute)",
+        "switch on CAKE or FQ-CoDel at the router"
+    ) { evidence in
+        evidence.performance.load = .init(
+            idle: .milliseconds(12),
+            loaded: .milliseconds(1200),
+            roundTripsPerMinute: 41,
+            down: 20,
+            up: 2
+        )
+    },
+    Spoken(
+        .icmpFiltered,
+        .info,
+        "ICMP echo is filtered on the way; TCP works",
+        "nothing, but `ping` tells nothing here"
+    ) { evidence in
+        for family in evidence.reach.indices {
+            for place in evidence.reach[family].anchors.indices {
+                evidence.reach[family].anchors[place].echo = .known(false)
+            }
+        }
+    },
+]
+
+extension Evidence {
+    /// Leaves only these name servers, each as `change` has it and otherwise not asked.
+    fileprivate mutating func changeServers(to servers: [IPAddress], _ change: (inout NameServerEvidence) -> Void) {
+        dns = .known(
+            servers.map { address in
+                var server = NameServerEvidence(address)
+                server.ipv4 = .answered([])
+                change(&server)
+                return server
+            }
+        )
+    }
+}
+
+@Suite struct SentenceTests {
+    @Test(arguments: nearby + beyond + quality)
+    func `a fault alone has one code, one sentence and one action`(spoken: Spoken) throws {
+        let diagnosis = Healthy.broken(by: spoken.change)
+        let told = spoken.severity == .info ? diagnosis.notes : diagnosis.verdicts
+        #expect(told.map(\.code) == [spoken.code])
+        #expect(spoken.severity > .info || diagnosis.verdicts.isEmpty)
+        let verdict = try #require(told.first)
+        #expect(verdict.severity == spoken.severity)
+        #expect(verdict.say == spoken.say)
+        #expect(verdict.action == spoken.action)
+    }
+
+    @Test func `every code of the vocabulary is spoken here`() {
+        // Throughput is judged by the operator's figures alone, which a healthy network does not have.
+        let spoken = Set((nearby + beyond + quality).map(\.code)).union([.performanceLowThroughput])
+        #expect(spoken == Set(VerdictCode.allCases))
+    }
+}

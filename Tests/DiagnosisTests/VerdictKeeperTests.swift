@@ -1,0 +1,108 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Diagnosis
+import Testing
+
+@Suite struct VerdictKeeperTests {
+    private static let healthy = Judge().judge(Healthy.evidence)
+    private static let noCarrier = Healthy.broken { evidence in
+        evidence.links[0].hasCarrier = false
+        evidence.loseGateways()
+    }
+    private static let lostGateway = Healthy.broken { $0.loseGateways() }
+    private static let offline = Healthy.broken { $0.cutOff() }
+    private static let lossy = Healthy.broken { evidence in
+        for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 50 }
+    }
+
+    /// The codes that were raised (`+`) and cleared (`-`) at each moment, in seconds.
+    private func run(_ rounds: [(Int, Diagnosis)]) -> [[String]] {
+        var keeper = VerdictKeeper()
+        return rounds.map { second, diagnosis in
+            keeper.take(diagnosis, at: .seconds(second)).map { change in
+                switch change {
+                case .raised(let standing): "+\(standing.verdict.code.rawValue)"
+                case .cleared(let standing): "-\(standing.verdict.code.rawValue)"
+                }
+            }
+        }
+    }
+
+    @Test func `what the kernel tells is told at once, and taken back at once`() {
+        let told = run([(0, Self.healthy), (1, Self.noCarrier), (2, Self.noCarrier), (3, Self.healthy)])
+        #expect(told == [[], ["+link.no-carrier"], [], ["-link.no-carrier"]])
+    }
+
+    @Test func `a gateway is asked twice, a second apart`() {
+        let two = ["+gateway.unresolved", "+gateway.unresolved"]
+        #expect(run([(0, Self.lostGateway), (1, Self.lostGateway)]) == [[], two])
+        #expect(run([(0, Self.lostGateway), (0, Self.lostGateway), (1, Self.lostGateway)]) == [[], [], two])
+        #expect(run([(0, Self.lostGateway), (1, Self.healthy), (2, Self.healthy)]) == [[], [], []])
+    }
+
+    @Test func `the way out is asked twice, five seconds apart, and is good again after two rounds`() {
+        let told = run([
+            (0, Self.offline), (4, Self.offline), (5, Self.offline), (60, Self.healthy), (61, Self.offline),
+            (62, Self.healthy), (63, Self.healthy),
+        ])
+        #expect(told == [[], [], ["+wan.down"], [], [], [], ["-wan.down"]])
+    }
+
+    @Test func `loss must be seen in three of five rounds, for half a minute`() {
+        let told = run([
+            (0, Self.lossy), (10, Self.healthy), (20, Self.lossy), (30, Self.healthy), (40, Self.lossy),
+        ])
+        #expect(told == [[], [], [], [], ["+perf.loss"]])
+        let short = run([(0, Self.lossy), (10, Self.lossy), (20, Self.lossy), (30, Self.lossy)])
+        #expect(short == [[], [], [], ["+perf.loss"]])
+        let rare = run([
+            (0, Self.lossy), (10, Self.healthy), (20, Self.healthy), (30, Self.healthy), (40, Self.lossy),
+            (50, Self.healthy),
+        ])
+        #expect(rare.flatMap(\.self).isEmpty)
+    }
+
+    @Test func `a root cause takes its consequences back`() {
+        let told = run([(0, Self.offline), (5, Self.offline), (6, Self.noCarrier), (7, Self.healthy)])
+        #expect(told == [[], ["+wan.down"], ["+link.no-carrier", "-wan.down"], ["-link.no-carrier"]])
+    }
+
+    @Test func `a layer that cannot be looked at is neither good nor bad`() {
+        var blind = Healthy.evidence
+        blind.reach = []
+        let told = run([
+            (0, Self.offline), (5, Self.offline), (6, Judge().judge(blind)), (7, Judge().judge(blind)),
+            (8, Self.healthy), (9, Self.healthy),
+        ])
+        #expect(told == [[], ["+wan.down"], [], [], [], ["-wan.down"]])
+    }
+
+    @Test func `what stands is there with its first moment and its last words, worst first`() throws {
+        var keeper = VerdictKeeper()
+        _ = keeper.take(Self.lossy, at: .seconds(0))
+        #expect(keeper.standing.isEmpty)
+        for second in [10, 20, 30] { _ = keeper.take(Self.lossy, at: .seconds(second)) }
+        let worse = Healthy.broken { evidence in
+            for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 30 }
+            evidence.dns = .known([])
+        }
+        _ = keeper.take(worse, at: .seconds(40))
+        _ = keeper.take(worse, at: .seconds(50))
+        #expect(keeper.standing.map(\.verdict.code) == [.dnsNoConfig, .performanceLoss])
+        let loss = try #require(keeper.standing.last)
+        #expect(loss.since == .seconds(0) && loss.verdict.say.hasPrefix("50 % "))
+    }
+
+    @Test func `two servers are two faults`() {
+        var keeper = VerdictKeeper()
+        let one = Healthy.broken { evidence in
+            evidence.gateways[0].hardwareAddresses = .known([])
+            evidence.cutOff([.ipv4])
+        }
+        for second in 0...1 { _ = keeper.take(one, at: .seconds(second)) }
+        #expect(keeper.standing.map(\.verdict.subject) == ["10.77.0.1"])
+        for second in 2...3 { _ = keeper.take(Self.lostGateway, at: .seconds(second)) }
+        #expect(Set(keeper.standing.map(\.verdict.subject)) == ["10.77.0.1", "fe80::1"])
+    }
+}
