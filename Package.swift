@@ -17,6 +17,8 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
+        .systemLibrary(name: "CNettle", pkgConfig: "nettle"),
+        .systemLibrary(name: "CWslay"),
         .target(name: "CLinuxShims"),
         .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
         .target(name: "CCurl"),
@@ -63,6 +65,7 @@ let package = Package(
             dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
+        .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
         .target(name: "Metrics", dependencies: ["LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"]),
         .target(
             name: "StatusServer",
@@ -188,6 +191,7 @@ let package = Package(
             ],
             exclude: ["Fixtures"]
         ),
+        .testTarget(name: "WebSocketWireTests", dependencies: ["WebSocketWire"]),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
@@ -224,5 +228,5 @@ for target in package.targets where target.type != .system && !shims.contains(ta
 }
 
 // What the fuzz targets, a package of their own, can link; one by one, so that each counts the edges of its own only.
-let fuzzed = ["DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer"]
+let fuzzed = ["DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer", "WebSocketWire"]
 package.products += fuzzed.map { .library(name: $0, targets: [$0]) }

@@ -9,8 +9,8 @@ import PackageDescription
 /// The fuzz targets, and the product of nwpath each is about.
 let subjects = [
     "FuzzDNS": "DNSWire", "FuzzJSON": "OrderedJSON", "FuzzConfiguration": "Configuration", "FuzzRecording": "Netlink",
-    "FuzzNetlink": "Netlink", "FuzzHTTP": "StatusServer", "FuzzEventLog": "EventLog", "FuzzMulticast": "MulticastDNS",
-    "FuzzResponder": "MulticastDNS",
+    "FuzzNetlink": "Netlink", "FuzzHTTP": "StatusServer", "FuzzWebSocket": "WebSocketWire",
+    "FuzzEventLog": "EventLog", "FuzzMulticast": "MulticastDNS", "FuzzResponder": "MulticastDNS",
 ]
 
 let settings: [SwiftSetting] = [
