@@ -53,6 +53,12 @@ let package = Package(
         // What is wrong, from what was found out.
         .target(name: "Diagnosis", dependencies: ["Addressing"]),
 
+        // Active probes.
+        .target(
+            name: "Probes",
+            dependencies: ["CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"]
+        ),
+
         // What is published, and where it goes.
         .target(
             name: "Documents",
@@ -190,6 +196,10 @@ let package = Package(
                 "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Providers",
             ],
             exclude: ["Fixtures"]
+        ),
+        .testTarget(
+            name: "ProbesTests",
+            dependencies: ["Probes", "DNSWire", "PathModel", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
         ),
         .testTarget(name: "WebSocketWireTests", dependencies: ["WebSocketWire"]),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),

@@ -1,47 +1,23 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-#include "CCurl.h"
+#include "api.h"
 
-#include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// The macros of curl.h check types against the linked functions, which are not linked here.
-#undef curl_easy_setopt
-#undef curl_easy_getinfo
-
-static struct {
-    void *library;
-    CURLcode (*global_init)(long);
-    CURL *(*init)(void);
-    CURLcode (*setopt)(CURL *, CURLoption, ...);
-    CURLcode (*getinfo)(CURL *, CURLINFO, ...);
-    CURLcode (*perform)(CURL *);
-    void (*cleanup)(CURL *);
-    struct curl_slist *(*append)(struct curl_slist *, const char *);
-    void (*free_all)(struct curl_slist *);
-    const char *(*text)(CURLcode);
-} api;
+struct nwp_curl_api nwp_curl_api;
 
 static char load_error[256];
-
-struct nwp_curl {
-    CURL *easy;
-    struct curl_slist *fields;
-    nwp_curl_take head;
-    nwp_curl_take body;
-    void *context;
-    char error[CURL_ERROR_SIZE];
-};
 
 static int resolve(void **slot, const char *name) {
     *slot = dlsym(api.library, name);
     return *slot ? 0 : -1;
 }
 
-int nwp_curl_load(void) {
+static int load(void) {
     if (api.library) return 0;
     api.library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     int failed = !api.library;
@@ -55,6 +31,13 @@ int nwp_curl_load(void) {
         failed |= resolve((void **)&api.append, "curl_slist_append");
         failed |= resolve((void **)&api.free_all, "curl_slist_free_all");
         failed |= resolve((void **)&api.text, "curl_easy_strerror");
+        failed |= resolve((void **)&api.multi_init, "curl_multi_init");
+        failed |= resolve((void **)&api.multi_setopt, "curl_multi_setopt");
+        failed |= resolve((void **)&api.multi_add, "curl_multi_add_handle");
+        failed |= resolve((void **)&api.multi_remove, "curl_multi_remove_handle");
+        failed |= resolve((void **)&api.multi_action, "curl_multi_socket_action");
+        failed |= resolve((void **)&api.multi_read, "curl_multi_info_read");
+        failed |= resolve((void **)&api.multi_cleanup, "curl_multi_cleanup");
         if (!failed) failed = api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK;
     }
     if (!failed) return 0;
@@ -63,6 +46,14 @@ int nwp_curl_load(void) {
     if (api.library) dlclose(api.library);
     api.library = 0;
     return -1;
+}
+
+int nwp_curl_load(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    int code = load();
+    pthread_mutex_unlock(&lock);
+    return code;
 }
 
 const char *nwp_curl_load_error(void) { return load_error; }
@@ -102,6 +93,10 @@ void nwp_curl_unix_socket(struct nwp_curl *request, const char *path) {
     api.setopt(request->easy, CURLOPT_PROXY, "");
 }
 
+void nwp_curl_authorities(struct nwp_curl *request, const char *path) {
+    api.setopt(request->easy, CURLOPT_CAINFO, path);
+}
+
 void nwp_curl_post(struct nwp_curl *request, const char *body, size_t count) {
     api.setopt(request->easy, CURLOPT_POSTFIELDSIZE, (long)count);
     api.setopt(request->easy, CURLOPT_COPYPOSTFIELDS, body ? body : "");
@@ -126,7 +121,10 @@ enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take he
     request->head = head;
     request->body = body;
     request->context = context;
-    CURLcode code = api.perform(request->easy);
+    return nwp_curl_judge(request, api.perform(request->easy));
+}
+
+enum nwp_curl_result nwp_curl_judge(struct nwp_curl *request, CURLcode code) {
     if (code != CURLE_OK && !request->error[0])
         strncpy(request->error, api.text(code), sizeof request->error - 1);
     long number = 0;
@@ -140,6 +138,11 @@ enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take he
         // libcurl speaks of a port even when there is only a socket.
         if (number) snprintf(request->error, sizeof request->error, "%s", strerror((int)number));
         return number == EACCES || number == EPERM ? NWP_CURL_DENIED : NWP_CURL_UNREACHABLE;
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CIPHER:
+    case CURLE_SSL_INVALIDCERTSTATUS: return NWP_CURL_UNTRUSTED;
     default: return NWP_CURL_FAILED;
     }
 }
@@ -154,6 +157,7 @@ const char *nwp_curl_error(struct nwp_curl *request) { return request->error; }
 
 void nwp_curl_close(struct nwp_curl *request) {
     api.free_all(request->fields);
+    api.free_all(request->pinned);
     api.cleanup(request->easy);
     free(request);
 }

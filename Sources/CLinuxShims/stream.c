@@ -37,7 +37,10 @@ int nwp_unix_listen(const char *path, mode_t mode, int backlog) {
     if (code < 0) return code;
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -errno;
-    if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return failed(descriptor);
+    // unix(7): the file gets the socket's mode less the umask, so that it is never open wider than wanted.
+    if (fchmod(descriptor, mode) < 0 || bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) {
+        return failed(descriptor);
+    }
     if (chmod(path, mode) < 0 || listen(descriptor, backlog) < 0) {
         code = failed(descriptor);
         unlink(path);
@@ -156,6 +159,12 @@ int nwp_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *gro
     *user = credentials.uid;
     *group = credentials.gid;
     return 0;
+}
+
+int nwp_peer_groups(int descriptor, gid_t *groups, int capacity) {
+    socklen_t size = (socklen_t)capacity * sizeof *groups;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0) return -errno;
+    return (int)(size / sizeof *groups);
 }
 
 void nwp_stream_limits(int descriptor, int send_buffer, unsigned timeout_milliseconds) {

@@ -1,5 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-// libcurl's easy interface, loaded when it is first used: a program that links libcurl pays megabytes of memory for
+// libcurl, loaded when it is first used: a program that links libcurl pays megabytes of memory for
 // it even when it never makes a request.
 #ifndef NWP_CURL_H
 #define NWP_CURL_H
@@ -16,6 +16,7 @@ enum nwp_curl_result {
     NWP_CURL_STOPPED = 3,
     NWP_CURL_DENIED = 4,
     NWP_CURL_FAILED = 5,
+    NWP_CURL_UNTRUSTED = 6,
 };
 
 /// Takes bytes of the body or one line of the head. Returns 1, or 0 to stop.
@@ -29,6 +30,8 @@ const char *nwp_curl_load_error(void);
 struct nwp_curl *nwp_curl_open(const char *url);
 /// Goes through a unix socket instead of the network; no proxy is used.
 void nwp_curl_unix_socket(struct nwp_curl *request, const char *path);
+/// Believes the authorities in the PEM file at `path` instead of the system's.
+void nwp_curl_authorities(struct nwp_curl *request, const char *path);
 /// Sends `body` by POST.
 void nwp_curl_post(struct nwp_curl *request, const char *body, size_t count);
 /// Adds a request header field, such as "Accept: text/plain".
@@ -44,5 +47,38 @@ long nwp_curl_status(struct nwp_curl *request);
 const char *nwp_curl_error(struct nwp_curl *request);
 /// Frees the request.
 void nwp_curl_close(struct nwp_curl *request);
+
+/// Prepares a new socket before it connects. Returns 1, or 0 to give up.
+typedef int (*nwp_curl_prepare)(void *context, int descriptor);
+
+/// Makes a request one whose answer is only looked at, over a connection of its own and without a proxy. `pinned` is
+/// "HOST:PORT:ADDRESS", which spares looking the name up; "" looks it up. `authorities` is a file of certificates, ""
+/// for those of the system. `context` goes to all three functions.
+void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *authorities, nwp_curl_take head,
+                    nwp_curl_take body, nwp_curl_prepare prepare, void *context);
+/// The errno of the last failed connection attempt; 0 without one.
+int nwp_curl_errno(struct nwp_curl *request);
+/// How many bytes of HTTP the request sent and the answer had.
+void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received);
+
+/// Requests that go on side by side on the caller's event loop (libcurl-multi(3)).
+struct nwp_multi;
+/// Asks the loop to watch a socket: `wanted` is 1 for reading, 2 for writing, 3 for both, 0 to stop.
+typedef void (*nwp_multi_watch)(void *context, int descriptor, int wanted);
+/// Asks the loop for a call of `nwp_multi_act` after so many milliseconds; -1 takes that back.
+typedef void (*nwp_multi_timer)(void *context, long milliseconds);
+
+/// Makes a set of requests; NULL without memory. Load the library before.
+struct nwp_multi *nwp_multi_open(nwp_multi_watch watch, nwp_multi_timer timer, void *context);
+/// Starts a request. Returns 0, or -1 without memory.
+int nwp_multi_add(struct nwp_multi *multi, struct nwp_curl *request);
+/// Takes a request out, finished or not.
+void nwp_multi_remove(struct nwp_multi *multi, struct nwp_curl *request);
+/// Goes on with what is due; `descriptor` -1 is the timer, else `events` is 1 readable, 2 writable, 4 failed, together.
+void nwp_multi_act(struct nwp_multi *multi, int descriptor, int events);
+/// The next finished request with what it came to; NULL when there is none.
+struct nwp_curl *nwp_multi_next(struct nwp_multi *multi, enum nwp_curl_result *result);
+/// Frees the set, which has no requests any more.
+void nwp_multi_close(struct nwp_multi *multi);
 
 #endif

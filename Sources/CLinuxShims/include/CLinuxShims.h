@@ -7,9 +7,12 @@
 #include "nwp_discard.h"
 #include "nwp_event.h"
 #include "nwp_memory.h"
+#include "nwp_neighbor.h"
 #include "nwp_netlink.h"
 #include "nwp_multicast.h"
+#include "nwp_probe.h"
 #include "nwp_process.h"
+#include "nwp_resolve.h"
 #include "nwp_stream.h"
 #include "nwp_user.h"
 

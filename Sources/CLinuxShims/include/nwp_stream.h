@@ -27,6 +27,9 @@ int nwp_listener_address(int descriptor, uint8_t address[16], uint32_t *scope, u
 int nwp_accept(int descriptor);
 /// The process at the other end of a unix socket (SO_PEERCRED). Returns 0 or a negative errno.
 int nwp_peer_credentials(int descriptor, pid_t *process, uid_t *user, gid_t *group);
+/// The supplementary groups of that process (SO_PEERGROUPS). Returns how many, or a negative errno: -ERANGE when there
+/// are more.
+int nwp_peer_groups(int descriptor, gid_t *groups, int capacity);
 /// Limits the kernel's send buffer, and how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT, ignored on
 /// unix sockets).
 void nwp_stream_limits(int descriptor, int send_buffer, unsigned timeout_milliseconds);

@@ -1,0 +1,35 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#ifndef NWP_PROBE_H
+#define NWP_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// Which routes a socket's packets take.
+struct nwp_probe_route {
+    /// The interface packets must leave by (SO_BINDTODEVICE); "" leaves the choice to the routes.
+    char interface[16];
+    /// The firewall mark (SO_MARK); 0 sets none.
+    uint32_t mark;
+    /// The user the packets count as (fchown(2) of the socket); UINT32_MAX changes nothing.
+    uint32_t user;
+};
+
+/// A non-blocking socket of `family` (AF_INET or AF_INET6), `type` and `protocol`, routed as `route` says. `step` tells
+/// what failed: 0 the socket itself, 1 the interface, 2 the mark, 3 the user. Returns a descriptor, or a negative errno.
+int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_route *route, int *step);
+/// Routes an open socket; `step` as above. Returns 0 or a negative errno.
+int nwp_probe_apply(int descriptor, const struct nwp_probe_route *route, int *step);
+/// Connects to an address of 4 or 16 bytes in network order without waiting. Returns 0 or a negative errno, -EINPROGRESS
+/// when the answer comes later.
+int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uint32_t scope, uint16_t port);
+/// The error pending on a socket (SO_ERROR), as a negative errno; 0 without one.
+int nwp_probe_error(int descriptor);
+/// Asks an ICMP socket for the hop limit of what arrives and for errors of routers (IP_RECVERR), and, when it is a raw
+/// one, for echo replies only. Returns 0 or a negative errno.
+int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
+/// Receives one datagram or a piece of a stream without waiting; `hop_limit` is -1 when the kernel did not say.
+/// Returns its length, or a negative errno.
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_limit);
+
+#endif

@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "nwp_probe.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/icmp.h>
+#include <netinet/icmp6.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef ICMP_FILTER
+#define ICMP_FILTER 1
+#endif
+
+static int set(int descriptor, int level, int option, int value) {
+    return setsockopt(descriptor, level, option, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+int nwp_probe_apply(int descriptor, const struct nwp_probe_route *route, int *step) {
+    *step = 1;
+    size_t length = strnlen(route->interface, sizeof route->interface - 1);
+    if (length && setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, route->interface, (socklen_t)length) < 0)
+        return -errno;
+    *step = 2;
+    if (route->mark && setsockopt(descriptor, SOL_SOCKET, SO_MARK, &route->mark, sizeof route->mark) < 0) return -errno;
+    *step = 3;
+    if (route->user != UINT32_MAX && fchown(descriptor, route->user, (gid_t)-1) < 0) return -errno;
+    return 0;
+}
+
+int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_route *route, int *step) {
+    *step = 0;
+    int descriptor = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+    if (descriptor < 0) return -errno;
+    int code = nwp_probe_apply(descriptor, route, step);
+    if (code == 0) return descriptor;
+    close(descriptor);
+    return code;
+}
+
+int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uint32_t scope, uint16_t port) {
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_scope_id = scope};
+    if (length == 4) memcpy(&in.sin_addr, address, 4);
+    else memcpy(&in6.sin6_addr, address, 16);
+    const void *target = length == 4 ? (const void *)&in : (const void *)&in6;
+    socklen_t size = length == 4 ? sizeof in : sizeof in6;
+    int code;
+    do {
+        code = connect(descriptor, target, size);
+    } while (code < 0 && errno == EINTR);
+    return code < 0 ? -errno : 0;
+}
+
+int nwp_probe_error(int descriptor) {
+    int code = 0;
+    socklen_t size = sizeof code;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) < 0) return -errno;
+    return -code;
+}
+
+int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw) {
+    int code;
+    if (family == AF_INET) {
+        if (is_raw) {
+            struct icmp_filter filter = {.data = ~(1u << ICMP_ECHOREPLY)};
+            if (setsockopt(descriptor, SOL_RAW, ICMP_FILTER, &filter, sizeof filter) < 0) return -errno;
+        }
+        code = set(descriptor, IPPROTO_IP, IP_RECVTTL, 1);
+        return code < 0 ? code : set(descriptor, IPPROTO_IP, IP_RECVERR, 1);
+    }
+    if (is_raw) {
+        struct icmp6_filter filter;
+        ICMP6_FILTER_SETBLOCKALL(&filter);
+        ICMP6_FILTER_SETPASS(ICMP6_ECHO_REPLY, &filter);
+        if (setsockopt(descriptor, IPPROTO_ICMPV6, ICMP6_FILTER, &filter, sizeof filter) < 0) return -errno;
+    }
+    code = set(descriptor, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+    return code < 0 ? code : set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
+}
+
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_limit) {
+    union {
+        char bytes[CMSG_SPACE(sizeof(int)) * 4];
+        struct cmsghdr header;
+    } control;
+    struct iovec part = {.iov_base = buffer, .iov_len = capacity};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t length;
+    *hop_limit = -1;
+    do {
+        length = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    } while (length < 0 && errno == EINTR);
+    if (length < 0) return -errno;
+    for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
+        int is_limit = (entry->cmsg_level == IPPROTO_IP && entry->cmsg_type == IP_TTL) ||
+                       (entry->cmsg_level == IPPROTO_IPV6 && entry->cmsg_type == IPV6_HOPLIMIT);
+        if (is_limit && entry->cmsg_len >= CMSG_LEN(sizeof(int))) memcpy(hop_limit, CMSG_DATA(entry), sizeof(int));
+    }
+    return length;
+}

@@ -1,0 +1,61 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A file that takes another one's place whole or not at all.
+///
+/// It is written beside the old one, as `PATH.new`, and put in place by rename(2): a reader and a crash find the old
+/// contents or the new ones. A replacement that is given up leaves nothing behind.
+public struct FileReplacement: ~Copyable {
+    private let path: String
+    private let descriptor: FileDescriptor
+    private let temporary: TemporaryFile
+
+    /// Begins to replace the file at `path`; what is left there of an earlier try is removed, never written to.
+    ///
+    /// - Parameters:
+    ///   - path: The file, which need not exist.
+    ///   - mode: The permissions of the new file, less the umask.
+    /// - Throws: open(2)'s error.
+    public init(of path: String, mode: UInt32) throws(Errno) {
+        let new = path + ".new"
+        unsafe unlink(new)
+        descriptor = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+        temporary = TemporaryFile(path: new)
+        self.path = path
+    }
+
+    /// Adds to the new contents.
+    public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) { try descriptor.writeAll(bytes) }
+
+    /// Puts the new file in the old one's place.
+    /// - Throws: close(2)'s error, with which some disks tell of a failed write, or rename(2)'s.
+    public consuming func commit() throws(Errno) {
+        try descriptor.close()
+        try temporary.rename(to: path)
+    }
+
+    /// Replaces the contents in one go.
+    public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(Errno) {
+        let replacement = try FileReplacement(of: path, mode: mode)
+        try replacement.write(bytes.span)
+        try replacement.commit()
+    }
+}
+
+/// A file that is removed unless it gets another name.
+private struct TemporaryFile: ~Copyable {
+    private let path: String
+    private var hasOtherName = false
+
+    init(path: String) { self.path = path }
+
+    deinit {
+        if !hasOtherName { unsafe unlink(path) }
+    }
+
+    consuming func rename(to name: String) throws(Errno) {
+        guard unsafe Glibc.rename(path, name) == 0 else { throw .current }
+        hasOtherName = true
+    }
+}

@@ -1,0 +1,145 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CLinuxShims
+internal import Glibc
+internal import LinuxIO
+
+/// A socket that could not be made, and at which step.
+struct SocketFailure: Error, Equatable {
+    let error: Errno
+    let step: SocketStep
+}
+
+/// A socket of one attempt: non-blocking, routed as the probe says, watched on the loop, closed once.
+final class ProbeSocket {
+    /// What the socket speaks.
+    enum Kind: Equatable {
+        case stream
+        case datagram
+        /// An echo socket of the kernel's; `net.ipv4.ping_group_range` says who may have one.
+        case echo
+        /// A raw ICMP socket, for which CAP_NET_RAW is needed.
+        case rawEcho
+    }
+
+    let kind: Kind
+    private let loop: EventLoop
+    private let family: AddressFamily
+    private let descriptor: FileDescriptor
+    private var watch: EventLoop.Watch?
+
+    /// Makes a socket; nothing is sent.
+    init(_ kind: Kind, family: AddressFamily, route: ProbeRoute, loop: EventLoop) throws(SocketFailure) {
+        self.kind = kind
+        self.loop = loop
+        self.family = family
+        let type: __socket_type =
+            switch kind {
+            case .stream: SOCK_STREAM
+            case .datagram, .echo: SOCK_DGRAM
+            case .rawEcho: SOCK_RAW
+            }
+        let isEcho = kind == .echo || kind == .rawEcho
+        let echo = family == .ipv4 ? Int32(IPPROTO_ICMP) : Int32(IPPROTO_ICMPV6)
+        var raw = RawRoute.make(route)
+        var step: Int32 = 0
+        let result = unsafe nwp_probe_socket(
+            family == .ipv4 ? AF_INET : AF_INET6,
+            Int32(type.rawValue),
+            isEcho ? echo : 0,
+            &raw,
+            &step
+        )
+        guard result >= 0 else {
+            throw SocketFailure(error: Errno(result), step: SocketStep(rawValue: step) ?? .socket)
+        }
+        descriptor = FileDescriptor(owning: result)
+        guard isEcho else { return }
+        let code = nwp_probe_prepare_icmp(result, family == .ipv4 ? AF_INET : AF_INET6, kind == .rawEcho ? 1 : 0)
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
+    deinit { close() }
+
+    /// Ends the watch; the descriptor closes with the object.
+    func close() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+    }
+
+    /// Names the peer; a stream is connected later, when it becomes writable.
+    func connect(to address: SocketAddress) throws(SocketFailure) {
+        let bytes = address.address.address.bytes
+        let scope = InterfaceScope.index(of: address.address.scope)
+        let code = unsafe nwp_probe_connect(descriptor.rawValue, bytes, bytes.count, scope, address.port)
+        guard code == 0 || code == -EINPROGRESS else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
+    /// Calls a handler whenever the socket is ready.
+    func whenReady(
+        _ interest: EventLoop.Interest,
+        _ handler: @escaping (EventLoop.Readiness) -> Void
+    ) throws(SocketFailure) {
+        do throws(Errno) {
+            if let watch {
+                loop.unwatch(watch)
+                self.watch = nil
+            }
+            watch = try loop.watch(descriptor.rawValue, for: interest, handler: handler)
+        } catch {
+            throw SocketFailure(error: error, step: .use)
+        }
+    }
+
+    /// Sends; less than all is an error, since all that probes send is short.
+    func send(_ bytes: [UInt8]) throws(SocketFailure) {
+        let count = unsafe bytes.withUnsafeBytes { unsafe nwp_send(descriptor.rawValue, $0.baseAddress, $0.count) }
+        guard count == bytes.count else {
+            throw SocketFailure(error: count < 0 ? Errno(Int32(count)) : .noBufferSpace, step: .use)
+        }
+    }
+
+    /// Receives what is there.
+    /// - Returns: The bytes, none at the end of a stream, and the hop limit of a datagram; `nil` when nothing is there.
+    func receive(upTo capacity: Int) throws(SocketFailure) -> (bytes: [UInt8], hopLimit: Int?)? {
+        var hopLimit: Int32 = -1
+        var result = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            result = unsafe nwp_probe_receive(descriptor.rawValue, buffer.baseAddress, capacity, &hopLimit)
+            count = max(0, result)
+        }
+        if result == -Int(EAGAIN) { return nil }
+        guard result >= 0 else { throw SocketFailure(error: Errno(Int32(result)), step: .use) }
+        return (bytes, hopLimit < 0 ? nil : Int(hopLimit))
+    }
+
+    /// The error that is pending; `nil` without one.
+    var pendingError: Errno? {
+        let code = nwp_probe_error(descriptor.rawValue)
+        return code == 0 ? nil : Errno(code)
+    }
+}
+
+/// A route as the C shims take it.
+enum RawRoute {
+    static func make(_ route: ProbeRoute) -> nwp_probe_route {
+        var raw = nwp_probe_route()
+        raw.mark = route.mark ?? 0
+        raw.user = route.userID ?? UInt32.max
+        let name = Array((route.interface ?? "").utf8.prefix(15))
+        unsafe withUnsafeMutableBytes(of: &raw.interface) { bytes in
+            for (index, byte) in name.enumerated() { unsafe bytes[index] = byte }
+        }
+        return raw
+    }
+}
+
+/// The interface of a link-local address.
+enum InterfaceScope {
+    /// The index behind a scope, which is a name or a number; 0 when there is none.
+    static func index(of scope: String?) -> UInt32 {
+        guard let scope else { return 0 }
+        return unsafe UInt32(scope) ?? if_nametoindex(scope)
+    }
+}

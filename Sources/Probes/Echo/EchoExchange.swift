@@ -1,0 +1,78 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+
+/// Sends one echo request and waits for its reply.
+final class EchoExchange: ProbeExchange {
+    private let address: ScopedAddress
+    private let route: ProbeRoute
+    private let loop: EventLoop
+    private let message: EchoMessage
+    private var socket: ProbeSocket?
+    private var finish: (ProbeResult) -> Void = { _ in }
+    private var sent = 0
+
+    init(to address: ScopedAddress, route: ProbeRoute, loop: EventLoop) {
+        self.address = address
+        self.route = route
+        self.loop = loop
+        message = EchoMessage(
+            family: address.address.family,
+            identifier: .random(in: .min ... .max),
+            sequence: .random(in: .min ... .max),
+            token: (0..<16).map { _ in .random(in: .min ... .max) }
+        )
+    }
+
+    func start(finish: @escaping (ProbeResult) -> Void) {
+        self.finish = finish
+        do throws(SocketFailure) {
+            let socket = try open()
+            self.socket = socket
+            try socket.connect(to: SocketAddress(address, port: 0))
+            try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
+            try socket.send(message.request)
+            sent = EchoMessage.length
+        } catch {
+            finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route), sent: sent))
+        }
+    }
+
+    /// The kernel's echo socket where this process may have one, else a raw one.
+    private func open() throws(SocketFailure) -> ProbeSocket {
+        do throws(SocketFailure) {
+            return try ProbeSocket(.echo, family: address.address.family, route: route, loop: loop)
+        } catch {
+            guard error.step == .socket, error.error == .accessDenied || error.error == .notPermitted else {
+                throw error
+            }
+            return try ProbeSocket(.rawEcho, family: address.address.family, route: route, loop: loop)
+        }
+    }
+
+    private func receive() {
+        do throws(SocketFailure) {
+            while let socket, let (bytes, hopLimit) = try socket.receive(upTo: 2048) {
+                guard message.isAnswered(by: bytes.span, isRaw: socket.kind == .rawEcho) else { continue }
+                var result = ProbeResult(.success, sent: sent, received: received(bytes, socket))
+                result.hopLimit = hopLimit
+                return finish(result)
+            }
+        } catch {
+            finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route), sent: sent))
+        }
+    }
+
+    /// The bytes of ICMP, without the header that a raw IPv4 socket shows.
+    private func received(_ bytes: [UInt8], _ socket: ProbeSocket) -> Int {
+        guard socket.kind == .rawEcho, address.address.family == .ipv4 else { return bytes.count }
+        return bytes.count - Int(bytes[0] & 0xF) * 4
+    }
+
+    func cancel() -> Int {
+        socket?.close()
+        socket = nil
+        return sent
+    }
+}

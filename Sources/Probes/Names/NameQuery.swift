@@ -1,0 +1,84 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+
+/// A question to a name server, and what its answer means (RFC 1035; RFC 7766 for connections).
+struct NameQuery: Equatable {
+    /// The bit that asks a server to find the answer elsewhere (RD).
+    private static let recursionDesired = Message.Flags(rawValue: 0x0100)
+
+    let name: DomainName
+    let record: ServerQuestion.Record
+    /// Nobody but the server must be able to guess it.
+    let id: UInt16
+
+    /// Reads the name; `nil` when it is none.
+    init?(_ name: String, record: ServerQuestion.Record, id: UInt16) {
+        let text = name.hasSuffix(".") ? String(name.dropLast()) : name
+        guard let name = DomainName(text) else { return nil }
+        self.name = name
+        self.record = record
+        self.id = id
+    }
+
+    private var question: Question { Question(name, record == .a ? .a : .aaaa) }
+
+    /// The message.
+    var bytes: [UInt8] {
+        var encoder = MessageEncoder(id: id, flags: Self.recursionDesired, limit: 512)
+        _ = encoder.append(question)
+        return encoder.finish()
+    }
+
+    /// What an answer comes to.
+    enum Verdict: Equatable {
+        /// It answers another question, or is no message: go on waiting.
+        case foreign
+        /// The addresses of the name.
+        case addresses([IPAddress])
+        /// There are none; the text says why.
+        case failed(String)
+    }
+
+    /// Judges a message; any bytes are allowed.
+    func judge(_ bytes: Span<UInt8>) -> Verdict {
+        guard let message = try? Message(parsing: bytes) else { return judgeHead(bytes) }
+        guard isForUs(message.id, message.flags), message.questions.isEmpty || message.questions == [question] else {
+            return .foreign
+        }
+        guard message.flags.responseCode == 0 else { return .failed(Self.text(of: message.flags.responseCode)) }
+        guard message.questions == [question] else { return .foreign }
+        let found = message.answers.compactMap { record -> IPAddress? in
+            guard record.type == question.type, case .address(let address) = record.data else { return nil }
+            return address
+        }
+        if !found.isEmpty { return .addresses(found) }
+        return .failed(
+            message.flags.contains(.truncated) ? "the answer is cut" : "the name has no \(record.rawValue) record"
+        )
+    }
+
+    /// A message that cannot be read, but whose head is the answer's, is an answer that is wrong.
+    private func judgeHead(_ bytes: Span<UInt8>) -> Verdict {
+        guard bytes.count >= 12 else { return .foreign }
+        func word(_ offset: Int) -> UInt16 { UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1]) }
+        return isForUs(word(0), Message.Flags(rawValue: word(2))) ? .failed("the answer cannot be read") : .foreign
+    }
+
+    private func isForUs(_ id: UInt16, _ flags: Message.Flags) -> Bool {
+        id == self.id && flags.contains(.response) && flags.operation == 0
+    }
+
+    /// The names of response codes (RFC 1035 section 4.1.1).
+    static func text(of code: UInt16) -> String {
+        switch code {
+        case 1: "the server did not understand the question (FORMERR)"
+        case 2: "the server could not find out (SERVFAIL)"
+        case 3: "there is no such name (NXDOMAIN)"
+        case 4: "the server does not know how (NOTIMP)"
+        case 5: "the server refused to answer (REFUSED)"
+        default: "the server answered with code \(code)"
+        }
+    }
+}

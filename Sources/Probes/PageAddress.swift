@@ -1,0 +1,49 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// The address of a page: an `http` or `https` URL without user, password and fragment (RFC 3986).
+public struct PageAddress: Hashable, Sendable, CustomStringConvertible {
+    /// Whether the connection is encrypted.
+    public let isSecure: Bool
+    /// The host.
+    public let host: ProbeHost
+    /// The port.
+    public let port: UInt16
+    /// Path and query, which begin with a slash.
+    public let path: String
+
+    /// Reads a URL; `nil` when it is none, or has parts that a probe has no use for.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count <= 2048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") })
+        else {
+            return nil
+        }
+        let text = Substring(text)
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else { return nil }
+        let rest = text.dropFirst(scheme.count + 3)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        guard !authority.contains("@"), let (name, port) = HostAndPort.split(authority), let host = ProbeHost(name)
+        else {
+            return nil
+        }
+        let path = rest.dropFirst(authority.count)
+        isSecure = scheme == "https"
+        self.host = host
+        self.port = port ?? (isSecure ? 443 : 80)
+        self.path = path.hasPrefix("/") ? String(path) : "/" + path
+    }
+
+    /// The URL, with the port only where it is not the usual one.
+    public var description: String {
+        let isUsual = port == (isSecure ? 443 : 80)
+        return "\(isSecure ? "https" : "http")://\(authority)\(isUsual ? "" : ":\(port)")\(path)"
+    }
+
+    /// The host as it stands in a URL.
+    var authority: String {
+        if case .address(let address) = host, address.address.family == .ipv6 { return "[\(address.address)]" }
+        return "\(host)"
+    }
+}

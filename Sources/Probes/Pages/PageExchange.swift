@@ -1,0 +1,127 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CCurl
+internal import CLinuxShims
+internal import LinuxIO
+
+/// Asks for one page over a connection of its own, without following redirects and without reading more than a little.
+@safe final class PageExchange: ProbeExchange {
+    /// What is read of a page: enough for any that a check serves.
+    private static let longestBody = 65_536
+
+    private let page: PageAddress
+    private let address: ScopedAddress
+    private let expectation: PageExpectation
+    private let route: ProbeRoute
+    private let client: PageClient
+    private var raw: OpaquePointer?
+    private var head = PageHead()
+    private var bodyLength = 0
+    private var failure: SocketFailure?
+    private var finish: (ProbeResult) -> Void = { _ in }
+
+    init(
+        _ page: PageAddress,
+        at address: ScopedAddress,
+        expecting expectation: PageExpectation,
+        route: ProbeRoute,
+        client: PageClient
+    ) {
+        self.page = page
+        self.address = address
+        self.expectation = expectation
+        self.route = route
+        self.client = client
+    }
+
+    deinit { _ = cancel() }
+
+    func start(finish: @escaping (ProbeResult) -> Void) {
+        self.finish = finish
+        if let complaint = client.load() { return finish(ProbeResult(.notAssessed(advice: complaint))) }
+        guard let raw = unsafe nwp_curl_open("\(page)") else { return finish(Self.withoutMemory) }
+        unsafe self.raw = raw
+        unsafe nwp_curl_header(raw, "Cache-Control: no-cache")
+        unsafe nwp_curl_probe(
+            raw,
+            pin,
+            expectation.authorities ?? "",
+            { context, bytes, count in
+                unsafe PageExchange.at(context)?.head.take(
+                    unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+                )
+                return 1
+            },
+            { context, _, count in unsafe PageExchange.at(context)?.takeBody(count) ?? false ? 1 : 0 },
+            { context, descriptor in unsafe PageExchange.at(context)?.prepare(descriptor) ?? false ? 1 : 0 },
+            unsafe Unmanaged.passUnretained(self).toOpaque()
+        )
+        guard unsafe client.add(raw, for: self) else { return finish(Self.withoutMemory) }
+    }
+
+    private static var withoutMemory: ProbeResult { ProbeResult(.failure(.resources, detail: "out of memory")) }
+
+    /// The name with the address that was found for it; an address needs none.
+    private var pin: String {
+        guard case .name(let name) = page.host else { return "" }
+        let isIPv4 = address.address.family == .ipv4
+        return "\(name):\(page.port):" + (isIPv4 ? "\(address.address)" : "[\(address.address)]")
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> PageExchange? {
+        guard let context = unsafe context else { return nil }
+        return unsafe Unmanaged<PageExchange>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    private func takeBody(_ count: Int) -> Bool {
+        bodyLength += count
+        return bodyLength <= Self.longestBody
+    }
+
+    private func prepare(_ descriptor: Int32) -> Bool {
+        var raw = RawRoute.make(route)
+        var step: Int32 = 0
+        let code = unsafe nwp_probe_apply(descriptor, &raw, &step)
+        guard code != 0 else { return true }
+        failure = SocketFailure(error: Errno(code), step: SocketStep(rawValue: step) ?? .use)
+        return false
+    }
+
+    /// Takes what libcurl made of it.
+    func end(_ result: nwp_curl_result) {
+        guard let raw = unsafe raw else { return }
+        var (sent, received) = (0, 0)
+        unsafe nwp_curl_traffic(raw, &sent, &received)
+        let answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
+        let outcome = outcome(result, answer)
+        let finish = finish
+        _ = cancel()
+        finish(ProbeResult(outcome, sent: sent, received: received, page: answer))
+    }
+
+    private func outcome(_ result: nwp_curl_result, _ answer: PageAnswer?) -> ProbeResult.Outcome {
+        if let failure { return FailureJudge.outcome(of: failure.error, at: failure.step, route: route) }
+        let text = unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? ""
+        switch result {
+        case NWP_CURL_OK, NWP_CURL_STOPPED:
+            guard let answer else { return .failure(.answer, detail: "there is no HTTP answer") }
+            return PageJudge.judge(answer, to: page, expecting: expectation)
+        case NWP_CURL_UNTRUSTED: return .failure(.tls, detail: text)
+        case NWP_CURL_TIMED_OUT: return .failure(.timeout, detail: "no answer in time")
+        case NWP_CURL_UNREACHABLE, NWP_CURL_DENIED:
+            let number = unsafe raw.map { unsafe nwp_curl_errno($0) } ?? 0
+            guard number != 0 else { return .failure(.unreachable, detail: text) }
+            return FailureJudge.outcome(of: Errno(number), at: .use)
+        default: return .failure(.answer, detail: text)
+        }
+    }
+
+    func cancel() -> Int {
+        guard let raw = unsafe raw else { return 0 }
+        unsafe self.raw = nil
+        unsafe client.remove(raw)
+        unsafe nwp_curl_close(raw)
+        return 0
+    }
+}

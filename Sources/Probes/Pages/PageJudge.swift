@@ -1,0 +1,72 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Judges an HTTP answer: right, wrong, or given by a captive portal in place of the server.
+enum PageJudge {
+    /// What an answer means.
+    ///
+    /// Over plain HTTP anybody on the way can answer. A redirect to another host, status 511 (RFC 6585 section 6), and
+    /// any page where 204 alone is right are the signs of a portal. A redirect to the same host is what a server does
+    /// that wants encryption, and an encrypted answer cannot be forged: both are a wrong status only.
+    /// - Parameters:
+    ///   - answer: The answer.
+    ///   - page: What was asked for.
+    ///   - expectation: Which statuses are right.
+    /// - Returns: The verdict.
+    static func judge(
+        _ answer: PageAnswer,
+        to page: PageAddress,
+        expecting expectation: PageExpectation
+    ) -> ProbeResult.Outcome {
+        if expectation.statuses.contains(answer.status) { return .success }
+        let redirect = answer.location.map { " to \($0)" } ?? ""
+        if !page.isSecure {
+            let isElsewhere = isRedirect(answer.status) && leadsElsewhere(answer.location, from: page)
+            let isForged = expectation.statuses == [204] && answer.status == 200
+            if answer.status == 511 || isElsewhere || isForged {
+                return .failure(.captivePortal, detail: "answered with status \(answer.status)\(redirect)")
+            }
+        }
+        let expected = expectation.statuses.map(String.init).joined(separator: " or ")
+        return .failure(.status, detail: "status \(answer.status)\(redirect), expected \(expected)")
+    }
+
+    private static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }
+
+    /// Whether a redirect leaves the host; one without a destination, or with one that cannot be read, does.
+    private static func leadsElsewhere(_ location: String?, from page: PageAddress) -> Bool {
+        guard let location else { return true }
+        if location.hasPrefix("/") && !location.hasPrefix("//") { return false }
+        let text = location.hasPrefix("//") ? "http:" + location : location
+        guard let end = text.firstIndex(of: "#") ?? Optional(text.endIndex), let target = PageAddress(text[..<end])
+        else {
+            return true
+        }
+        return "\(target.host)".lowercased() != "\(page.host)".lowercased()
+    }
+}
+
+/// Reads the head of an HTTP answer line by line (RFC 9112 section 4).
+struct PageHead: Equatable {
+    /// A redirect's destination longer than this is cut.
+    private static let longest = 1024
+
+    /// The status code; 0 before the first line.
+    private(set) var status = 0
+    /// Where a redirect leads, made safe to show.
+    private(set) var location: String?
+
+    /// Takes one line with its end.
+    mutating func take(_ line: [UInt8]) {
+        let text = String(decoding: line.prefix(Self.longest + 64), as: UTF8.self)
+        if text.hasPrefix("HTTP/") {
+            // Interim answers (1xx) come before the final one.
+            let words = text.split(separator: " ", maxSplits: 2)
+            status = words.count > 1 ? Int(words[1].prefix(3)) ?? 0 : 0
+            location = nil
+            return
+        }
+        guard let colon = text.firstIndex(of: ":"), text[..<colon].lowercased() == "location" else { return }
+        let value = text[text.index(after: colon)...].unicodeScalars.filter { $0.value > 0x20 && $0.value < 0x7F }
+        location = String(String.UnicodeScalarView(value.prefix(Self.longest)))
+    }
+}

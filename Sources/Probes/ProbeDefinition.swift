@@ -1,0 +1,128 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// How a probe asks.
+public enum ProbeMethod: String, Hashable, Sendable, CaseIterable {
+    /// An ICMP echo request (RFC 792, RFC 4443 section 4.1).
+    case icmp
+    /// A TCP connection that is closed at once.
+    case tcp
+    /// An HTTP or HTTPS request for a page, without following redirects.
+    case http
+    /// A question to a name server.
+    case dns
+}
+
+/// Which way the packets of a probe go.
+public struct ProbeRoute: Hashable, Sendable {
+    /// The interface they must leave by (`SO_BINDTODEVICE`); `nil` leaves the choice to the routes.
+    public var interface: String?
+    /// Their firewall mark (`SO_MARK`); needs CAP_NET_ADMIN.
+    public var mark: UInt32?
+    /// The user they count as, for rules by user id; needs CAP_CHOWN.
+    public var userID: UInt32?
+
+    /// The way of any program of the same user.
+    public init(interface: String? = nil, mark: UInt32? = nil, userID: UInt32? = nil) {
+        self.interface = interface
+        self.mark = mark
+        self.userID = userID
+    }
+}
+
+/// What a name server is asked, and which one.
+public struct ServerQuestion: Hashable, Sendable {
+    /// What carries the question.
+    public enum Transport: String, Hashable, Sendable, CaseIterable {
+        /// One datagram.
+        case udp
+        /// A connection (RFC 7766).
+        case tcp
+    }
+
+    /// The type of record that must be in the answer.
+    public enum Record: String, Hashable, Sendable, CaseIterable {
+        /// An IPv4 address.
+        case a = "A"
+        /// An IPv6 address.
+        case aaaa = "AAAA"
+    }
+
+    /// The server; `nil` is the first one of the system.
+    public var server: SocketAddress?
+    /// The record.
+    public var record: Record
+    /// What carries the question.
+    public var transport: Transport
+
+    /// A question for an IPv4 address by one datagram to the system's first server.
+    public init(server: SocketAddress? = nil, record: Record = .a, transport: Transport = .udp) {
+        self.server = server
+        self.record = record
+        self.transport = transport
+    }
+}
+
+/// What an HTTP answer must be.
+public struct PageExpectation: Hashable, Sendable {
+    /// The status codes that are right.
+    public var statuses: [Int]
+    /// A file of certificates the server's must verify against; `nil` is the system's.
+    public var authorities: String?
+
+    /// A page, or none on purpose.
+    public init(statuses: [Int] = [200, 204], authorities: String? = nil) {
+        self.statuses = statuses
+        self.authorities = authorities
+    }
+}
+
+/// One probe: what is asked, how, how often, and what counts as broken.
+public struct ProbeDefinition: Hashable, Sendable {
+    /// Its name in events, metrics and routes.
+    public var name: String
+    /// How it asks.
+    public var method: ProbeMethod
+    /// What it asks.
+    public var target: ProbeTarget
+    /// The family that a host name is resolved to; `nil` takes what the system prefers.
+    public var family: AddressFamily?
+    /// Which way its packets go.
+    public var route: ProbeRoute
+    /// What an HTTP answer must be.
+    public var page: PageExpectation
+    /// What a name server is asked.
+    public var question: ServerQuestion
+    /// From the start of one attempt to that of the next.
+    public var interval: Duration
+    /// How long an answer may take, looking up the name included.
+    public var timeout: Duration
+    /// How many attempts in a row must fail before it is told.
+    public var threshold: Int
+
+    /// Describes a probe.
+    public init(
+        name: String,
+        method: ProbeMethod,
+        target: ProbeTarget,
+        family: AddressFamily? = nil,
+        route: ProbeRoute = ProbeRoute(),
+        page: PageExpectation = PageExpectation(),
+        question: ServerQuestion = ServerQuestion(),
+        interval: Duration = .seconds(30),
+        timeout: Duration = .seconds(2),
+        threshold: Int = 3
+    ) {
+        self.name = name
+        self.method = method
+        self.target = target
+        self.family = family
+        self.route = route
+        self.page = page
+        self.question = question
+        self.interval = interval
+        self.timeout = timeout
+        self.threshold = threshold
+    }
+}

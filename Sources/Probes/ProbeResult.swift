@@ -1,0 +1,99 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// Why an attempt failed; the raw value is what events, metrics and documents show.
+public enum ProbeReason: String, Hashable, Sendable, CaseIterable {
+    /// There was no answer in time.
+    case timeout
+    /// The port is closed, or somebody on the way says so (`ECONNREFUSED`).
+    case refused
+    /// There is no route, or a router says that there is none.
+    case unreachable
+    /// The name has no address, or the name server gave no usable answer.
+    case dns
+    /// The encrypted connection could not be made, or the certificate does not verify.
+    case tls
+    /// The page has another status than expected.
+    case status
+    /// Something on the way answered in place of the server and wants a login.
+    case captivePortal = "captive_portal"
+    /// This machine's own packet filter dropped it (`EPERM`).
+    case blocked
+    /// The connection broke, or what came was no answer.
+    case answer
+    /// This machine lacks what is needed, such as descriptors.
+    case resources
+}
+
+/// An HTTP answer as far as it matters.
+public struct PageAnswer: Hashable, Sendable {
+    /// The status code.
+    public var status: Int
+    /// Where a redirect leads.
+    public var location: String?
+
+    /// Pairs a status with a destination.
+    public init(status: Int, location: String? = nil) {
+        self.status = status
+        self.location = location
+    }
+}
+
+/// What one attempt came to.
+public struct ProbeResult: Hashable, Sendable {
+    /// The verdict.
+    public enum Outcome: Hashable, Sendable {
+        /// The answer is right.
+        case success
+        /// It is wrong, or there is none; the text says more, for people.
+        case failure(ProbeReason, detail: String)
+        /// The attempt could not be made by this process; the text says what would allow it.
+        case notAssessed(advice: String)
+    }
+
+    /// The verdict.
+    public var outcome: Outcome
+    /// From the first packet to the verdict; looking up the name does not count.
+    public var duration: Duration
+    /// How long looking up the name took; `nil` when there was none to look up.
+    public var resolution: Duration?
+    /// Who was asked.
+    public var address: ScopedAddress?
+    /// How many bytes were sent, without IP headers and those of TCP and UDP.
+    public var sent: Int
+    /// How many bytes came back, counted likewise.
+    public var received: Int
+    /// The hop limit that an echo reply arrived with.
+    public var hopLimit: Int?
+    /// The HTTP answer.
+    public var page: PageAnswer?
+    /// The addresses that a name server gave.
+    public var addresses: [IPAddress]
+
+    /// Describes what came of an attempt.
+    public init(
+        _ outcome: Outcome,
+        duration: Duration = .zero,
+        address: ScopedAddress? = nil,
+        sent: Int = 0,
+        received: Int = 0,
+        page: PageAnswer? = nil
+    ) {
+        self.outcome = outcome
+        self.duration = duration
+        self.address = address
+        self.sent = sent
+        self.received = received
+        self.page = page
+        addresses = []
+    }
+
+    /// Whether the answer is right.
+    public var isSuccess: Bool { outcome == .success }
+
+    /// Why it failed; `nil` when it did not.
+    public var reason: ProbeReason? {
+        if case .failure(let reason, _) = outcome { reason } else { nil }
+    }
+}

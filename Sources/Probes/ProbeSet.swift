@@ -1,0 +1,148 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+
+/// What is known of one probe.
+public struct ProbeState: Hashable, Sendable {
+    /// What it is.
+    public let definition: ProbeDefinition
+    /// When it runs, and whether it fails.
+    public internal(set) var schedule: ProbeSchedule
+    /// Its last results.
+    public internal(set) var history = ProbeHistory()
+    /// The last result; `nil` before the first.
+    public internal(set) var last: ProbeResult?
+    /// When the last run ended, as time since boot.
+    public internal(set) var lastEnd: Duration?
+    /// How many runs ended, without those that could not be assessed.
+    public internal(set) var attempts: UInt64 = 0
+    /// How many of them failed.
+    public internal(set) var failures: UInt64 = 0
+
+    /// Whether a run is going on.
+    public var isRunning: Bool { schedule.deadline == nil }
+}
+
+/// The configured probes: runs each on its schedule and tells what changes.
+///
+/// Confined to the loop's thread. Without probes it has no timer, no descriptor and no memory to speak of; it sends
+/// nothing that a definition does not ask for.
+public final class ProbeSet {
+    /// What there is to tell.
+    public enum Event: Hashable, Sendable {
+        /// A run ended.
+        case finished(ProbeState, ProbeResult)
+        /// Something changed with it.
+        case transition(ProbeState, ProbeSchedule.Transition, ProbeResult)
+    }
+
+    private let loop: EventLoop
+    private let pages: PageClient
+    private let surroundings: () -> ProbeSurroundings
+    private var entries: [Entry] = []
+    private var timer: (timer: EventLoop.Timer, deadline: Duration)?
+    /// Takes what there is to tell, on the loop's thread.
+    public var onEvent: (Event) -> Void = { _ in }
+
+    private struct Entry {
+        var state: ProbeState
+        var attempt: ProbeAttempt?
+    }
+
+    /// Makes a set without probes.
+    /// - Parameters:
+    ///   - loop: Where they run.
+    ///   - surroundings: The routers and name servers at the moment.
+    public init(loop: EventLoop, surroundings: @escaping () -> ProbeSurroundings) {
+        self.loop = loop
+        self.surroundings = surroundings
+        pages = PageClient(loop: loop)
+    }
+
+    /// What is known of each probe, in the order of the configuration.
+    public var states: [ProbeState] { entries.map(\.state) }
+
+    /// Replaces the probes; those whose definition did not change go on as if nothing had happened.
+    public func setDefinitions(_ definitions: [ProbeDefinition]) {
+        let old = entries
+        for entry in old where !definitions.contains(entry.state.definition) { entry.attempt?.cancel() }
+        entries = definitions.map { definition in
+            if let kept = old.first(where: { $0.state.definition == definition }) { return kept }
+            let schedule = ProbeSchedule(
+                interval: definition.interval,
+                threshold: definition.threshold,
+                at: loop.clock.boot,
+                chance: .random(in: 0..<1)
+            )
+            return Entry(state: ProbeState(definition: definition, schedule: schedule))
+        }
+        arm()
+    }
+
+    /// Runs every probe soon: the answers of before say nothing about the path of now.
+    public func pathChanged() {
+        for index in entries.indices {
+            entries[index].state.schedule.pathChanged(at: loop.clock.boot, chance: .random(in: 0..<1))
+        }
+        arm()
+    }
+
+    /// Runs a probe at once; `nil` when there is none of that name.
+    public func runNow(_ name: String) -> ProbeSchedule.Wish? {
+        guard let index = entries.firstIndex(where: { $0.state.definition.name == name }) else { return nil }
+        defer { arm() }
+        return entries[index].state.schedule.runNow(at: loop.clock.boot)
+    }
+
+    /// Ends everything that is going on, and plans nothing more.
+    public func stop() { setDefinitions([]) }
+
+    private func arm() {
+        let next = entries.compactMap(\.state.schedule.deadline).min()
+        guard timer?.deadline != next else { return }
+        if let timer { loop.cancel(timer.timer) }
+        timer = next.map { next in (loop.schedule(at: next) { [weak self] in self?.runDue() }, next) }
+    }
+
+    private func runDue() {
+        timer = nil
+        let now = loop.clock.boot
+        let surroundings = surroundings()
+        for index in entries.indices {
+            guard let deadline = entries[index].state.schedule.deadline, deadline <= now else { continue }
+            let definition = entries[index].state.definition
+            entries[index].state.schedule.start(at: now)
+            entries[index].attempt = ProbeAttempt(
+                definition,
+                surroundings: surroundings,
+                loop: loop,
+                pages: pages
+            ) { [weak self] result in self?.finish(definition, result) }
+        }
+        arm()
+    }
+
+    private func finish(_ definition: ProbeDefinition, _ result: ProbeResult) {
+        guard let index = entries.firstIndex(where: { $0.state.definition == definition }) else { return }
+        let now = loop.clock.boot
+        entries[index].attempt = nil
+        let told = entries[index].state.schedule.finish(result, at: now, chance: .random(in: 0..<1))
+        entries[index].state.take(result, at: now)
+        let state = entries[index].state
+        arm()
+        onEvent(.finished(state, result))
+        for transition in told { onEvent(.transition(state, transition, result)) }
+    }
+}
+
+extension ProbeState {
+    /// Counts a result.
+    mutating func take(_ result: ProbeResult, at now: Duration) {
+        last = result
+        lastEnd = now
+        history.append(result)
+        if case .notAssessed = result.outcome { return }
+        attempts += 1
+        if !result.isSuccess { failures += 1 }
+    }
+}

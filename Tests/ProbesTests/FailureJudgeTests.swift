@@ -1,0 +1,185 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import CLinuxShims
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import Probes
+
+@Suite struct FailureJudgeTests {
+    @Test(
+        arguments: [
+            (ETIMEDOUT, .timeout), (ECONNREFUSED, .refused), (ENETUNREACH, .unreachable), (EHOSTUNREACH, .unreachable),
+            (EACCES, .unreachable), (EINVAL, .unreachable), (ENETDOWN, .unreachable), (EADDRNOTAVAIL, .unreachable),
+            (ENODEV, .unreachable), (EPERM, .blocked), (EMFILE, .resources), (ENFILE, .resources), (ENOMEM, .resources),
+            (ENOBUFS, .resources), (ECONNRESET, .answer), (EPIPE, .answer), (EMSGSIZE, .answer), (12345, .answer),
+        ] as [(Int32, ProbeReason)]
+    )
+    func `an error of a socket in use has a reason`(code: Int32, reason: ProbeReason) {
+        let outcome = FailureJudge.outcome(of: Errno(code), at: .use)
+        #expect(outcome == .failure(reason, detail: Errno(code).description))
+    }
+
+    @Test(arguments: [SocketStep.socket, .interface, .mark, .user], [EPERM, EACCES])
+    func `what this process may not do is not a failure`(step: SocketStep, code: Int32) {
+        guard case .notAssessed(let advice) = FailureJudge.outcome(of: Errno(code), at: step) else {
+            Issue.record("\(step) is a failure")
+            return
+        }
+        #expect(advice.contains("CAP_"))
+    }
+
+    @Test func `an interface that is not there is named`() {
+        let route = ProbeRoute(interface: "wwan0")
+        let outcome = FailureJudge.outcome(of: Errno(ENODEV), at: .interface, route: route)
+        #expect(outcome == .failure(.unreachable, detail: "there is no interface wwan0"))
+    }
+
+    @Test func `a socket of a family that the kernel lacks leads nowhere`() {
+        #expect(FailureJudge.outcome(of: Errno(EAFNOSUPPORT), at: .socket).reason == .unreachable)
+        #expect(FailureJudge.outcome(of: Errno(EMFILE), at: .socket).reason == .resources)
+    }
+}
+
+extension ProbeResult.Outcome {
+    fileprivate var reason: ProbeReason? {
+        if case .failure(let reason, _) = self { reason } else { nil }
+    }
+}
+
+@Suite struct ProbeResultTests {
+    @Test func `only success is one`() {
+        #expect(ProbeResult(.success).isSuccess)
+        #expect(ProbeResult(.success).reason == nil)
+        let failure = ProbeResult(.failure(.refused, detail: "x"))
+        #expect(!failure.isSuccess && failure.reason == .refused)
+        let unknown = ProbeResult(.notAssessed(advice: "x"))
+        #expect(!unknown.isSuccess && unknown.reason == nil)
+    }
+
+    @Test func `reasons are words for labels`() {
+        for reason in ProbeReason.allCases {
+            #expect(reason.rawValue.utf8.allSatisfy { (97...122).contains($0) || $0 == UInt8(ascii: "_") })
+        }
+    }
+}
+
+/// Attempts of a process without capabilities: the thread of the test gives up its rights.
+@Suite(.inNamespace) struct PermissionTests {
+    private static let nobody: uid_t = 65_534
+
+    private static func network(pingGroups: String) throws -> ProbeNetwork {
+        let network = try ProbeNetwork()
+        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(pingGroups)"])
+        try #require(nwp_become_user(nobody) == 0)
+        return network
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
+    func `an echo request without any permission is not assessed, and says what would help`(
+        address: String
+    ) async throws {
+        let network = try Self.network(pingGroups: "1 0")
+        let result = try await network.attempt(.icmp, address)
+        #expect(result.outcome == .notAssessed(advice: FailureJudge.icmpAdvice))
+        #expect(result.sent == 0)
+        #expect(FailureJudge.icmpAdvice.contains("sysctl -w net.ipv4.ping_group_range='0 2147483647'"))
+        #expect(!FailureJudge.icmpAdvice.contains("\n"))
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
+    func `a group may be enough, and an interface can be chosen`(address: String) async throws {
+        let network = try Self.network(pingGroups: "0 2147483647")
+        #expect(try await network.attempt(.icmp, address).isSuccess)
+        #expect(try await network.attempt(.icmp, address) { $0.route.interface = "eth0" }.isSuccess)
+    }
+
+    @Test(arguments: [ProbeMethod.icmp, .tcp, .http, .dns])
+    func `a mark and another user need rights`(method: ProbeMethod) async throws {
+        let network = try Self.network(pingGroups: "0 2147483647")
+        let targets: [ProbeMethod: String] = [
+            .icmp: "192.0.2.2", .tcp: "192.0.2.2:80", .http: "http://192.0.2.2/", .dns: "example.test",
+        ]
+        let target = try #require(targets[method])
+        for route in [ProbeRoute(mark: 7), ProbeRoute(userID: 1)] {
+            let result = try await network.attempt(method, target) { definition in
+                definition.route = route
+                definition.question.server = SocketAddress("192.0.2.2", standardPort: 53)
+            }
+            guard case .notAssessed(let advice) = result.outcome else {
+                Issue.record("\(method) with \(route) came to \(result.outcome)")
+                continue
+            }
+            #expect(advice.contains(route.mark == nil ? "CAP_CHOWN" : "CAP_NET_ADMIN"))
+        }
+    }
+}
+
+@Suite struct PageAddressTests {
+    @Test func `parts are told apart`() throws {
+        let plain = try #require(PageAddress("http://example.test"))
+        #expect(!plain.isSecure && plain.port == 80 && plain.path == "/")
+        #expect(plain.host == .name("example.test"))
+        let full = try #require(PageAddress("https://[2001:db8::1]:8443/a/b?c=d"))
+        #expect(full.isSecure && full.port == 8443 && full.path == "/a/b?c=d")
+        #expect(full.authority == "[2001:db8::1]")
+        #expect(full.description == "https://[2001:db8::1]:8443/a/b?c=d")
+        #expect(try #require(PageAddress("http://192.0.2.1:443/")).description == "http://192.0.2.1:443/")
+        #expect(try #require(PageAddress("https://192.0.2.1:443/")).description == "https://192.0.2.1/")
+    }
+
+    @Test(arguments: [
+        "http:/a.test/", "://a.test", "http//a.test", "http://a.test\u{7F}/", "http://ä.test/", "http://1.2/",
+    ])
+    func `what is no URL is refused`(text: String) {
+        #expect(PageAddress(text) == nil)
+    }
+}
+
+@Suite(.inNamespace) struct NameLookupTests {
+    private static func look(up name: String) async throws -> NameLookup.Outcome {
+        let loop = Namespace.current.loop
+        var outcome: NameLookup.Outcome?
+        let lookup = try NameLookup(name, family: nil, loop: loop) { outcome = $0 }
+        await loop.eventually { outcome != nil }
+        withExtendedLifetime(lookup) {}
+        return try #require(outcome)
+    }
+
+    @Test func `the hosts file is read, and addresses are their own names`() async throws {
+        guard case .addresses(let addresses) = try await Self.look(up: "localhost") else {
+            Issue.record("localhost has no address")
+            return
+        }
+        #expect(addresses.allSatisfy { $0.address.isLoopback } && !addresses.isEmpty)
+        #expect(try await Self.look(up: "192.0.2.7") == .addresses([.init(.v4(0xC000_0207))]))
+    }
+
+    @Test func `a name that nobody knows is told in words`() async throws {
+        guard case .failed(let text) = try await Self.look(up: "no-such-host.invalid") else {
+            Issue.record("an invalid name has an address")
+            return
+        }
+        #expect(!text.isEmpty)
+    }
+
+    @Test func `a look-up that is given up is not heard of again`() async throws {
+        let loop = Namespace.current.loop
+        var outcomes = 0
+        for _ in 0..<8 {
+            let lookup = try NameLookup("localhost", family: .ipv4, loop: loop) { _ in outcomes += 1 }
+            lookup.cancel()
+            lookup.cancel()
+        }
+        await loop.sleep(for: .milliseconds(50))
+        #expect(outcomes == 0)
+    }
+
+    @Test func `a name that is too long is refused`() {
+        let long = String(repeating: "a", count: 300)
+        #expect(throws: Errno.invalid) { try NameLookup(long, family: nil, loop: Namespace.current.loop) { _ in } }
+    }
+}

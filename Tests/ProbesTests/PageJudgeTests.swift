@@ -1,0 +1,100 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Probes
+
+@Suite struct PageJudgeTests {
+    private static func reason(
+        _ status: Int,
+        _ location: String? = nil,
+        page: String = "http://probe.example.test/generate_204",
+        statuses: [Int] = [200, 204]
+    ) throws -> ProbeReason? {
+        let page = try #require(PageAddress(page))
+        let answer = PageAnswer(status: status, location: location)
+        let outcome = PageJudge.judge(answer, to: page, expecting: PageExpectation(statuses: statuses))
+        if case .failure(let reason, _) = outcome { return reason }
+        return nil
+    }
+
+    @Test func `expected statuses are right`() throws {
+        #expect(try Self.reason(200) == nil)
+        #expect(try Self.reason(204) == nil)
+        #expect(try Self.reason(302, "http://elsewhere.test/", statuses: [302]) == nil)
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `a redirect to another host is a portal's`(status: Int) throws {
+        #expect(try Self.reason(status, "http://login.example.test/") == .captivePortal)
+        #expect(try Self.reason(status, "//login.example.test/x") == .captivePortal)
+        #expect(try Self.reason(status, "http://192.0.2.1:8080/login#form") == .captivePortal)
+        #expect(try Self.reason(status, nil) == .captivePortal)
+        #expect(try Self.reason(status, "nonsense") == .captivePortal)
+    }
+
+    @Test func `a redirect to the same host is a server's`() throws {
+        #expect(try Self.reason(301, "https://probe.example.test/") == .status)
+        #expect(try Self.reason(301, "HTTP://PROBE.example.test/x#y") == .status)
+        #expect(try Self.reason(302, "/elsewhere") == .status)
+        #expect(try Self.reason(304, nil) == .status)
+    }
+
+    @Test func `an encrypted answer is nobody else's`() throws {
+        #expect(try Self.reason(302, "https://other.test/", page: "https://probe.example.test/") == .status)
+        #expect(try Self.reason(511, nil, page: "https://probe.example.test/") == .status)
+        #expect(try Self.reason(200, nil, page: "https://probe.example.test/", statuses: [204]) == .status)
+    }
+
+    @Test func `a page in place of nothing is forged`() throws {
+        #expect(try Self.reason(200, statuses: [204]) == .captivePortal)
+        #expect(try Self.reason(511) == .captivePortal)
+        #expect(try Self.reason(404, statuses: [204]) == .status)
+        #expect(try Self.reason(503) == .status)
+    }
+
+    @Test func `the words name status, destination and expectation`() throws {
+        let page = try #require(PageAddress("http://a.test/"))
+        let redirect = PageJudge.judge(
+            PageAnswer(status: 302, location: "http://b.test/"),
+            to: page,
+            expecting: .init()
+        )
+        #expect(redirect == .failure(.captivePortal, detail: "answered with status 302 to http://b.test/"))
+        let missing = PageJudge.judge(PageAnswer(status: 404), to: page, expecting: .init())
+        #expect(missing == .failure(.status, detail: "status 404, expected 200 or 204"))
+    }
+}
+
+@Suite struct PageHeadTests {
+    private static func read(_ lines: [String]) -> PageHead {
+        var head = PageHead()
+        for line in lines { head.take(Array((line + "\r\n").utf8)) }
+        return head
+    }
+
+    @Test func `status and destination are read`() {
+        let head = Self.read(["HTTP/1.1 302 Found", "Server: x", "LOCATION:  http://login.test/ ", ""])
+        #expect(head.status == 302)
+        #expect(head.location == "http://login.test/")
+    }
+
+    @Test func `the final answer counts`() {
+        let head = Self.read(["HTTP/1.1 103 Early Hints", "Location: /x", "", "HTTP/1.1 204 No Content", ""])
+        #expect(head.status == 204)
+        #expect(head.location == nil)
+    }
+
+    @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 x", "Location", ":", "", "\u{0}"])
+    func `odd lines do no harm`(line: String) {
+        #expect(Self.read([line]).status == 0)
+    }
+
+    @Test func `a destination is cut and made safe`() {
+        let head = Self.read([
+            "HTTP/1.1 302", "Location: http://a/\u{1B}[31m\u{202E}" + String(repeating: "x", count: 5000),
+        ])
+        #expect(head.location?.count ?? 0 <= 1024)
+        #expect(head.location?.hasPrefix("http://a/[31mxxx") == true)
+    }
+}

@@ -1,0 +1,186 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import Probes
+
+@Suite struct ProbeScheduleTests {
+    private static func failure(_ reason: ProbeReason = .timeout) -> ProbeResult {
+        ProbeResult(.failure(reason, detail: ""))
+    }
+    private static let success = ProbeResult(.success)
+    private static let start = Duration.seconds(1000)
+
+    private static func make(interval: Duration = .seconds(30), threshold: Int = 3, chance: Double = 0) -> ProbeSchedule
+    {
+        ProbeSchedule(interval: interval, threshold: threshold, at: start, chance: chance)
+    }
+
+    /// Lets runs end one after another, a second each.
+    private static func run(_ schedule: inout ProbeSchedule, _ results: [ProbeResult]) -> [[ProbeSchedule.Transition]] {
+        results.map { result in
+            let due = schedule.deadline ?? start
+            schedule.start(at: due)
+            return schedule.finish(result, at: due + .seconds(1), chance: 0)
+        }
+    }
+
+    @Test func `the first run comes within seconds`() {
+        #expect(Self.make(chance: 0).deadline == Self.start)
+        #expect(Self.make(chance: 1).deadline == Self.start + .seconds(3))
+        #expect(Self.make(interval: .seconds(1), chance: 1).deadline == Self.start + .seconds(1))
+    }
+
+    @Test func `the interval counts from start to start, less what chance takes`() {
+        for (chance, wait) in [(0.0, 30.0), (0.5, 28.5), (1, 27)] {
+            var schedule = Self.make()
+            schedule.start(at: Self.start)
+            #expect(schedule.deadline == nil)
+            _ = schedule.finish(Self.success, at: Self.start + .seconds(2), chance: chance)
+            #expect(schedule.deadline == Self.start + .seconds(wait))
+        }
+    }
+
+    @Test func `chance takes nothing from a second`() {
+        var schedule = Self.make(interval: .seconds(1))
+        schedule.start(at: Self.start)
+        _ = schedule.finish(Self.success, at: Self.start, chance: 1)
+        #expect(schedule.deadline == Self.start + .seconds(1))
+    }
+
+    @Test func `a run that takes longer than the interval is followed at once`() {
+        var schedule = Self.make(interval: .seconds(1))
+        schedule.start(at: Self.start)
+        _ = schedule.finish(Self.failure(), at: Self.start + .seconds(5), chance: 0)
+        #expect(schedule.deadline == Self.start + .seconds(5))
+    }
+
+    @Test(arguments: 1...4)
+    func `as many failures as the threshold says are told once, and the recovery`(threshold: Int) {
+        var schedule = Self.make(threshold: threshold)
+        let told = Self.run(&schedule, [ProbeResult](repeating: Self.failure(), count: 6))
+        #expect(told.enumerated().allSatisfy { $1 == ($0 == threshold - 1 ? [.failed] : []) })
+        #expect(schedule.isFailing && schedule.consecutiveFailures == 6)
+        // The first of the six began at the start; the recovery ends its run a second after six intervals.
+        #expect(Self.run(&schedule, [Self.success]) == [[.recovered(after: .seconds(181))]])
+        #expect(!schedule.isFailing && schedule.consecutiveFailures == 0)
+        #expect(Self.run(&schedule, [Self.success]) == [[]])
+    }
+
+    @Test func `failures that are not in a row are not told`() {
+        var schedule = Self.make(threshold: 2)
+        let told = Self.run(&schedule, [Self.failure(), Self.success, Self.failure(), Self.success])
+        #expect(told.joined().isEmpty)
+    }
+
+    @Test func `a portal is told at once, and gone with the first right answer`() {
+        var schedule = Self.make()
+        let told = Self.run(
+            &schedule,
+            [
+                Self.failure(.captivePortal), Self.failure(.captivePortal), Self.failure(.timeout), Self.success,
+                Self.success,
+            ]
+        )
+        #expect(told[0] == [.portalDetected])
+        #expect(told[1] == [])
+        #expect(told[2] == [.failed])
+        #expect(told[3] == [.portalCleared, .recovered(after: .seconds(91))])
+        #expect(told[4] == [])
+    }
+
+    @Test func `what could not be assessed says nothing`() {
+        var schedule = Self.make(threshold: 1)
+        let unknown = ProbeResult(.notAssessed(advice: "x"))
+        #expect(Self.run(&schedule, [unknown, unknown]) == [[], []])
+        #expect(Self.run(&schedule, [Self.failure(), unknown]) == [[.failed], []])
+        #expect(schedule.isFailing)
+    }
+
+    @Test func `a change of the path brings the next run forward`() {
+        var schedule = Self.make()
+        _ = Self.run(&schedule, [Self.success])
+        let later = Self.start + .seconds(10)
+        schedule.pathChanged(at: later, chance: 1)
+        #expect(schedule.deadline == later + .milliseconds(500))
+        schedule.pathChanged(at: later + .seconds(1), chance: 0)
+        #expect(schedule.deadline == later + .milliseconds(500))
+    }
+
+    @Test func `a path that changes all the time causes no more than a run a second`() {
+        var schedule = Self.make()
+        var runs = 0
+        for step in 0..<1000 {
+            let now = Self.start + .milliseconds(10 * step)
+            schedule.pathChanged(at: now, chance: 0)
+            guard let deadline = schedule.deadline, deadline <= now else { continue }
+            schedule.start(at: now)
+            _ = schedule.finish(Self.success, at: now, chance: 0)
+            runs += 1
+        }
+        #expect((9...11).contains(runs))
+    }
+
+    @Test func `a change during a run asks for another one`() {
+        var schedule = Self.make()
+        schedule.start(at: Self.start)
+        schedule.pathChanged(at: Self.start + .milliseconds(100), chance: 0)
+        #expect(schedule.deadline == nil)
+        _ = schedule.finish(Self.success, at: Self.start + .milliseconds(200), chance: 0)
+        #expect(schedule.deadline == Self.start + .seconds(1))
+        schedule.start(at: Self.start + .seconds(1))
+        _ = schedule.finish(Self.success, at: Self.start + .seconds(1), chance: 0)
+        #expect(schedule.deadline == Self.start + .seconds(31))
+    }
+
+    @Test func `a wish is granted once a second`() {
+        var schedule = Self.make(chance: 1)
+        #expect(schedule.runNow(at: Self.start) == .granted)
+        #expect(schedule.deadline == Self.start)
+        schedule.start(at: Self.start)
+        #expect(schedule.runNow(at: Self.start) == .running)
+        _ = schedule.finish(Self.success, at: Self.start + .milliseconds(10), chance: 0)
+        #expect(schedule.runNow(at: Self.start + .milliseconds(400)) == .tooSoon(.milliseconds(600)))
+        #expect(schedule.deadline == Self.start + .seconds(30))
+        #expect(schedule.runNow(at: Self.start + .seconds(1)) == .granted)
+    }
+}
+
+@Suite struct ProbeHistoryTests {
+    private static func took(_ milliseconds: Int) -> ProbeResult {
+        ProbeResult(.success, duration: .milliseconds(milliseconds))
+    }
+
+    @Test func `nothing is known at first`() {
+        #expect(ProbeHistory().lossPercent == nil)
+        #expect(ProbeHistory().summary == nil)
+    }
+
+    @Test func `loss is the share of failures`() {
+        var history = ProbeHistory()
+        for index in 0..<8 {
+            history.append(index % 4 == 0 ? ProbeResult(.failure(.timeout, detail: "")) : Self.took(index))
+        }
+        history.append(ProbeResult(.notAssessed(advice: "")))
+        #expect(history.lossPercent == 25)
+        #expect(history.durations.count == 8)
+        #expect(history.durations[0] == nil)
+    }
+
+    @Test func `only the last sixty are remembered`() {
+        var history = ProbeHistory()
+        for index in 1...100 { history.append(Self.took(index)) }
+        #expect(history.durations.count == 60)
+        #expect(history.summary?.minimum == .milliseconds(41))
+        #expect(history.summary?.maximum == .milliseconds(100))
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (19, 19), (20, 19), (21, 20), (60, 57), (100, 95)])
+    func `95 in 100 are not longer than the percentile`(count: Int, expected: Int) throws {
+        let durations = (1...count).map { Duration.milliseconds($0) }.shuffled()
+        let summary = try #require(DurationSummary(durations))
+        #expect(summary.p95 == .milliseconds(expected))
+        #expect(summary.minimum == .milliseconds(1) && summary.maximum == .milliseconds(count))
+        #expect(summary.average == .microseconds(500 * (count + 1)))
+    }
+}
