@@ -8,7 +8,11 @@ import PackageDescription
 
 let package = Package(
     name: "nwpath",
-    products: [.executable(name: "nwpath", targets: ["nwpath"])],
+    products: [
+        .executable(name: "nwpath", targets: ["nwpath"]),
+        .library(name: "Network", targets: ["Network"]),
+        .library(name: "FoundationBonjour", targets: ["FoundationBonjour"]),
+    ],
     targets: [
         // C libraries from Debian, module maps only.
         .systemLibrary(name: "CNetlink", pkgConfig: "libnl-3.0"),
@@ -22,6 +26,7 @@ let package = Package(
         .target(name: "CLinuxShims"),
         .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
         .target(name: "CCurl"),
+        .target(name: "CNetworkShims"),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -107,6 +112,19 @@ let package = Package(
                 "PathService",
                 "DNSWire",
             ]
+        ),
+
+        // Libraries for other programs; the daemon links none of them.
+        .target(
+            name: "Network",
+            dependencies: [
+                "CNetworkShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire",
+                "MulticastDNS",
+            ]
+        ),
+        .target(
+            name: "FoundationBonjour",
+            dependencies: ["Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network"]
         ),
 
         // Tests.
@@ -198,6 +216,24 @@ let package = Package(
             exclude: ["Fixtures"]
         ),
         .testTarget(
+            name: "NetworkTests",
+            dependencies: [
+                "Network", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "PathEngine", "PathModel", "TestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "FoundationBonjourTests",
+            dependencies: [
+                "FoundationBonjour", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Network", "TestSupport",
+            ]
+        ),
+        .executableTarget(
+            name: "ArticlePrograms",
+            dependencies: ["Network", "FoundationBonjour"],
+            path: "Tests/ArticlePrograms"
+        ),
+        .testTarget(name: "ArticleTests", dependencies: ["ArticlePrograms", "nwpath", "LinuxIO", "TestSupport"]),
+        .testTarget(
             name: "ProbesTests",
             dependencies: ["Probes", "DNSWire", "PathModel", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
         ),
@@ -232,9 +268,14 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl"]
+let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl", "CNetworkShims"]
 for target in package.targets where target.type != .system && !shims.contains(target.name) {
     target.swiftSettings = swiftSettings
+}
+
+// Programs as they were written before Swift 6, without a setting.
+for target in package.targets where target.name == "ArticlePrograms" {
+    target.swiftSettings = [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]
 }
 
 // What the fuzz targets, a package of their own, can link; one by one, so that each counts the edges of its own only.

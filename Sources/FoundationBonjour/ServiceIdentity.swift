@@ -1,0 +1,35 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+internal import MulticastDNS
+internal import Network
+
+/// The name of a service as programs write it, checked.
+struct ServiceIdentity: Hashable, Sendable {
+    /// One label; empty for the name of the machine.
+    let name: String
+    /// The full name of the type.
+    let type: DomainName
+    /// The type as it is registered, such as `_http._tcp`.
+    let registeredType: String
+    /// Further names under which it can be found.
+    let subtypes: [String]
+
+    /// Checks the parts of a service.
+    /// - Throws: ``NetService/ErrorCode/badArgumentError``.
+    init(domain: String, type: String, name: String) throws(NetService.ErrorCode) {
+        let parts = type.split(separator: ",", omittingEmptySubsequences: false).map { Self.withoutDot(String($0)) }
+        guard ServiceNames.isLinkLocal(domain), let first = parts.first, let full = ServiceNames.type(first),
+            !parts.contains(""), name.utf8.count <= DomainName.maximumLabelLength
+        else { throw .badArgumentError }
+        self.name = name
+        self.type = full
+        registeredType = first
+        subtypes = Array(parts.dropFirst())
+    }
+
+    /// The full name of the instance.
+    var instance: DomainName? { try? DomainName(labels: [Array(name.utf8)]).appending(type) }
+
+    private static func withoutDot(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
+}

@@ -1,0 +1,83 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import DNSWire
+internal import MulticastDNS
+internal import PathEngine
+internal import PathModel
+
+/// What engines do for one browser: they ask, and tell what is on which interface.
+///
+/// Confined to the thread of its engines.
+final class BrowseSession: EngineSession {
+    /// What is told.
+    enum Event: Hashable, Sendable {
+        /// A service is on an interface, or says something else there.
+        case appeared(BrowseBook.Service, NWInterface, NWTXTRecord?)
+        /// A service is no longer on the interface of that index.
+        case vanished(BrowseBook.Service, Int)
+    }
+
+    private let engines: Engines
+    private let filter: InterfaceFilter
+    private let sink: (Event) -> Void
+    private var query: RecordQuery?
+    private var browse: ServiceBrowse?
+
+    /// Begins to ask; what is known already is told within this call.
+    init(_ question: BrowseQuestion, filter: InterfaceFilter, engines: Engines, sink: @escaping (Event) -> Void) {
+        self.engines = engines
+        self.filter = filter
+        self.sink = sink
+        engines.multicast.retain()
+        let engine = engines.multicast.engine
+        let name = filter.required?.name
+        if question.wantsText {
+            browse = ServiceBrowse(engine, types: [question.pointer], interface: name) { [unowned self] in take($0) }
+        } else {
+            // Names alone need no resolving: one question, and no traffic for each service.
+            query = RecordQuery(engine, name: question.pointer, types: [.ptr], interface: name) { [unowned self] in
+                take($0)
+            }
+        }
+    }
+
+    func end() {
+        query?.cancel()
+        browse?.cancel()
+        engines.multicast.release()
+    }
+
+    private func take(_ event: RecordEvent) {
+        switch event {
+        case .added(let answer):
+            guard case .pointer(let instance) = answer.record.data else { return }
+            appeared(instance, on: answer.interface, answer.interfaceIndex, text: nil)
+        case .removed(let answer, _):
+            guard case .pointer(let instance) = answer.record.data else { return }
+            vanished(instance, from: answer.interfaceIndex)
+        }
+    }
+
+    private func take(_ event: BrowseEvent) {
+        switch event {
+        case .found, .unresolved: return
+        case .resolved(let service), .changed(let service, _, _):
+            let text = NWTXTRecord(entries: service.text)
+            appeared(service.instance, on: service.interface, service.interfaceIndex, text: text)
+        case .lost(let announcement, _, _, _):
+            vanished(announcement.instance, from: announcement.interfaceIndex)
+        }
+    }
+
+    private func appeared(_ instance: DomainName, on name: String, _ index: Int, text: NWTXTRecord?) {
+        let type = engines.paths.core?.judge.type(of: index) ?? .other
+        let interface = NWInterface(name: name, index: index, type: NWInterface.InterfaceType(type))
+        guard filter.allows(interface), let service = ServiceNames.service(instance) else { return }
+        sink(.appeared(service, interface, text))
+    }
+
+    private func vanished(_ instance: DomainName, from index: Int) {
+        guard let service = ServiceNames.service(instance) else { return }
+        sink(.vanished(service, index))
+    }
+}

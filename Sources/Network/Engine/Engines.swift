@@ -1,0 +1,40 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+package import LinuxIO
+
+/// The engines of one network namespace; confined to the thread of their loop.
+package final class Engines {
+    /// Their loop.
+    package let loop: EventLoop
+    /// The path, and what follows it.
+    lazy var paths = PathHub(loop: loop)
+    /// Services on the links.
+    package private(set) lazy var multicast = MulticastHub(loop: loop, paths: paths)
+    private var sessions: [UInt64: any EngineSession] = [:]
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Closes everything; nobody holds an object any more that could ask for more.
+    func stop() {
+        for session in sessions.values { session.end() }
+        sessions = [:]
+        paths.stop()
+    }
+
+    /// Keeps a session until ``end(_:)``.
+    package func add(_ session: any EngineSession, as id: UInt64) { sessions[id] = session }
+
+    /// Ends a session; one that has ended is no error.
+    package func end(_ id: UInt64) { sessions.removeValue(forKey: id)?.end() }
+
+    /// The session of an object, of the type that the object knows.
+    package func session<Session: EngineSession>(_ id: UInt64, as type: Session.Type) -> Session? {
+        sessions[id] as? Session
+    }
+}
+
+/// What engines do for one object; confined to the thread of the engines.
+package protocol EngineSession: AnyObject {
+    /// Lets go of everything; called once.
+    func end()
+}

@@ -1,0 +1,69 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+package import MulticastDNS
+internal import Netlink
+internal import PathEngine
+internal import PathModel
+
+/// Multicast DNS for everybody in one network namespace: one engine on the interfaces that the path knows.
+///
+/// Confined to the thread of its loop. Its sockets are open only while somebody looks or is advertised.
+package final class MulticastHub {
+    /// The engine; hold ``retain()`` while it is used.
+    package let engine: MulticastEngine
+    private let paths: PathHub
+    private var users = 0
+
+    /// The hub itself among the subscribers of the path.
+    private static let subscriber: UInt64 = 0
+
+    init(loop: EventLoop, paths: PathHub) {
+        engine = MulticastEngine(loop: loop, clock: KernelClock())
+        self.paths = paths
+    }
+
+    /// Opens the sockets for the first user.
+    package func retain() {
+        users += 1
+        guard users == 1 else { return }
+        paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces ?? []) }
+        paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
+        engine.setInterfaces(paths.core?.multicastInterfaces ?? [])
+        engine.start()
+    }
+
+    /// Closes them after the last one.
+    package func release() {
+        users -= 1
+        guard users == 0 else { return }
+        close()
+    }
+
+    /// Closes everything, with a goodbye for what is advertised.
+    func close() {
+        users = 0
+        engine.stop()
+        paths.onInterfaces = {}
+        paths.unsubscribe(Self.subscriber)
+    }
+}
+
+extension EngineCore {
+    /// The interfaces on which services are looked for: up, able to multicast, and no port of a bridge.
+    var multicastInterfaces: [MulticastInterface] {
+        let judge = judge
+        return interfaces.compactMap { view in
+            guard let link = state.links[view.index], link.isUsable, link.flags.contains(.multicast),
+                !judge.isLoopback(link), !judge.isEnslaved(link), !judge.isListedIgnored(link)
+            else { return nil }
+            let addresses = view.addresses.filter { $0.flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
+            return MulticastInterface(
+                index: view.index,
+                name: view.name,
+                addresses: addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
+                mtu: view.mtu
+            )
+        }
+    }
+}

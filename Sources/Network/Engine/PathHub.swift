@@ -1,0 +1,170 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+internal import Netlink
+internal import PathEngine
+internal import PathModel
+internal import Providers
+
+/// Follows the path for everybody in one network namespace: one engine, one subscription to the kernel.
+///
+/// Confined to the thread of its loop. It starts with the first subscriber and stops after the last one.
+final class PathHub {
+    private struct Subscriber {
+        let question: PathQuestion
+        let sink: (Path) -> Void
+        var told: Path?
+    }
+
+    private struct Running {
+        let engine: PathEngine
+        let providers: ProviderSet
+    }
+
+    private let loop: EventLoop
+    private let options: ProviderSet.Options
+    private var running: Running?
+    private var subscribers: [UInt64: Subscriber] = [:]
+    /// How many subscribers have a question.
+    private var questions: [PathQuestion: Int] = [:]
+    private var refreshTimer: EventLoop.Timer?
+    /// Called when interfaces or addresses may have changed.
+    var onInterfaces: () -> Void = {}
+    /// How often netlink was subscribed to; one is enough for any number of monitors.
+    private(set) var starts = 0
+
+    /// Prepares to follow the path.
+    init(loop: EventLoop, options: ProviderSet.Options = .init()) {
+        self.loop = loop
+        self.options = options
+    }
+
+    /// The core of the engine, while somebody follows it.
+    var core: EngineCore? { running?.engine.core }
+
+    /// Tells the answer to a question, within this call and whenever it changes.
+    ///
+    /// Where the kernel cannot be asked the answer is that there is no interface.
+    func subscribe(_ id: UInt64, to question: PathQuestion, sink: @escaping (Path) -> Void) {
+        if running == nil { start() }
+        subscribers[id] = Subscriber(question: question, sink: sink)
+        questions[question, default: 0] += 1
+        if questions[question] == 1 { applyQuestions() }
+        tell(id, answer(to: question))
+    }
+
+    /// Ends what ``subscribe(_:to:sink:)`` began.
+    func unsubscribe(_ id: UInt64) {
+        guard let question = subscribers.removeValue(forKey: id)?.question else { return }
+        guard !subscribers.isEmpty else { return stop() }
+        let others = questions[question, default: 1] - 1
+        questions[question] = others > 0 ? others : nil
+        if others == 0 { applyQuestions() }
+    }
+
+    /// Lets go of kernel and services.
+    func stop() {
+        subscribers = [:]
+        questions = [:]
+        if let refreshTimer { loop.cancel(refreshTimer) }
+        refreshTimer = nil
+        running?.engine.stop()
+        running?.providers.stop()
+        running = nil
+    }
+
+    // MARK: - Engine
+
+    private func start() {
+        guard let engine = try? PathEngine(loop: loop) else { return }
+        let providers = ProviderSet(
+            loop: loop,
+            options: options,
+            listening: Self.listening,
+            wired: { [unowned engine] in engine.core.judge.wiredLinks }
+        )
+        engine.onFirstReading = { [unowned engine] in
+            providers.measureWires()
+            engine.take(providers.facts, from: "start")
+        }
+        engine.onAudit = { [unowned self] in
+            providers.refresh()
+            // Changes of ignored interfaces make no update, and services may well be there.
+            onInterfaces()
+        }
+        engine.onUpdate = { [unowned self] update in publish(update) }
+        providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }
+        providers.onResume = { [unowned engine] in engine.resume() }
+        providers.start()
+        engine.take(providers.facts, from: "start")
+        running = Running(engine: engine, providers: providers)
+        starts += 1
+        do {
+            try engine.start()
+        } catch {
+            stop()
+        }
+    }
+
+    /// Which of the addresses a resolver listens on.
+    private static func listening(_ addresses: Set<RawAddress>) -> Set<RawAddress> {
+        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else { return [] }
+        return addresses.filter { address in listeners.contains { $0.serves(address) } }
+    }
+
+    private func publish(_ update: EngineUpdate) {
+        onInterfaces()
+        if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
+        for change in update.paths {
+            for (id, subscriber) in subscribers where subscriber.question.name == change.monitor {
+                tell(id, change.change.current)
+            }
+        }
+    }
+
+    /// Tells a subscriber what differs from what it was told before.
+    private func tell(_ id: UInt64, _ path: Path) {
+        guard let subscriber = subscribers[id], subscriber.told != path else { return }
+        subscribers[id]?.told = path
+        subscriber.sink(path)
+    }
+
+    /// Asks the providers about new interfaces, at most once a second.
+    private func scheduleRefresh() {
+        guard refreshTimer == nil else { return }
+        refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in
+            refreshTimer = nil
+            running?.providers.refresh()
+        }
+    }
+
+    // MARK: - Questions
+
+    private func applyQuestions() {
+        guard let engine = running?.engine else { return }
+        let policies = questions.keys.filter { $0 != PathQuestion() }.map(\.policy).sorted { $0.name < $1.name }
+        guard policies != engine.core.settings.policy.monitors else { return }
+        var settings = engine.core.settings
+        settings.policy.monitors = policies
+        engine.take(settings)
+    }
+
+    /// What is published of a question; one that is new to the engine is asked now.
+    private func answer(to question: PathQuestion) -> Path {
+        guard let engine = running?.engine else { return Path() }
+        if let state = engine.core.monitor(named: question.name), let path = state.tracker.current { return path }
+        let evaluator = PathEvaluator(engine.core.judge)
+        return evaluator.evaluate(question.policy, table: KernelTable(engine.source), at: loop.clock.boot).path
+    }
+}
+
+extension ModelChange {
+    /// Whether it tells of an interface itself.
+    fileprivate var isOfInterface: Bool {
+        switch self {
+        case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true
+        default: false
+        }
+    }
+}

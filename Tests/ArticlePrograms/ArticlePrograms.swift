@@ -1,0 +1,31 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Network
+
+/// Programs in the call shapes of articles about Apple's framework, in language mode 5; the first word names one.
+@main
+struct ArticlePrograms {
+    static func main() async {
+        setlinebuf(stdout)
+        let words = CommandLine.arguments.dropFirst()
+        switch words.first {
+        case "path-handler": await watchWithHandler()
+        case "path-loop": await watchWithLoop()
+        case "path-types": await watchTypes()
+        case "browse-stream": await browseWithStream(words.last ?? "")
+        case "browse-model": await browseWithModel(words.last ?? "")
+        case "find-services": find(Array(words.dropFirst()))
+        case "publish-service": publish(words.dropFirst().first ?? "", words.last ?? "")
+        default:
+            print("usage: ArticlePrograms path-handler|path-loop|path-types|browse-stream TYPE|browse-model TYPE")
+            print("       ArticlePrograms find-services TYPE…|publish-service NAME TYPE")
+            exit(2)
+        }
+    }
+
+    /// Lets callbacks do the rest, until the test ends the program.
+    static func waitForever() async {
+        while !Task.isCancelled { try? await Task.sleep(nanoseconds: 1_000_000_000_000) }
+    }
+}

@@ -1,0 +1,65 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import LinuxIO
+import TestSupport
+
+/// Two hosts on a bridge, each a namespace; the bridge is in that of the test.
+struct Bridge {
+    let left: Namespace
+    let right: Namespace
+
+    /// Lays the cables, and gives each host an address.
+    init() throws {
+        let here = Namespace.current
+        left = try Namespace()
+        right = try Namespace()
+        try here.ip("link add br0 type bridge")
+        try here.ip("link set br0 up")
+        for (host, number) in [(left, 1), (right, 2)] {
+            try here.connect("p\(number)", to: host, as: "eth0")
+            try here.ip("link set p\(number) master br0")
+            try host.ip("addr add 10.55.0.\(number)/24 dev eth0")
+        }
+    }
+}
+
+/// A program in a namespace, with the lines it has printed so far; it ends with this value.
+final class Program {
+    private let command: RunningCommand
+    private let file: String
+
+    /// Starts a program that was built beside the tests.
+    init(_ name: String, _ words: String..., in namespace: Namespace) throws {
+        file = NSTemporaryDirectory() + "/article-\(UUID().uuidString)"
+        let line = "exec '\(try Self.path(of: name))' \"$@\" >'\(file)' 2>&1"
+        let shell = ["sh", "-c", line, "sh"] + words
+        command = try RunningCommand(["nsenter", "--net=\(namespace.path)"] + shell)
+    }
+
+    deinit {
+        command.signal(SIGKILL)
+        _ = command.wait()
+        try? FileManager.default.removeItem(atPath: file)
+    }
+
+    /// What it printed.
+    var lines: [String] {
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Asks the program to end, and waits.
+    func interrupt() -> Int32 {
+        command.signal(SIGTERM)
+        return command.wait()
+    }
+
+    private static func path(of name: String) throws -> String {
+        let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let beside = (tests as NSString).deletingLastPathComponent + "/" + name
+        if FileManager.default.isExecutableFile(atPath: beside) { return beside }
+        let root = String(#filePath.dropLast("/Tests/ArticleTests/Bridge.swift".count))
+        return root + "/.build/debug/" + name
+    }
+}
