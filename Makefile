@@ -5,6 +5,7 @@
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
+# make conformance  Autobahn's cases for the WebSocket codec, server and client
 # make screenshots  pictures of the status page, into docs/
 
 SWIFT ?= swift
@@ -12,8 +13,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz screenshots install uninstall deb \
-    test-package clean
+.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz conformance screenshots install \
+    uninstall deb test-package clean
 
 run: build
 	@exec .build/release/nwpath serve $(ARGS)
@@ -28,7 +29,8 @@ test-dependencies:
 	@packaging/install-dependencies test
 	@packaging/unpack-resolved
 	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
-	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next, selenium, axe_core_python' 2>/dev/null \
+	@.build/venv/bin/python3 -c 'import zeroconf, jsonschema, prometheus_client, dbus_next, selenium, axe_core_python, \
+	        openapi_spec_validator, schemathesis, websockets' 2>/dev/null \
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
 
 test: test-dependencies
@@ -50,6 +52,9 @@ bench: build test-dependencies
 
 fuzz: dependencies
 	@Fuzz/run $(ARGS)
+
+conformance: dependencies
+	@Tests/Conformance/run $(ARGS)
 
 screenshots: test-dependencies
 	@NWPATH_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests

@@ -23,8 +23,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
         .systemLibrary(name: "CNettle", pkgConfig: "nettle"),
         .systemLibrary(name: "CWslay"),
+        .systemLibrary(name: "CGnuTLS", pkgConfig: "gnutls"),
+        .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt"),
         .target(name: "CLinuxShims"),
-        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd"]),
+        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd", "CGnuTLS"]),
         .target(name: "CCurl"),
         .target(name: "CNetworkShims"),
 
@@ -69,11 +71,12 @@ let package = Package(
             name: "Documents",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+                "Probes",
             ]
         ),
         .target(
             name: "EventHub",
-            dependencies: ["OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"]
+            dependencies: ["Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Documents"]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
         .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
@@ -81,21 +84,24 @@ let package = Package(
         .target(
             name: "StatusServer",
             dependencies: [
-                "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents", "EventHub",
-                "EventLog", "Metrics", "Spelling",
+                "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
+                "Documents", "EventHub", "EventLog", "Metrics", "Spelling", "WebSocketWire",
             ],
             resources: ["page.html", "page.css", "text.js", "sections.js", "live.js"].map { .embedInCode("Page/\($0)") }
+                + [.embedInCode("Resources/openapi.json")]
         ),
         .target(
             name: "Configuration",
-            dependencies: ["CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"]
+            dependencies: [
+                "CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Probes",
+            ]
         ),
         .target(
             name: "PathService",
             dependencies: [
                 "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
                 "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-                "DNSWire",
+                "DNSWire", "Probes",
             ],
             resources: [.embedInCode("Resources/event.json")]
         ),
@@ -110,7 +116,7 @@ let package = Package(
                 "PathModel",
                 "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
                 "PathService",
-                "DNSWire",
+                "DNSWire", "Probes",
             ]
         ),
 
@@ -141,7 +147,7 @@ let package = Package(
             name: "DocumentsTests",
             dependencies: [
                 "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
-                "PathModel", "TestSupport",
+                "PathModel", "Probes", "TestSupport",
             ]
         ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
@@ -160,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests",
             dependencies: [
-                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Spelling", "TestSupport",
+                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Probes", "Spelling",
+                "TestSupport",
             ]
         ),
         .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
@@ -182,7 +189,7 @@ let package = Package(
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
                 "DNSWire", "EventHub",
                 "StatusClient", "Configuration", "TestSupport",
-                "MulticastDNS",
+                "MulticastDNS", "Probes",
             ]
         ),
         .testTarget(
@@ -211,7 +218,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Providers",
+                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
             ],
             exclude: ["Fixtures"]
         ),
@@ -238,12 +245,17 @@ let package = Package(
             dependencies: ["Probes", "DNSWire", "PathModel", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
         ),
         .testTarget(name: "WebSocketWireTests", dependencies: ["WebSocketWire"]),
+        .executableTarget(
+            name: "WebSocketEcho",
+            dependencies: ["WebSocketWire", "StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics"],
+            path: "Tests/WebSocketEcho"
+        ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
             dependencies: [
                 "StatusServer", "OrderedJSON", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
-                "EventHub",
+                "EventHub", "WebSocketWire",
             ]
         ),
         .testTarget(
@@ -279,5 +291,7 @@ for target in package.targets where target.name == "ArticlePrograms" {
 }
 
 // What the fuzz targets, a package of their own, can link; one by one, so that each counts the edges of its own only.
-let fuzzed = ["DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer", "WebSocketWire"]
+let fuzzed = [
+    "DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer", "WebSocketWire",
+]
 package.products += fuzzed.map { .library(name: $0, targets: [$0]) }

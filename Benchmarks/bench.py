@@ -19,10 +19,10 @@ class Bench:
     def scaled(self, count, least=1):
         return max(least, round(count * self.scale))
 
-    def record(self, what, unit, values, *, ratio=None, most=None, names=NAMES):
+    def record(self, what, unit, values, *, ratio=None, least=None, most=None, names=NAMES):
         row = self.rows.setdefault((self.current, what), {
             "benchmark": self.current, "what": what, "unit": unit, "names": names,
-            "limit": {"ratio": ratio, "most": most}, "rounds": []})
+            "limit": {"ratio": ratio, "least": least, "most": most}, "rounds": []})
         row["rounds"].append(values)
 
     def run(self, name):
@@ -54,12 +54,15 @@ def judge(row):
         values = [each[name] for each in row["rounds"] if name in each]
         if values:
             row[name] = {"median": statistics.median(values), "least": min(values), "most": max(values)}
-    ratios = [each["nwpath"] / each["ip monitor"] for each in row["rounds"]
-              if "nwpath" in each and each.get("ip monitor")]
+    other = row["names"][1]
+    ratios = [each["nwpath"] / each[other] for each in row["rounds"]
+              if other in ("ip monitor", "nginx") and "nwpath" in each and each.get(other)]
     row["ratio"] = statistics.median(ratios) if ratios else None
     limit, verdicts = row["limit"], []
     if limit["ratio"] is not None and row["ratio"] is not None:
         verdicts.append(row["ratio"] <= limit["ratio"])
+    if limit["least"] is not None and row["ratio"] is not None:
+        verdicts.append(row["ratio"] >= limit["least"])
     if limit["most"] is not None and "nwpath" in row:
         verdicts.append(row["nwpath"]["median"] <= limit["most"])
         # What must never happen must not happen in any round.
@@ -89,6 +92,7 @@ def rows_table(names, rows):
     for row in rows:
         limit = row["limit"]
         wanted = [f"≤ {figure(limit['ratio'])}×"] if limit["ratio"] is not None else []
+        wanted += [f"≥ {figure(limit['least'])}×"] if limit["least"] is not None else []
         wanted += [f"≤ {figure(limit['most'])}"] if limit["most"] is not None else []
         lines.append([row["benchmark"], row["what"], row["unit"], *(cell(row.get(name)) for name in names),
                       "–" if row["ratio"] is None else figure(row["ratio"]) + "×", " ".join(wanted) or "–",

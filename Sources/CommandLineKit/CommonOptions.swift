@@ -6,6 +6,10 @@ public struct CommonOptions: Defaulted, Hashable {
     public var socket: String?
     /// The address of the service in place of the socket.
     public var url: String?
+    /// The file of the token that the service asks for.
+    public var tokenFile: String?
+    /// The file of the authorities that may vouch for the service; `nil` is those of the system.
+    public var authorityFile: String?
     /// How long to wait for the service; `nil` is the default.
     public var timeout: Duration?
     /// Whether to print JSON.
@@ -30,7 +34,7 @@ public struct CommonOptions: Defaulted, Hashable {
             self.rawValue = rawValue
         }
 
-        /// `--socket`, `--url` and `--timeout`: for commands that ask the service.
+        /// `--socket`, `--url`, `--token-file`, `--cacert` and `--timeout`: for commands that ask the service.
         public static let connection = Group(rawValue: 1)
         /// `--json`: for commands that print results.
         public static let output = Group(rawValue: 2)
@@ -51,6 +55,14 @@ public struct CommonOptions: Defaulted, Hashable {
     private static let connection: [Argument<CommonOptions>] = [
         .option("--socket", value: "PATH", into: \.socket, .path, help: "The unix socket of the service."),
         .option("--url", value: "URL", into: \.url, .text, help: "The address of the service, instead of a socket."),
+        .option("--token-file", value: "FILE", into: \.tokenFile, .path, help: "The token that the service asks for."),
+        .option(
+            "--cacert",
+            value: "FILE",
+            into: \.authorityFile,
+            .path,
+            help: "Authorities that may vouch for the service."
+        ),
         .option(
             "--timeout",
             value: "DUR",

@@ -1,15 +1,23 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+
 extension Configuration {
     /// Finds what contradicts each other although every value is right alone.
     func check(_ findings: inout Findings) {
         checkListen(&findings)
+        checkProtection(&findings)
         checkNames(&findings)
         checkConditions(&findings)
         if debounce.cap != .zero && debounce.cap < debounce.quiet {
             let sentence = "must not be shorter than debounce.quiet"
             findings.reportConflict(at: "debounce.cap", sentence, between: "debounce.quiet")
+        }
+        for probe in probes.active {
+            let key = "probes.active.\(probe.name)"
+            for conflict in probe.value.conflicts {
+                findings.reportConflict(at: conflict.key.isEmpty ? key : "\(key).\(conflict.key)", conflict.sentence)
+            }
         }
         if probes.ipv4.isEmpty { findings.reportConflict(at: "probes.ipv4", "needs at least one address") }
         if probes.ipv6.isEmpty { findings.reportConflict(at: "probes.ipv6", "needs at least one address") }
@@ -42,9 +50,12 @@ extension Configuration {
         if listen.isEmpty { findings.reportConflict(at: "listen", "needs at least one address") }
         for (index, address) in listen.enumerated() {
             let key = "listen[\(index)]"
-            if !address.isLocal && !insecure {
-                let sentence = "\(address) can be reached by others: use a loopback address or set insecure: true"
-                findings.reportConflict(at: key, sentence, between: "insecure")
+            if !address.isLocal && !insecure && !isProtected {
+                let sentence =
+                    "\(address) can be reached by others: set tls_server_config, basic_auth_users or token_file, "
+                    + "use a loopback address, or set insecure: true"
+                let guards = ["insecure", "tls_server_config", "basic_auth_users", "token_file"]
+                findings.reportConflict(at: key, sentence, between: guards)
             }
             if listen[..<index].contains(address) && !address.hasAnyPort {
                 findings.reportConflict(at: key, "names \(address) twice")

@@ -14,6 +14,12 @@ public struct Configuration: Hashable, Sendable {
     public var hosts: [String] = []
     /// Whether addresses that others can reach may be listened on without protection.
     public var insecure = false
+    /// How TCP connections are encrypted.
+    public var tls = TLSServerSettings()
+    /// Who may read through TCP, with a password.
+    public var users: [PasswordUser] = []
+    /// The file of the token that lets programs read and change through TCP.
+    public var tokenFile: String?
     /// The directory of what survives a restart.
     public var stateDirectory: String
     /// The event log.
@@ -71,7 +77,7 @@ extension Configuration: ConfigurationSection {
             \.listen,
             ValueForm.listenAddress.list(upTo: 16),
             needsRestart: true,
-            "Where the API listens. Anything but a unix socket or a loopback address needs `insecure: true`."
+            "Where the API listens. Addresses that others can reach need TLS, passwords, a token, or `insecure: true`."
         ),
         Setting(
             "hosts",
@@ -85,6 +91,20 @@ extension Configuration: ConfigurationSection {
             .boolean,
             needsRestart: true,
             "Listen on addresses that others can reach, without encryption or passwords."
+        ),
+        Setting(section: "tls_server_config", \.tls, "How TCP connections are encrypted; unix sockets never are."),
+        Setting(
+            "basic_auth_users",
+            \.users,
+            .passwordUsers,
+            "Who may read through TCP: names with bcrypt hashes of their passwords, as htpasswd -nB writes them."
+        ),
+        Setting(
+            "token_file",
+            \.tokenFile,
+            ValueForm.path.optional,
+            example: "/etc/nwpath/token",
+            "The file of a bearer token that lets programs read and reload through TCP. Read again at each reload."
         ),
         Setting(
             "state_dir",
@@ -110,7 +130,7 @@ extension Configuration: ConfigurationSection {
         Setting(
             section: "probes",
             \.probes,
-            "Addresses whose routes are looked up in the kernel. No packet is ever sent to them."
+            "What stands for the Internet when routes are looked up, without sending anything, and active probes."
         ),
         Setting(
             "ignore",

@@ -113,14 +113,45 @@ public struct ConfigurationFiles: Hashable, Sendable {
 }
 
 extension Configuration {
+    /// What is wrong with the files that a configuration names: a dotted key, and a sentence on it.
+    public struct Complaint: Hashable, Sendable {
+        /// The key that names the file.
+        public let key: String
+        /// What is wrong, such as `cannot be read: no such file`.
+        public let sentence: String
+
+        /// Pairs a key with a sentence.
+        public init(key: String, _ sentence: String) {
+            self.key = key
+            self.sentence = sentence
+        }
+    }
+
     /// Reads the files, the environment and the flags.
+    ///
+    /// - Parameters:
+    ///   - files: Where the files are.
+    ///   - paths: The standard paths of this user.
+    ///   - environment: The environment.
+    ///   - overrides: What flags set.
+    ///   - verifying: Looks at what an otherwise right configuration refers to.
+    /// - Returns: The configuration.
     /// - Throws: ``ConfigurationError`` with everything that was found.
     public static func load(
         _ files: ConfigurationFiles,
         paths: StandardPaths,
         environment: [String: String],
-        overrides: [ConfigurationOverride] = []
+        overrides: [ConfigurationOverride] = [],
+        verifying: (Configuration) -> [Complaint] = { _ in [] }
     ) throws(ConfigurationError) -> Configuration {
-        try read(files.sources(), paths: paths, environment: environment, overrides: overrides)
+        var findings = Findings()
+        let configuration = read(try files.sources(), paths, environment, overrides, &findings)
+        if findings.problems.isEmpty {
+            for complaint in verifying(configuration) {
+                findings.reportConflict(at: complaint.key, complaint.sentence)
+            }
+        }
+        guard findings.problems.isEmpty else { throw ConfigurationError(problems: findings.problems) }
+        return configuration
     }
 }

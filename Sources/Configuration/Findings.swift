@@ -38,6 +38,11 @@ struct Findings {
 
     /// Notes that right values contradict each other, unless one of `keys` is in trouble already.
     mutating func reportConflict(at key: String, _ sentence: String, between keys: String...) {
+        reportConflict(at: key, sentence, between: keys)
+    }
+
+    /// The same for a list of keys.
+    mutating func reportConflict(at key: String, _ sentence: String, between keys: [String]) {
         let isKnown = troubled.contains { bad in
             ([key] + keys).contains { bad == $0 || bad.hasPrefix($0 + ".") || bad.hasPrefix($0 + "[") }
         }

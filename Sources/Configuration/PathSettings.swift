@@ -29,12 +29,14 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
     ]
 }
 
-/// Addresses whose routes are looked up (rule S20).
+/// Addresses whose routes are looked up (rule S20), and active probes.
 public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
     /// IPv4 addresses far apart in the address space.
     public var ipv4 = PathPolicy.defaultProbes[.ipv4] ?? []
     /// IPv6 addresses of the same kind.
     public var ipv6 = PathPolicy.defaultProbes[.ipv6] ?? []
+    /// Active probes by name; nothing is sent unless there are some.
+    public var active: [Named<ActiveProbeSettings>] = []
 
     /// The defaults.
     public init() {}
@@ -47,6 +49,20 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
             "At least one; three that are far apart tell a host route from a default route."
         ),
         Setting("ipv6", \.ipv6, ValueForm.probe(.ipv6).list(upTo: 16), "The same for IPv6."),
+        Setting(
+            map: "active",
+            \.active,
+            names: .name,
+            example: """
+                gateway:
+                  target: gateway
+                  interval: 10s
+                portal:
+                  target: http://probe.example.test/generate_204
+                  expect_status: [204]
+                """,
+            "Probes that send packets, by name; none by default."
+        ),
     ]
 }
 

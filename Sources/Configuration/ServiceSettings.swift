@@ -69,7 +69,7 @@ public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
     /// The time a connection may rest between requests.
     public var idleTimeout = Duration.seconds(60)
     /// The largest request line with headers.
-    public var maximumHeaderSize = ByteCount.kibibytes(16)
+    public var maximumHeaderSize = ByteCount.kibibytes(8)
 
     /// The defaults.
     public init() {}

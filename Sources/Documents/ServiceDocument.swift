@@ -8,6 +8,9 @@ public import OrderedJSON
 
 /// A DNS-SD service as events, routes and commands show it.
 public struct ServiceDocument: Encodable, Equatable, Sendable {
+    /// By how much readings of two clocks may differ and still mean the same moment.
+    public static let clockSlack = Duration.seconds(1)
+
     /// What people call it; control characters and the like are escaped.
     public var name: String
     /// Such as `_ipp._tcp`.
@@ -63,8 +66,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         txtRaw = service.rawText.map { SafeText.text(of: $0) }
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let first = clock.calendar(at: service.firstSeen)
-        // The microseconds between readings of two clocks do not make a history later.
-        firstSeen = "\(earlier.map { $0 <= first + .seconds(1) ? $0 : first } ?? first)"
+        // What lies between readings of two clocks does not make a history later.
+        firstSeen = "\(earlier.map { $0 <= first + Self.clockSlack ? $0 : first } ?? first)"
         lastSeen = "\(clock.calendar(at: service.lastSeen))"
     }
 

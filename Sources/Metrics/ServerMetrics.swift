@@ -42,6 +42,9 @@ public final class HTTPMetrics {
         durations.observe(Double(seconds) + Double(attoseconds) / 1e18, route, method, "\(status)")
     }
 
+    /// Counts one request that could not be read far enough to know its route or method, and was answered all the same.
+    public func refused(status: Int) { requests.increment("invalid", "other", "\(status)") }
+
     /// Registers everything.
     public func register(in registry: MetricRegistry) {
         registry.add(requests)

@@ -20,6 +20,12 @@ public final class Counter {
     /// Counts `amount` more.
     public func increment(labels: [String], by amount: Double = 1) { add(labels, amount) }
 
+    /// Forgets the children whose labels are not to be kept.
+    public func keep(_ isKept: ([String]) -> Bool) {
+        order.removeAll { !isKept($0) }
+        values = values.filter { isKept($0.key) }
+    }
+
     /// The count of one child; 0 when there is none.
     public func value(_ labels: String...) -> Double { values[labels] ?? 0 }
 
@@ -71,6 +77,12 @@ public final class Histogram {
         states[labels]?.sum += value
     }
 
+    /// Forgets the children whose labels are not to be kept.
+    public func keep(_ isKept: ([String]) -> Bool) {
+        order.removeAll { !isKept($0) }
+        states = states.filter { isKept($0.key) }
+    }
+
     /// How many observations one child has.
     public func count(_ labels: String...) -> UInt64 { states[labels]?.counts.reduce(0, +) ?? 0 }
 
@@ -83,7 +95,8 @@ public final class Histogram {
         }
     }
 
-    private func prepare(_ labels: [String]) {
+    /// Makes a child that has observed nothing, unless it is there.
+    public func prepare(_ labels: [String]) {
         precondition(labels.count == family.labels.count, "\(family.name) cannot observe \(labels)")
         guard states[labels] == nil else { return }
         order.append(labels)

@@ -60,9 +60,12 @@ extension Configuration {
         return settings
     }
 
-    var serverConfiguration: StatusServer.Configuration {
+    /// How the endpoint behaves, guarded by what `protection` read.
+    func serverConfiguration(_ protection: ProtectionFiles) -> StatusServer.Configuration {
         var server = StatusServer.Configuration()
         server.hostNames = hosts
+        server.access = protection.access
+        server.tls = protection.tls
         server.server.connections = limits.maximumConnections
         server.server.connectionsPerListener = limits.maximumConnections
         server.server.headDeadline = limits.headerTimeout

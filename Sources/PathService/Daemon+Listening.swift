@@ -31,7 +31,10 @@ extension Daemon {
         } catch {
             throw .server(error)
         }
-        guard let address = server.addresses.last, !address.isLocal, !configuration.insecure else { return }
+        guard let address = server.addresses.last, !address.isLocal, !configuration.insecure, !configuration.isProtected
+        else {
+            return
+        }
         throw .exposed(address: address.description, name: socket.name)
     }
 }

@@ -28,6 +28,13 @@ extension Daemon {
         registry.add(counters.serviceEvents)
         registry.add(counters.serviceRemovals)
         registry.add(counters.nameConflicts)
+        probes.metrics.register(
+            in: registry,
+            states: { [unowned self] in probes.states },
+            paths: { [unowned self] in
+                engine.core.monitors.map { ($0.policy.name, $0.path.interfaces.first?.name) }
+            }
+        )
         ProcessMetrics().register(in: registry)
     }
 

@@ -2,6 +2,7 @@
 
 internal import MulticastDNS
 internal import Providers
+internal import Addressing
 internal import Configuration
 internal import Documents
 internal import EventHub
@@ -35,6 +36,7 @@ extension Daemon {
 
     private func reread() throws(ConfigurationError) -> ConfigurationDifference {
         let new: Configuration
+        var protection: ProtectionFiles?
         manager.reloading(at: clock.awake)
         defer { manager.reloaded() }
         do {
@@ -43,7 +45,12 @@ extension Daemon {
                 paths: options.paths,
                 environment: options.environment,
                 overrides: options.overrides
-            )
+            ) { [configuration, isExposed] new in
+                let new = new.keepingWhatNeedsRestart(of: configuration, isExposed: isExposed)
+                let files = ProtectionFiles(new)
+                protection = files
+                return files.complaints
+            }
         } catch {
             counters.rejectedReload()
             lastRejection = error.problems.first?.description
@@ -54,7 +61,10 @@ extension Daemon {
         }
         let difference = new.difference(from: configuration)
         lastRejection = nil
-        if !difference.isEmpty { apply(new.keepingWhatNeedsRestart(of: configuration)) }
+        let merged = new.keepingWhatNeedsRestart(of: configuration, isExposed: isExposed)
+        // The files that it names may be others although it is the same.
+        protect(merged, by: protection)
+        if !difference.isEmpty { apply(merged) }
         counters.acceptedReload(at: clock.wall)
         options.report(Self.sentence(of: difference))
         hub.publish(
@@ -73,17 +83,28 @@ extension Daemon {
         return "configuration reloaded; a restart is needed for \(restart.joined(separator: ", "))"
     }
 
+    /// Whether others can reach a socket that is open.
+    private var isExposed: Bool { server.addresses.contains { !$0.isLocal } }
+
+    private func protect(_ new: Configuration, by files: ProtectionFiles?) {
+        do {
+            try server.take(new.serverConfiguration(files ?? ProtectionFiles(new)))
+        } catch {
+            options.report("the TLS settings of before stay in force: \(error)")
+        }
+    }
+
     private func apply(_ new: Configuration) {
         configuration = new
         hub.minimumSeverity = new.minimumSeverity
         log.setRotation(new.rotation)
         listenToRoutes()
-        server.take(new.serverConfiguration)
         store.invalidate()
         engine.take(new.engineSettings)
         census?.setInterfaces(new.multicastInterfaces(of: engine.core))
         census?.setWellKnownTypes(new.censusSettings.wellKnownTypes)
         advertiser?.offer(new.mdns.advertised)
+        probes.take(new.probeDefinitions)
     }
 
     /// What is wrong with the daemon's own parts while the path is still right.
@@ -98,6 +119,7 @@ extension Daemon {
             let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
             problems.append(ProblemDocument(part: "configuration", message: message))
         }
+        problems += probes.problems.map { ProblemDocument(part: "probes", message: $0) }
         for message in [serviceHistory?.problem, advertiser?.problem].compactMap(\.self) {
             problems.append(ProblemDocument(part: "services", message: message))
         }
@@ -110,8 +132,8 @@ extension Daemon {
 }
 
 extension Configuration {
-    /// The effective settings as JSON.
-    var json: JSONValue { JSONValue(tree) }
+    /// The effective settings as JSON, secrets redacted.
+    var json: JSONValue { JSONValue(redacted.tree) }
 }
 
 extension JSONValue {

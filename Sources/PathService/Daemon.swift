@@ -10,8 +10,10 @@ public import LinuxIO
 internal import Metrics
 internal import MulticastDNS
 internal import Netlink
+internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
+internal import Probes
 internal import Providers
 internal import StatusServer
 
@@ -29,6 +31,7 @@ public final class Daemon {
     let engine: PathEngine
     let providers: ProviderSet
     let census: ServiceCensus?
+    let probes: ProbeWatch
     let store: DocumentStore
     let source: StatusSource
     let registry = MetricRegistry()
@@ -89,6 +92,10 @@ public final class Daemon {
         advertiser = census.map { census in
             ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
         }
+        probes = ProbeWatch(loop: loop, hub: hub, clock: clock) { [engine] in
+            let path = engine.core.monitors.first?.path ?? Path()
+            return ProbeSurroundings(gateways: path.gateways, servers: path.dns.servers)
+        }
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -108,12 +115,16 @@ public final class Daemon {
             index: index,
             satisfied: { name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
         )
+        let protection = ProtectionFiles(configuration)
+        if let complaint = protection.complaints.first {
+            throw .unprotected(key: complaint.key, reason: complaint.sentence)
+        }
         do {
             server = try StatusServer(
                 loop: loop,
                 provider: source,
                 registry: registry,
-                configuration: configuration.serverConfiguration
+                configuration: configuration.serverConfiguration(protection)
             )
         } catch {
             throw .server(error)
@@ -139,6 +150,7 @@ public final class Daemon {
         census?.start()
         advertiser?.open()
         advertiser?.offer(configuration.mdns.advertised)
+        probes.take(configuration.probeDefinitions)
         if configuration.log.file != EventLog.standardOutput {
             index.read(log: configuration.log.file, upTo: log.recovered)
         }
@@ -188,6 +200,7 @@ public final class Daemon {
         engine.onUpdate = { [unowned self] update in
             updates.publish(update)
             counters.observe(update, at: clock)
+            probes.take(update)
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
@@ -215,6 +228,8 @@ public final class Daemon {
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }
         providers.onResume = { [unowned self] in engine.resume() }
         store.history = serviceHistory
+        store.probes = probes
+        probes.onResult = { [unowned self] in server.documentsChanged() }
         census?.onEvent = { [unowned self] event in
             counters.count(event)
             serviceHistory?.take(event, services: census?.services ?? [])
@@ -227,6 +242,8 @@ public final class Daemon {
         }
         store.problems = { [unowned self] in problems }
         store.configuration = { [unowned self] in configuration.json }
+        source.onProbe = { [unowned self] name in probes.start(name) }
+        store.configurationSchema = { [options] in JSONValue(Configuration.schema(paths: options.paths)) }
         source.onReload = { [unowned self] in try reloadForRequest() }
         source.onError = { [unowned self] line in options.report(line) }
         // Signals are measured only while somebody looks on (rule S39).
@@ -294,6 +311,7 @@ public final class Daemon {
         isStopping = true
         for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
+        probes.stop()
         index.stop()
         engine.stop()
         serviceHistory?.close(services: census?.services ?? [])

@@ -13,8 +13,9 @@ internal import StatusServer
 /// Renders each document once per change and serves it from memory.
 ///
 /// Confined to the daemon's loop. Nearly all that a document shows is told by an event, whose number is the tag. Of
-/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation. Nor does one tell of
-/// problems of the daemon's own parts, so the tag of the overview counts their changes since the last event as well.
+/// ignored interfaces no event tells, so what is rendered also ends with the next evaluation, and the tags of the
+/// documents that show them count their changes since the last event. So does the tag of the overview with problems of
+/// the daemon's own parts.
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
@@ -26,8 +27,14 @@ final class DocumentStore {
     var problems: () -> [ProblemDocument] = { [] }
     /// What is remembered of services; `nil` without a census.
     var history: ServiceHistoryKeeper?
+    /// The active probes; their results are no events, so their documents count them in their tags.
+    var probes: ProbeWatch?
+    private var probeRevision: UInt64 = 0
     /// The effective configuration as JSON.
     var configuration: () -> JSONValue = { .null }
+
+    /// The JSON Schema of configuration files.
+    var configurationSchema: () -> JSONValue = { .object(JSONObject()) }
 
     private var rendered: [StatusDocument: Snapshot] = [:]
     private var revision: EventPosition?
@@ -35,6 +42,9 @@ final class DocumentStore {
     /// The problems that the overview showed last, and how often they changed since the last event.
     private var shownProblems: [ProblemDocument] = []
     private var problemChanges = 0
+    /// The interfaces that documents showed last, and how often they changed since the last event.
+    private var shownInterfaces: [InterfaceView] = []
+    private var interfaceChanges = 0
     /// How many rendered documents are kept; filtered lists of services are what could become many.
     private static let capacity = 64
 
@@ -64,12 +74,19 @@ final class DocumentStore {
             revision = hub.position
             problemChanges = 0
             shownProblems = problems()
+            interfaceChanges = 0
+            shownInterfaces = engine.core.interfaces
         }
         if evaluations != engine.core.evaluations || rendered.count >= Self.capacity {
             rendered = [:]
             evaluations = engine.core.evaluations
         }
         if document == .status { lookForProblems() }
+        if document.isOfProbes, let revision = probes?.revision, revision != probeRevision {
+            probeRevision = revision
+            rendered = rendered.filter { !$0.key.isOfProbes }
+        }
+        if document.showsIgnoredInterfaces { lookForInterfaces() }
         if let snapshot = rendered[document] { return snapshot }
         guard let bytes = try render(document) else { return nil }
         let snapshot = Snapshot(bytes + [0x0A], tag: tag(of: document))
@@ -85,10 +102,20 @@ final class DocumentStore {
         rendered[.status] = nil
     }
 
-    /// Such as `7f3a.45`, and `7f3a.45.1` after the problems changed without an event.
+    private func lookForInterfaces() {
+        let interfaces = engine.core.interfaces
+        guard interfaces != shownInterfaces else { return }
+        shownInterfaces = interfaces
+        interfaceChanges += 1
+        for document in Array(rendered.keys) where document.showsIgnoredInterfaces { rendered[document] = nil }
+    }
+
+    /// Such as `7f3a.45`, and `7f3a.45.1` after something changed that the document shows and no event tells.
     private func tag(of document: StatusDocument) -> String {
         let tag = "\(hub.position.stream).\(hub.position.sequence)"
-        return document == .status && problemChanges > 0 ? "\(tag).\(problemChanges)" : tag
+        if document.isOfProbes { return "\(tag).\(probeRevision)" }
+        let changes = document == .status ? problemChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0
+        return changes > 0 ? "\(tag).\(changes)" : tag
     }
 
     private func render(_ document: StatusDocument) throws -> [UInt8]? {
@@ -103,6 +130,11 @@ final class DocumentStore {
             return try interfaces.first { $0.name == name }.map { try encoder.encode(Stated(state, $0)) }
         case .gateways: return try encoder.encode(Listing("gateways", state, path.gateways.map(GatewayDocument.init)))
         case .dns: return try encoder.encode(Stated(state, DNSDocument(path.dns)))
+        case .probes: return try encoder.encode(Listing("probes", state, probes?.documents ?? []))
+        case .probe(let name):
+            return try probes?.documents.first { $0.name == name }.map {
+                try encoder.encode(Stated(state, $0))
+            }
         case .services(let type, let name, let interface):
             let filter = try ServiceFilter(type: type, name: name, interface: interface)
             return try encoder.encode(Listing("services", state, services(filter)))
@@ -117,6 +149,7 @@ final class DocumentStore {
             return try encoder.encode(scrapeTargets(filter, family: family))
         case .configuration: return try encoder.encode(configuration())
         case .eventSchema: return EventSchema.bytes
+        case .configurationSchema: return try encoder.encode(configurationSchema())
         }
     }
 
@@ -161,6 +194,24 @@ final class DocumentStore {
             },
             problems: shownProblems
         )
+    }
+}
+
+extension StatusDocument {
+    /// Whether it shows results of probes.
+    fileprivate var isOfProbes: Bool {
+        switch self {
+        case .probes, .probe: true
+        default: false
+        }
+    }
+
+    /// Whether it shows interfaces of which no event tells.
+    fileprivate var showsIgnoredInterfaces: Bool {
+        switch self {
+        case .interfaces, .interface: true
+        default: false
+        }
     }
 }
 

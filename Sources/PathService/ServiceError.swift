@@ -21,6 +21,8 @@ public enum ServiceError: Error, Equatable {
     case foreignDirectory(path: String, owner: UInt32)
     /// A socket that was handed over can be reached by others, which the configuration does not allow.
     case exposed(address: String, name: String)
+    /// A certificate, a key or the token that the configuration names cannot be used.
+    case unprotected(key: String, reason: String)
     /// The event loop cannot be made.
     case loop(Errno)
 }
@@ -39,7 +41,9 @@ extension ServiceError: CustomStringConvertible {
         case .foreignDirectory(let path, let owner):
             "\(path): the directory belongs to user \(owner); remove it, or set XDG_RUNTIME_DIR"
         case .exposed(let address, let name):
-            "\(address), handed over as '\(name)', can be reached by others: use a loopback address or set insecure: true"
+            "\(address), handed over as '\(name)', can be reached by others: set TLS, passwords or a token, "
+                + "use a loopback address, or set insecure: true"
+        case .unprotected(let key, let reason): "\(key): \(reason)"
         case .loop(let reason): "cannot make an event loop: \(reason)"
         }
     }

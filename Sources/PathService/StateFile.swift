@@ -4,12 +4,10 @@ internal import Glibc
 internal import LinuxIO
 
 /// A file of the state directory that is read and replaced as a whole.
-///
-/// It is replaced by rename(2), so a reader and a crash find the old one or the new one.
 struct StateFile {
     let path: String
 
-    private var temporary: String { path + ".new" }
+    private static let mode: UInt32 = 0o640
 
     /// The contents; a file that is longer than `limit`, or none, counts as empty.
     /// - Returns: `nil` when there is no file.
@@ -43,32 +41,11 @@ struct StateFile {
         return "\(path) \(what) and is now \(path).foreign"
     }
 
-    /// Opens the file that is to take its place.
-    func begin() throws(Errno) -> FileDescriptor {
-        unsafe unlink(temporary)
-        return try FileDescriptor(
-            opening: temporary,
-            flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-            mode: 0o640
-        )
-    }
-
-    /// Puts it in place.
-    func commit() throws(Errno) {
-        guard unsafe rename(temporary, path) == 0 else { throw .current }
-    }
-
-    /// Drops what was begun.
-    func abandon() { unsafe unlink(temporary) }
+    /// Begins new contents, which take the old ones' place when they are complete.
+    func begin() throws(Errno) -> FileReplacement { try FileReplacement(of: path, mode: Self.mode) }
 
     /// Replaces the contents in one go.
     func replace(with bytes: [UInt8]) throws(Errno) {
-        do throws(Errno) {
-            try begin().writeAll(bytes.span)
-            try commit()
-        } catch {
-            abandon()
-            throw error
-        }
+        try FileReplacement.write(bytes, to: path, mode: Self.mode)
     }
 }

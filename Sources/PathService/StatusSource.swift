@@ -16,6 +16,8 @@ final class StatusSource: StatusProviding {
     private let satisfied: (String) -> Bool?
     /// Reads the configuration again, for `POST /-/reload`.
     var onReload: () throws -> [UInt8] = { [] }
+    /// Runs an active probe, for `POST /api/v1/probes/{name}`.
+    var onProbe: (String) -> ProbeStart = { _ in .unknown }
     /// Takes what went wrong inside, for the journal.
     var onError: (String) -> Void = { _ in }
     /// Whether the first status is known.
@@ -83,6 +85,8 @@ final class StatusSource: StatusProviding {
     }
 
     func reload() throws -> [UInt8] { try onReload() }
+
+    func startProbe(_ name: String) throws -> ProbeStart { onProbe(name) }
 
     func internalError(_ error: any Error, instance: String) { onError("error \(instance): \(error)") }
 }

@@ -40,13 +40,17 @@ public struct StatusClient: Sendable {
     public let timeout: Duration
     /// Header fields of every request, such as `Authorization`.
     public let fields: [(name: String, value: String)]
+    /// The PEM file of the authorities that may vouch for the daemon; `nil` is those of the system.
+    public let authorities: String?
 
     /// Makes a client; nothing is opened yet.
     public init(
         _ endpoint: Endpoint,
         timeout: Duration = .seconds(5),
-        fields: [(name: String, value: String)] = []
+        fields: [(name: String, value: String)] = [],
+        authorities: String? = nil
     ) {
+        self.authorities = authorities
         self.endpoint = endpoint
         self.timeout = timeout
         self.fields = fields

@@ -34,6 +34,7 @@ internal import CCurl
         }
         unsafe self.raw = raw
         if case .unix(let path) = client.endpoint { unsafe nwp_curl_unix_socket(raw, path) }
+        if let authorities = client.authorities { unsafe nwp_curl_authorities(raw, authorities) }
         for field in client.fields + fields { unsafe nwp_curl_header(raw, "\(field.name): \(field.value)") }
     }
 

@@ -12,6 +12,10 @@ public final class StatusServer {
     public struct Configuration: Equatable, Sendable {
         /// Names besides `localhost` and IP literals that a `Host` field may have.
         public var hostNames: [String] = []
+        /// What clients of TCP sockets must show.
+        public var access = AccessRules()
+        /// How TCP connections are encrypted; `nil` in the clear.
+        public var tls: TLSSettings?
         /// Limits of connections and requests.
         public var server = ServerLimits()
         /// Limits of streams and waiting requests.
@@ -24,6 +28,8 @@ public final class StatusServer {
     private let loop: EventLoop
     private let api: StatusAPI
     private let server: any HTTPServing
+    private let gate: AccessGate
+    private let encrypt: (TLSSettings?) throws(StatusServerError) -> Void
     private let setHosts: (HostPolicy) -> Void
     private let pingInterval: Duration
     private var pingTimer: EventLoop.Timer?
@@ -51,19 +57,32 @@ public final class StatusServer {
             streamMetrics: streamMetrics
         )
         self.api = api
+        let hosts = HostPolicy(names: configuration.hostNames)
+        api.hosts = hosts
+        let gate = AccessGate(loop: loop, rules: configuration.access)
+        self.gate = gate
         weak var this: StatusServer?
         let server = try MicrohttpdServer(
             loop: loop,
             limits: configuration.server,
-            hosts: HostPolicy(names: configuration.hostNames),
+            hosts: hosts,
             metrics: httpMetrics
         ) { request, responder in
-            api.handle(request, responder)
-            this?.schedulePing()
+            gate.admit(request, responder) { request in
+                api.handle(request, responder)
+                this?.schedulePing()
+            }
         }
         self.server = server
+        encrypt = { [unowned server] (tls) throws(StatusServerError) in try server.encrypt(with: tls) }
         setHosts = { [unowned server] in server.hosts = $0 }
         this = self
+        do {
+            try server.encrypt(with: configuration.tls)
+        } catch {
+            server.close()
+            throw error
+        }
     }
 
     deinit {
@@ -86,10 +105,15 @@ public final class StatusServer {
         set { api.streams.onListening = newValue }
     }
 
-    /// Takes new host names and a new limit of streams; what is open stays open.
-    public func take(_ configuration: Configuration) {
-        setHosts(HostPolicy(names: configuration.hostNames))
+    /// Takes new host names, a new limit of streams, and what guards TCP sockets; what is open stays open.
+    /// - Throws: ``StatusServerError/libraryFailed`` when new TLS settings cannot be used; the old ones stay then.
+    public func take(_ configuration: Configuration) throws(StatusServerError) {
+        let hosts = HostPolicy(names: configuration.hostNames)
+        setHosts(hosts)
+        api.hosts = hosts
         api.limits.streams = configuration.api.streams
+        gate.rules = configuration.access
+        try encrypt(configuration.tls)
     }
 
     /// Opens one more listening socket.

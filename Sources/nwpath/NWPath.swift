@@ -19,7 +19,7 @@ internal import Glibc
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
         ],
         commands: [
-            Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self,
+            Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self, Probe.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
             Serve.self, Replay.self, Completions.self, Version.self,

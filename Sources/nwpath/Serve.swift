@@ -74,7 +74,8 @@ struct Serve: Command {
                 files,
                 paths: paths,
                 environment: environment,
-                overrides: overrides
+                overrides: overrides,
+                verifying: ProtectionFiles.complaints(of:)
             )
         } catch {
             for problem in error.problems { Terminal.complain("\(problem)") }

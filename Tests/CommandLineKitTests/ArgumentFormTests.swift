@@ -160,7 +160,8 @@ struct Forms: Command {
 
     @Test func `a command takes the groups it declares, and no other`() {
         #expect(
-            Some<Int>.specification.description.commonArguments.flatMap(\.names) == ["--socket", "--url", "--timeout"]
+            Some<Int>.specification.description.commonArguments.flatMap(\.names)
+                == ["--socket", "--url", "--token-file", "--cacert", "--timeout"]
         )
         #expect(Some<Bool>.specification.description.commonArguments.flatMap(\.names) == ["--json"])
         #expect(

@@ -29,12 +29,14 @@ import Testing
                   -n, --count COUNT  How often. Default: 1.
 
                 Common options:
-                  --socket PATH  The unix socket of the service.
-                  --url URL      The address of the service, instead of a socket.
-                  --json         Print JSON.
-                  -q, --quiet    Print nothing but results and errors.
-                  -v, --verbose  Explain more; -vv even more.
-                  --no-color     Print without colours.
+                  --socket PATH      The unix socket of the service.
+                  --url URL          The address of the service, instead of a socket.
+                  --token-file FILE  The token that the service asks for.
+                  --cacert FILE      Authorities that may vouch for the service.
+                  --json             Print JSON.
+                  -q, --quiet        Print nothing but results and errors.
+                  -v, --verbose      Explain more; -vv even more.
+                  --no-color         Print without colours.
 
                 Exit status:
                   0  it is so
@@ -121,7 +123,7 @@ import Testing
     @Test func `descriptions tell completions where a file is named`() throws {
         let check = try #require(program.commands.first { $0.name == "config check" })
         #expect(check.arguments.map(\.isPath) == [true])
-        #expect(program.commonArguments.filter(\.isPath).flatMap(\.names) == ["--socket"])
+        #expect(program.commonArguments.filter(\.isPath).flatMap(\.names) == ["--socket", "--token-file", "--cacert"])
         #expect(program.commonArguments.contains { $0.names == ["-q", "--quiet"] })
     }
 }

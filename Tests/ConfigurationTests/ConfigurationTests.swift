@@ -110,6 +110,7 @@ import Testing
         #expect(count(LogSettings(file: "/x")) == LogSettings.settings.count)
         #expect(count(DebounceSettings()) == DebounceSettings.settings.count)
         #expect(count(ProbeSettings()) == ProbeSettings.settings.count)
+        #expect(count(ActiveProbeSettings()) == ActiveProbeSettings.settings.count)
         #expect(count(InterfaceSettings()) == InterfaceSettings.settings.count)
         #expect(count(MonitorSettings()) == MonitorSettings.settings.count)
         #expect(count(ViewSettings()) == ViewSettings.settings.count)

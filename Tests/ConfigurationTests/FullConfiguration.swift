@@ -6,6 +6,15 @@ let fullConfiguration = """
     listen: [unix:/run/nwpath/api.sock, "127.0.0.1:9000", "[::1]:9000", "192.0.2.1:8353"]
     hosts: [nas.example.test, edge-17]
     insecure: true
+    tls_server_config:
+      cert_file: /etc/nwpath/tls.pem
+      key_file: /etc/nwpath/tls.key
+      client_ca_file: /etc/nwpath/clients.pem
+      client_auth_type: VerifyClientCertIfGiven
+      min_version: TLS13
+    basic_auth_users:
+      ada: $2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
+    token_file: /etc/nwpath/token
     state_dir: /srv/nwpath
     log:
       file: /srv/nwpath/events.jsonl
@@ -21,6 +30,15 @@ let fullConfiguration = """
     probes:
       ipv4: [192.0.2.1, 198.51.100.1]
       ipv6: ["2001:db8::1"]
+      active:
+        gateway: {target: gateway, interval: 10s, timeout: 1s, failures: 2, interface: eth0, mark: 7, uid: 1000}
+        portal:
+          method: http
+          target: http://probe.example.test/generate_204
+          expect_status: [204]
+          ca: /etc/nwpath/ca.pem
+          family: ipv4
+        names: {method: dns, target: example.test, server: "192.0.2.53:53", record: AAAA, transport: tcp}
     ignore:
       - docker*
       - veth*
@@ -75,6 +93,6 @@ let fullConfiguration = """
       max_streams: 10
       header_timeout: 3s
       idle_timeout: 30s
-      max_header_size: 8KiB
+      max_header_size: 16KiB
 
     """

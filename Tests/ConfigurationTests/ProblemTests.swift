@@ -80,7 +80,8 @@ import Testing
         (
             "listen: ['0.0.0.0:8353']",
             """
-            nwpath.yaml:1:10: listen[0] 0.0.0.0:8353 can be reached by others: use a loopback address or set \
+            nwpath.yaml:1:10: listen[0] 0.0.0.0:8353 can be reached by others: set tls_server_config, \
+            basic_auth_users or token_file, use a loopback address, or set \
             insecure: true
             """
         ),

@@ -52,7 +52,7 @@ struct Example: Sendable, CustomTestStringConvertible {
     private static let dns = DNSDocument(Sample.dns)
     private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
 
-    static let all = paths + interfaces + gateways + services
+    static let all = paths + interfaces + gateways + services + probes
 
     // MARK: - Paths
 
@@ -480,8 +480,7 @@ private struct AnyBody: Encodable {
             .netlinkOverrun, .clockJumped,
         ]
         let later: Set<EventName> = [
-            .routeChanged, .probeFailed, .probeRecovered, .captivePortalDetected, .captivePortalCleared,
-            .sinkConnected, .sinkDisconnected,
+            .routeChanged, .sinkConnected, .sinkDisconnected,
         ]
         #expect(told.isDisjoint(with: elsewhere) && told.isDisjoint(with: later))
         #expect(told.union(elsewhere).union(later) == Set(EventName.allCases))

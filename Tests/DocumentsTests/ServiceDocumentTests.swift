@@ -63,6 +63,14 @@ import Testing
         #expect(ServiceDocument(Sample.service(), clock: clock, firstSeen: earlier).firstSeen == expected)
     }
 
+    @Test func `readings of two clocks that differ by less than their slack are one moment`() {
+        let first = clock.wall + .seconds(-60)
+        for (offset, counts) in [(ServiceDocument.clockSlack, true), (ServiceDocument.clockSlack * 2, false)] {
+            let document = ServiceDocument(Sample.service(), clock: clock, firstSeen: first + offset)
+            #expect(document.firstSeen == "\(counts ? first + offset : first)")
+        }
+    }
+
     @Test func `a service without text or addresses has empty members`() throws {
         let service = Sample.service {
             $0.text = []

@@ -18,30 +18,43 @@ private let mayImport: [String: Set<String>] = [
     "PathEngine": ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers"],
     "DNSWire": ["Addressing"],
     "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
+    "Diagnosis": ["Addressing"],
+    "Probes": ["Glibc", "CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"],
     "Documents": [
         "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
+        "Probes",
     ],
-    "EventHub": ["Glibc", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Documents"],
+    "EventHub": ["Glibc", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Documents"],
     "EventLog": ["Glibc", "CLinuxShims", "CZlib", "OrderedJSON", "LinuxIO", "EventHub"],
     "Metrics": ["Glibc", "LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"],
+    "WebSocketWire": ["CNettle", "CWslay"],
     "StatusServer": [
-        "Glibc", "CMicrohttpd", "CMicrohttpdShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Documents",
-        "EventHub",
-        "EventLog", "Metrics", "Spelling",
+        "Glibc", "CMicrohttpd", "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing",
+        "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics", "Spelling",
+        "WebSocketWire",
     ],
     "StatusClient": ["Glibc", "CCurl", "OrderedJSON", "LinuxIO", "Documents"],
     "Configuration": [
-        "Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Spelling",
+        "Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Probes",
+        "Spelling",
     ],
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
         "PathEngine", "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer",
-        "Configuration", "Spelling",
+        "Configuration", "Probes", "Spelling",
+    ],
+    "Network": [
+        "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
+        "Providers", "PathEngine", "DNSWire", "MulticastDNS",
+    ],
+    "FoundationBonjour": [
+        "Glibc", "Foundation", "Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network",
     ],
     "nwpath": [
         "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
         "PathEngine",
         "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
+        "Probes",
     ],
 ]
 

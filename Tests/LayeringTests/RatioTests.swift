@@ -25,9 +25,12 @@ private struct Part: Sendable, CustomTestStringConvertible {
 private let parts = [
     Part("Addressing"), Part("OrderedJSON"), Part("Spelling"), Part("LinuxIO"),
     Part("Netlink", atLeast: 1.5), Part("PathModel", atLeast: 1.5), Part("Providers"), Part("PathEngine"),
-    Part("DNSWire", atLeast: 1.5), Part("MulticastDNS", atLeast: 1.5),
+    Part("DNSWire", atLeast: 1.5), Part("MulticastDNS", atLeast: 1.5), Part("Probes"),
+    Part("Diagnosis"),
     Part("Documents", "EventHub"), Part("EventLog", tests: ["EventLogTests", "EventLogWriter"]), Part("Metrics"),
-    Part("StatusServer", "StatusClient"), Part("Configuration"), Part("CommandLineKit"),
+    Part("WebSocketWire"), Part("StatusServer", "StatusClient"), Part("Configuration"), Part("CommandLineKit"),
+    Part("FoundationBonjour"),
+    Part("Network", tests: ["NetworkTests", "ArticleTests", "ArticlePrograms"]),
     Part(
         "PathService",
         "nwpath",

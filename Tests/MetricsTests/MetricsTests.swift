@@ -224,3 +224,36 @@ extension String {
         split(separator: "\n").count { $0.contains(word) }
     }
 }
+
+@Suite struct ChildTests {
+    @Test func `children that are not kept are gone`() {
+        let counter = Counter(
+            MetricFamily("x_total", .counter, help: "X.", labels: ["name", "reason"])
+        )
+        for name in ["a", "b"] { for reason in ["one", "two"] { counter.increment(name, reason) } }
+        counter.keep { $0[0] == "b" }
+        #expect(counter.value("a", "one") == 0 && counter.value("b", "two") == 1)
+        let registry = MetricRegistry()
+        registry.add(counter)
+        let text = String(decoding: registry.scrape(), as: UTF8.self)
+        #expect(!text.contains("\"a\"") && text.contains("x_total{name=\"b\",reason=\"one\"} 1\n"))
+        counter.increment("a", "one")
+        #expect(counter.value("a", "one") == 1)
+    }
+
+    @Test func `a histogram's children are prepared and dropped`() {
+        let histogram = Histogram(
+            MetricFamily("x_seconds", .histogram, help: "X.", labels: ["name"]),
+            bounds: [1]
+        )
+        histogram.prepare(["a"])
+        histogram.observe(0.5, "b")
+        histogram.prepare(["b"])
+        #expect(histogram.count("a") == 0 && histogram.count("b") == 1)
+        histogram.keep { $0 == ["a"] }
+        let registry = MetricRegistry()
+        registry.add(histogram)
+        let text = String(decoding: registry.scrape(), as: UTF8.self)
+        #expect(text.contains("x_seconds_count{name=\"a\"} 0\n") && !text.contains("\"b\""))
+    }
+}

@@ -80,6 +80,19 @@ private final class StoreFixture {
         #expect(try fixture.number() == "2.1")
     }
 
+    @Test func `a change of an ignored interface, which no event tells, changes its tags`() async throws {
+        let fixture = try StoreFixture()
+        #expect(try fixture.number(.interface(name: "lo")) == "1" && fixture.number(.interfaces) == "1")
+        try Namespace.current.ip("link set lo mtu 4242")
+        try await Namespace.current.loop.eventually {
+            try fixture.json(.interface(name: "lo"))["mtu"]?.uint64 == 4242
+        }
+        #expect(try fixture.number(.interface(name: "lo")) == "1.1" && fixture.number(.interfaces) == "1.1")
+        #expect(try fixture.number(.dns) == "1" && fixture.number() == "1")
+        fixture.hub.publish(Sample())
+        #expect(try fixture.number(.interface(name: "lo")) == "2")
+    }
+
     @Test func `a problem that another document met first is told by the overview`() throws {
         let fixture = try StoreFixture()
         fixture.problems = [ProblemDocument(part: "log", message: "full")]

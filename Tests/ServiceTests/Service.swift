@@ -58,7 +58,9 @@ enum Place {
     /// The interpreter of that environment.
     static let python = Result {
         let venv = root + "/.build/venv"
-        let packages = "import jsonschema, prometheus_client, selenium, axe_core_python"
+        let packages =
+            "import jsonschema, prometheus_client, selenium, axe_core_python, openapi_spec_validator, schemathesis, "
+            + "websockets"
         let script =
             "test -x \(venv)/bin/python || python3 -m venv \(venv); "
             + "\(venv)/bin/python -c '\(packages)' 2>/dev/null "

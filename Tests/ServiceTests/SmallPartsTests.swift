@@ -185,7 +185,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             limits: {max_connections: 99, max_streams: 9, header_timeout: 1s, idle_timeout: 2s, max_header_size: 4KiB}
             """
         let configuration = try read(text)
-        let server = configuration.serverConfiguration
+        let server = configuration.serverConfiguration(ProtectionFiles(configuration))
         #expect(server.hostNames == ["a.example", "b"] && server.api.streams == 9)
         #expect(server.server.connections == 99 && server.server.connectionsPerListener == 99)
         #expect(server.server.headDeadline == .seconds(1) && server.server.idleDeadline == .seconds(2))

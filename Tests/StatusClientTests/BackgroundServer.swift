@@ -79,5 +79,7 @@ final class SmallProvider: StatusProviding {
         throw Problem(.configInvalid, status: 400, detail: "nwpath.yaml:1:1: unknown key 'ä'")
     }
 
+    func startProbe(_ name: String) -> ProbeStart { .unknown }
+
     func internalError(_ error: any Error, instance: String) {}
 }

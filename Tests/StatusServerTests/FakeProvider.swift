@@ -25,9 +25,12 @@ final class FakeProvider: StatusProviding {
         ),
         .scrapeTargets(type: "_a._tcp,_b._UDP", name: "n", interface: "eth0", family: "ipv6"):
             Snapshot(Array("[1]\n".utf8), tag: "s6"),
+        .probes: Snapshot(Array("{\"probes\":[]}\n".utf8), tag: "b1"),
+        .probe(name: "web"): Snapshot(Array("{\"name\":\"web\"}\n".utf8), tag: "b2"),
         .serviceTypes: Snapshot(Array("{\"types\":[]}\n".utf8), tag: "t1"),
         .service(type: "_ipp._tcp", name: "Büro/1"): Snapshot(Array("{\"name\":\"Büro/1\"}\n".utf8), tag: "s3"),
         .configuration: Snapshot(Array("{\"listen\":[]}\n".utf8), tag: "c1"),
+        .configurationSchema: Snapshot(Array("{\"$schema\":\"y\"}\n".utf8), tag: "j2"),
         .eventSchema: Snapshot(Array("{\"$schema\":\"x\"}\n".utf8), tag: "j1"),
     ]
     var satisfied: [String: Bool] = ["default": true, "wired": false]
@@ -39,6 +42,7 @@ final class FakeProvider: StatusProviding {
     var failure: (any Error)?
     var logFailure: (any Error)?
     var reloads = 0
+    var probeStarts: [String: ProbeStart] = ["web": .started, "busy": .tooSoon(.milliseconds(1400))]
     private(set) var failures: [String] = []
 
     var lastSequence: UInt64 { log.last?.sequence ?? 0 }
@@ -66,6 +70,11 @@ final class FakeProvider: StatusProviding {
         if let failure { throw failure }
         reloads += 1
         return Array("{\"changed\":[]}\n".utf8)
+    }
+
+    func startProbe(_ name: String) throws -> ProbeStart {
+        if let failure { throw failure }
+        return probeStarts[name] ?? .unknown
     }
 
     func internalError(_ error: any Error, instance: String) { failures.append(instance) }

@@ -91,6 +91,13 @@ struct Malformed: CustomTestStringConvertible, Sendable {
         #expect(malformed.statuses.contains(status), "\(client.text)")
         #expect(!client.text.contains(" 200 "))
         #expect(fixture.provider.reloads == 0)
+        // Who refused it, the library or our guard, makes no difference to those who count.
+        if status > 0 {
+            let counted = fixture.metrics.split(separator: "\n").contains { line in
+                line.hasPrefix("nwpath_http_requests_total{handler=\"invalid\",") && line.contains("code=\"\(status)\"")
+            }
+            #expect(counted, "\(status) is not counted")
+        }
         let honest = try await fixture.get("/-/ready")
         #expect(honest.status == 200)
     }

@@ -19,7 +19,8 @@ private let documents: [(target: String, document: StatusDocument, tag: String)]
         "/api/v1/services?type=_ipp._tcp&interface=eth0", .services(type: "_ipp._tcp", name: nil, interface: "eth0"),
         "s2"
     ),
-    ("/api/v1/services/types", .serviceTypes, "t1"),
+    ("/api/v1/services/types", .serviceTypes, "t1"), ("/api/v1/probes", .probes, "b1"),
+    ("/api/v1/probes/web", .probe(name: "web"), "b2"),
     ("/api/v1/services/_ipp._tcp/B%C3%BCro%2F1", .service(type: "_ipp._tcp", name: "Büro/1"), "s3"),
     ("/api/v1/services/history?name=x*", .serviceHistory(type: nil, name: "x*", interface: nil), "s4"),
     (
@@ -162,11 +163,13 @@ private func waiting(_ target: String, _ time: String) -> String {
     @Test(
         arguments: [
             (.unix(process: 1, user: 0, group: 0), true), (.unix(process: 1, user: geteuid(), group: 7), true),
-            (.unix(process: 1, user: 65_534, group: 0), false), (.unix(process: 0, user: .max, group: .max), false),
+            (.unix(process: 1, user: 65_534, group: 65_534), false),
+            (.unix(process: 1, user: 65_534, group: getegid()), true),
+            (.unix(process: 0, user: .max, group: .max), false),
             (.tcp, false),
         ] as [(HTTPPeer, Bool)]
     )
-    func `only root and the daemon's own user may reload, and only through the unix socket`(
+    func `only root, the daemon's own user and its group may reload, and only through the unix socket`(
         peer: HTTPPeer,
         isAllowed: Bool
     ) throws {
@@ -180,6 +183,28 @@ private func waiting(_ target: String, _ time: String) -> String {
         // Who may not reload learns nothing about the parameters.
         #expect(wrong.status == (isAllowed ? 400 : 403))
         #expect(fixture.provider.reloads == (isAllowed ? 1 : 0))
+    }
+
+    @Test func `a probe is started by root through the unix socket`() throws {
+        let fixture = APIFixture()
+        let peer = HTTPPeer.unix(process: 1, user: 0, group: 0)
+        let started = try fixture.ask("/api/v1/probes/web", method: "POST", peer: peer).answer
+        #expect(
+            started.status == 202 && started.field("Location") == "/api/v1/probes/web"
+                && started.text.isEmpty
+        )
+        let busy = try fixture.ask("/api/v1/probes/busy", method: "POST", peer: peer).answer
+        #expect(busy.status == 429 && busy.field("Retry-After") == "2")
+        #expect(busy.text.contains("/problems/too-soon"))
+        let unknown = try fixture.ask("/api/v1/probes/nope", method: "POST", peer: peer).answer
+        #expect(unknown.status == 404 && unknown.text.contains("/problems/unknown-probe"))
+        #expect(
+            try fixture.ask("/api/v1/probes/web?x=1", method: "POST", peer: peer).answer.status == 400
+        )
+        for other in [HTTPPeer.tcp, .unix(process: 1, user: geteuid() + 1, group: getegid() + 1)] {
+            let refused = try fixture.ask("/api/v1/probes/web", method: "POST", peer: other).answer
+            #expect(refused.status == 403 && refused.text.contains("This is for root"))
+        }
     }
 
     @Test func `each failure inside has a name of its own, which the journal gets`() throws {

@@ -12,6 +12,7 @@
 struct nwp_http;
 struct MHD_Connection;
 struct MHD_Response;
+struct MHD_UpgradeResponseHandle;
 
 /// What libmicrohttpd calls; `server` is the context given to `nwp_http_start`.
 struct nwp_http_handlers {
@@ -25,8 +26,14 @@ struct nwp_http_handlers {
     /// Returns 1, or 0 to close the connection.
     int (*request)(void *server, void *request, struct MHD_Connection *raw, const char *method,
                    const char *version, const char *body, size_t *size);
+    /// The connection is no longer HTTP: `descriptor` is to be read and written without waiting, the first `count`
+    /// bytes of the client are already read, and `handle` ends it.
+    void (*upgraded)(void *server, void *request, int descriptor, const void *bytes, size_t count,
+                     struct MHD_UpgradeResponseHandle *handle);
     /// The request is over, however it ended.
     void (*completed)(void *server, void *request);
+    /// libmicrohttpd itself answers a request, with an error, because it cannot read it or it is too large.
+    void (*refused)(void *server, unsigned status);
 };
 
 /// One header field as libmicrohttpd holds it.
@@ -37,9 +44,25 @@ struct nwp_http_field {
     size_t value_length;
 };
 
-/// Starts a server without sockets and threads of its own; connections are handed in. NULL when it cannot start.
+/// How connections are encrypted; texts are in PEM and copied.
+struct nwp_http_tls {
+    /// The certificate with those that lead to an authority, and its key.
+    const char *certificate;
+    const char *key;
+    /// The authorities of clients; NULL when none is asked for.
+    const char *authorities;
+    /// What GnuTLS may negotiate, such as "NORMAL:-VERS-TLS1.2".
+    const char *priorities;
+    /// Whether clients are asked for a certificate, must have one, and must have one of an authority.
+    int asks;
+    int requires;
+    int verifies;
+};
+
+/// Starts a server without sockets and threads of its own; connections are handed in. `tls` is NULL for connections
+/// in the clear. NULL when it cannot start.
 struct nwp_http *nwp_http_start(const struct nwp_http_handlers *handlers, void *server, unsigned connection_limit,
-                                  size_t memory_limit);
+                                size_t memory_limit, const struct nwp_http_tls *tls);
 /// Ends a server and frees it; no connection may be suspended.
 void nwp_http_stop(struct nwp_http *http);
 /// The epoll descriptor to watch; -1 when there is none.
@@ -60,6 +83,10 @@ struct MHD_Response *nwp_http_fixed(const void *bytes, size_t count, void (*rele
 /// A response of unknown length. `reader` fills `bytes`; 0 after suspending, -1 at the end, -2 to break off.
 struct MHD_Response *nwp_http_stream(size_t block, ssize_t (*reader)(void *, uint64_t, char *, size_t),
                                      void (*released)(void *), void *context);
+/// A response with which the connection stops being HTTP; `Connection` is set.
+struct MHD_Response *nwp_http_upgrade(struct nwp_http *http);
+/// Gives an upgraded connection back to be closed, which must happen before the server is stopped.
+void nwp_http_upgrade_close(struct MHD_UpgradeResponseHandle *handle);
 /// Adds a header field. Returns 0 when it is refused.
 int nwp_http_header(struct MHD_Response *response, const char *name, const char *value);
 /// Queues an answer. Returns 0 when it cannot.

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import DNSWire
+internal import Documents
 internal import LinuxIO
 internal import MulticastDNS
 
@@ -105,9 +106,8 @@ struct ServiceHistory: Sendable {
     private mutating func see(_ service: Service, clock: any TimeSource) {
         guard var entry = entries[Key(service)] else { return }
         let moment = clock.calendar(at: service.lastSeen)
-        // A calendar that was wrong then and is right now must not turn the order around; the microseconds between
-        // readings of two clocks are no such thing.
-        if moment + .seconds(1) < entry.firstSeen { entry.firstSeen = moment }
+        // A calendar that was wrong then and is right now must not turn the order around.
+        if moment + ServiceDocument.clockSlack < entry.firstSeen { entry.firstSeen = moment }
         entry.lastSeen = max(moment, entry.firstSeen)
         entries[Key(service)] = entry
     }

@@ -30,7 +30,7 @@ final class ServiceHistoryKeeper {
 
     /// Entries on their way to the disk.
     private struct Writing: ~Copyable {
-        let file: FileDescriptor
+        let file: FileReplacement
         var rest: ArraySlice<(key: ServiceHistory.Key, value: ServiceHistory.Entry)>
     }
 
@@ -104,7 +104,7 @@ final class ServiceHistoryKeeper {
         lastSaved = clock.boot
         do throws(Errno) {
             let new = try file.begin()
-            try new.writeAll(ServiceHistoryFormat.header(at: clock.wall).span)
+            try new.write(ServiceHistoryFormat.header(at: clock.wall).span)
             writing = Writing(file: new, rest: history.entries.sorted { $0.key < $1.key }[...])
         } catch {
             fail(error)
@@ -115,11 +115,10 @@ final class ServiceHistoryKeeper {
         guard let piece = writing?.rest.prefix(Self.piece) else { return }
         do throws(Errno) {
             let bytes = piece.flatMap { ServiceHistoryFormat.line($0.key, $0.value) }
-            try writing?.file.writeAll(bytes.span)
+            try writing?.file.write(bytes.span)
             writing?.rest.removeFirst(piece.count)
-            guard writing?.rest.isEmpty == true else { return }
-            writing = nil
-            try file.commit()
+            guard writing?.rest.isEmpty == true, let complete = writing.take() else { return }
+            try complete.file.commit()
             problem = nil
         } catch {
             fail(error)
@@ -129,7 +128,6 @@ final class ServiceHistoryKeeper {
     private func fail(_ error: Errno) {
         writing = nil
         history.mark(isSaved: false)
-        file.abandon()
         problem = "\(file.path) cannot be written (\(error)); what is learnt of services now is lost at the end"
     }
 }

@@ -8,6 +8,7 @@ final class LongPolls {
     private struct Waiter {
         let document: StatusDocument
         let condition: String
+        let request: HTTPRequest
         let responder: any HTTPResponder
         let route: String
         let timer: EventLoop.Timer
@@ -33,13 +34,21 @@ final class LongPolls {
         _ document: StatusDocument,
         condition: String,
         limit: Duration,
+        request: HTTPRequest,
         responder: any HTTPResponder,
         route: String
     ) {
         lastID += 1
         let id = lastID
         let timer = loop.schedule(after: limit) { [weak self] in self?.answer(id, isOver: true) }
-        waiters[id] = Waiter(document: document, condition: condition, responder: responder, route: route, timer: timer)
+        waiters[id] = Waiter(
+            document: document,
+            condition: condition,
+            request: request,
+            responder: responder,
+            route: route,
+            timer: timer
+        )
         metrics.opened(.longpoll)
         responder.onCancelled = { [weak self] in self?.forget(id) }
     }
@@ -65,7 +74,8 @@ final class LongPolls {
             let problem = Problem(status: 404, detail: "What was waited for is gone.")
             return waiter.responder.respond(HTTPResponse(problem), route: waiter.route)
         }
-        waiter.responder.respond(.document(snapshot, isKnown: isSame), route: waiter.route)
+        let response = HTTPResponse.document(snapshot, isKnown: isSame)
+        waiter.responder.respond(ContentCoding.apply(to: response, for: waiter.request), route: waiter.route)
     }
 
     private func forget(_ id: UInt64) {

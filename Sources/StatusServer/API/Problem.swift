@@ -14,6 +14,10 @@ public struct Problem: Error, Equatable, Sendable {
         case unknownInterface = "/problems/unknown-interface"
         /// There is no service of that type and name.
         case unknownService = "/problems/unknown-service"
+        /// There is no active probe of that name.
+        case unknownProbe = "/problems/unknown-probe"
+        /// It was done moments ago.
+        case tooSoon = "/problems/too-soon"
         /// A query parameter is unknown or has a bad value.
         case badParameter = "/problems/bad-parameter"
         /// The log no longer holds what was asked for.
@@ -63,6 +67,8 @@ public struct Problem: Error, Equatable, Sendable {
         case .unknownMonitor: "Unknown monitor"
         case .unknownInterface: "Unknown interface"
         case .unknownService: "Unknown service"
+        case .unknownProbe: "Unknown probe"
+        case .tooSoon: "Too soon"
         case .badParameter: "Bad parameter"
         case .sinceTooOld: "Too old"
         case .hostNotAllowed: "Host not allowed"
@@ -79,9 +85,11 @@ public struct Problem: Error, Equatable, Sendable {
         case 400: "Bad request"
         case 404: "Not found"
         case 405: "Method not allowed"
+        case 406: "Not acceptable"
         case 408: "Request timeout"
         case 413: "Content too large"
         case 414: "URI too long"
+        case 426: "Upgrade required"
         case 431: "Request header fields too large"
         case 500: "Internal error"
         case 503: "Service unavailable"

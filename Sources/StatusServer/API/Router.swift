@@ -7,18 +7,25 @@ enum Endpoint: String, CaseIterable {
     case paths = "/api/v1/paths"
     case path = "/api/v1/paths/{monitor}"
     case satisfied = "/api/v1/paths/{monitor}/satisfied"
+    case badge = "/api/v1/badge/{monitor}.svg"
     case interfaces = "/api/v1/interfaces"
     case interface = "/api/v1/interfaces/{name}"
     case gateways = "/api/v1/gateways"
     case dns = "/api/v1/dns"
+    case probes = "/api/v1/probes"
+    case probe = "/api/v1/probes/{name}"
     case services = "/api/v1/services"
     case serviceTypes = "/api/v1/services/types"
     case service = "/api/v1/services/{type}/{name}"
     case serviceHistory = "/api/v1/services/history"
     case scrapeTargets = "/api/v1/sd/prometheus"
     case events = "/api/v1/events"
+    case eventSocket = "/api/v1/events/ws"
     case history = "/api/v1/history"
+    case openAPI = "/api/v1/openapi.json"
     case eventSchema = "/api/v1/schema/event.json"
+    case configurationSchema = "/api/v1/schema/config.json"
+    case schema = "/api/v1/schema/{name}.json"
     case configuration = "/api/v1/config"
     case healthy = "/-/healthy"
     case ready = "/-/ready"
@@ -35,7 +42,14 @@ enum Endpoint: String, CaseIterable {
     }
 
     /// The methods it answers.
-    var methods: [String] { self == .reload ? ["POST"] : ["GET", "HEAD"] }
+    var methods: [String] {
+        switch self {
+        case .reload: ["POST"]
+        case .probe: ["GET", "HEAD", "POST"]
+        case .eventSocket: ["GET"]
+        default: ["GET", "HEAD"]
+        }
+    }
 }
 
 /// Finds the route of a request.
@@ -67,8 +81,10 @@ struct Router {
         var parameters: [String] = []
         for (segment, expected) in zip(path, pattern) {
             if expected.hasPrefix("{") {
-                guard !segment.isEmpty else { return nil }
-                parameters.append(segment)
+                // A parameter may be followed by a suffix, as in `{monitor}.svg`.
+                let suffix = expected.split(separator: "}", omittingEmptySubsequences: false).last ?? ""
+                guard segment.hasSuffix(suffix), segment.utf8.count > suffix.utf8.count else { return nil }
+                parameters.append(String(segment.dropLast(suffix.count)))
             } else if segment != expected {
                 return nil
             }

@@ -16,7 +16,8 @@ public final class Snapshot {
     /// The header field's value, such as `"7f3a.45"` with its quotes.
     public var entityTag: String { "\"\(tag)\"" }
 
-    /// Whether an `If-None-Match` field names this state (RFC 9110 section 13.1.2: weak comparison, or `*`).
+    /// Whether an `If-None-Match` field names this state (RFC 9110 section 13.1.2: weak comparison, or `*`), compressed
+    /// or not.
     func matches(_ condition: String?) -> Bool {
         guard let condition else { return false }
         return condition.split(separator: ",").contains { candidate in
@@ -24,7 +25,7 @@ public final class Snapshot {
             while text.last == " " || text.last == "\t" { text.removeLast() }
             if text == "*" { return true }
             if text.hasPrefix("W/") { text = text.dropFirst(2) }
-            return text == entityTag
+            return text == entityTag || text == "\"\(tag)\(ContentCoding.tagSuffix)\""
         }
     }
 }

@@ -29,11 +29,16 @@ extension StatusAPI {
             HTTPField("X-Accel-Buffering", "no"),
         ]
         guard request.method == "GET" else { return .empty(status: 200, fields: fields) }
+        try checkRoom()
+        let stream = try streams.open(format, from: cursor, filter: EventFilter(query["event"]))
+        return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
+    }
+
+    /// Makes sure that one more stream is allowed.
+    func checkRoom() throws(Problem) {
         guard streams.count < limits.streams else {
             throw Problem(.tooManyStreams, status: 429, detail: "There are \(limits.streams) streams already.")
         }
-        let stream = try streams.open(format, from: cursor, filter: EventFilter(query["event"]))
-        return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
     }
 
     private func page(_ request: HTTPRequest) throws -> HTTPResponse {
@@ -45,12 +50,7 @@ extension StatusAPI {
         var mayBeCut = true
         if let cursor = try cursor(query) {
             if case .age = cursor {} else { mayBeCut = false }
-            let start = try streams.resolve(cursor)
-            guard start.reset == nil else {
-                let detail = "The events after '\(query["since"] ?? "")' are no longer held, or were never in this log."
-                throw Problem(.sinceTooOld, status: 410, detail: detail)
-            }
-            sequence = start.sequence
+            sequence = try place(of: cursor, query)
         }
         var lines: [[UInt8]] = []
         // A filter may pass over many; the page ends after a bounded look.
@@ -73,6 +73,17 @@ extension StatusAPI {
         return page(lines, next: sequence)
     }
 
+    /// The number to go on from.
+    /// - Throws: ``Problem`` with status 410 when the log does not hold what follows.
+    func place(of cursor: EventCursor, _ query: QueryParameters) throws -> UInt64 {
+        let start = try streams.resolve(cursor)
+        guard start.reset == nil else {
+            let detail = "The events after '\(query["since"] ?? "")' are no longer held, or were never in this log."
+            throw Problem(.sinceTooOld, status: 410, detail: detail)
+        }
+        return start.sequence
+    }
+
     private func page(_ lines: [[UInt8]], next: UInt64) -> HTTPResponse {
         let stream = provider.eventStream
         var bytes = Array("{\"schema\":\"nwpath.events/1\",\"stream\":\(JSONText.quote(stream)),\"events\":[".utf8)
@@ -83,12 +94,16 @@ extension StatusAPI {
         bytes += Array("],\"next\":\(JSONText.quote("\(stream).\(next)"))}\n".utf8)
         return HTTPResponse(
             status: 200,
-            fields: [HTTPField("Content-Type", Self.json), HTTPField("Cache-Control", "no-store")],
+            fields: [
+                HTTPField("Content-Type", Self.json), HTTPField("Cache-Control", "no-store"),
+                HTTPField("Vary", "Accept"),
+            ],
             body: .bytes(SharedBytes(bytes))
         )
     }
 
-    private func cursor(_ query: QueryParameters) throws(Problem) -> EventCursor? {
+    /// The place that `since` names.
+    func cursor(_ query: QueryParameters) throws(Problem) -> EventCursor? {
         guard let text = query["since"] else { return nil }
         guard let cursor = EventCursor(text) else {
             throw query.bad("since", text, "an event id such as 7f3a.45, a number, or a duration such as 24h")

@@ -8,12 +8,18 @@ internal import Metrics
 final class StatusAPI {
     let provider: any StatusProviding
     var limits: StatusLimits
+    /// Which hosts and pages may act here.
+    var hosts = HostPolicy(names: [])
     let streams: EventStreams
     let polls: LongPolls
     private let registry: MetricRegistry
     private let router = Router()
     private lazy var page = StatusPage()
+    private let description = APIDescription()
     private let clock: any TimeSource
+    /// How long metrics are served again: too short for anybody to see, long enough to bound the work.
+    private static let scrapeLifetime = Duration.milliseconds(20)
+    private var scraped: [MetricFormat: (time: Duration, content: SharedBytes)] = [:]
     private var lastInstance: UInt64
 
     init(
@@ -45,11 +51,24 @@ final class StatusAPI {
             responder.respond(HTTPResponse(problem, fields: [HTTPField("Allow", allow)]), route: endpoint.rawValue)
         case .found(let endpoint, let parameters):
             do {
+                if !["GET", "HEAD"].contains(request.method) { try checkRights(request) }
                 guard let response = try answer(endpoint, parameters, request, responder) else { return }
-                responder.respond(response, route: endpoint.rawValue)
+                responder.respond(ContentCoding.apply(to: response, for: request), route: endpoint.rawValue)
             } catch {
                 responder.respond(failure(error), route: endpoint.rawValue)
             }
+        }
+    }
+
+    /// Refuses whoever may not change anything, and pages of others.
+    private func checkRights(_ request: HTTPRequest) throws(Problem) {
+        guard OriginPolicy(hosts: hosts).allows(request.field("Origin"), at: request.field("Host")) else {
+            let detail = "A page from '\(request.field("Origin") ?? "")' may not act here."
+            throw Problem(.originNotAllowed, status: 403, detail: detail)
+        }
+        guard ChangeRights(user: geteuid(), group: getegid()).allow(request.peer, as: request.identity) else {
+            let detail = "This is for root, the daemon's own user and group through the unix socket, and for the token."
+            throw Problem(.unauthorized, status: 403, detail: detail)
         }
     }
 
@@ -78,12 +97,16 @@ final class StatusAPI {
     ) throws -> HTTPResponse? {
         switch endpoint {
         case .page: return page.response(to: request)
+        case .openAPI, .schema: return try description.response(to: request, schema: parameters.first)
+        case .badge: return try badge(parameters[0], request)
         case .satisfied: return try satisfied(parameters[0], request)
         case .events: return try events(request)
+        case .eventSocket: return try eventSocket(request)
         case .history: return try history(request)
         case .healthy: return try readiness(provider.health, request)
         case .ready: return try readiness(provider.readiness, request)
         case .reload: return try reload(request)
+        case .probe where request.method == "POST": return try startProbe(parameters[0], request)
         case .metrics: return try metrics(request)
         default: return try document(endpoint, parameters, request, responder)
         }
@@ -120,6 +143,7 @@ extension StatusAPI {
     ) throws -> HTTPResponse? {
         let query = try QueryParameters(request.query, allowed: endpoint.filters + ["wait"])
         let wait = try query.duration("wait", limit: limits.longestWait)
+        for name in endpoint.filters where query[name] == "" { throw query.bad(name, "", "something to look for") }
         let (document, missing) = try Self.documents(endpoint, parameters, query)
         guard let snapshot = try provider.snapshot(of: document) else { throw missing }
         let condition = request.field("If-None-Match")
@@ -130,7 +154,14 @@ extension StatusAPI {
         guard polls.count < limits.longPolls else {
             throw Problem(.tooManyStreams, status: 429, detail: "Too many requests wait already.")
         }
-        polls.park(document, condition: condition, limit: wait, responder: responder, route: endpoint.rawValue)
+        polls.park(
+            document,
+            condition: condition,
+            limit: wait,
+            request: request,
+            responder: responder,
+            route: endpoint.rawValue
+        )
         return nil
     }
 
@@ -149,6 +180,8 @@ extension StatusAPI {
             let detail = "There is no interface '\(parameters[0])'."
             return (.interface(name: parameters[0]), Problem(.unknownInterface, status: 404, detail: detail))
         case .gateways: return (.gateways, notReady)
+        case .probes: return (.probes, notReady)
+        case .probe: return (.probe(name: parameters[0]), unknownProbe(parameters[0]))
         case .dns: return (.dns, notReady)
         case .services:
             return (.services(type: query["type"], name: query["name"], interface: query["interface"]), notReady)
@@ -162,6 +195,7 @@ extension StatusAPI {
             let problem = Problem(.unknownService, status: 404, detail: detail)
             return (.service(type: parameters[0], name: parameters[1]), problem)
         case .eventSchema: return (.eventSchema, notReady)
+        case .configurationSchema: return (.configurationSchema, notReady)
         case .configuration: return (.configuration, notReady)
         default: return (.status, notReady)
         }
@@ -188,6 +222,17 @@ extension StatusAPI {
 
     private static func unknownMonitor(_ name: String) -> Problem {
         Problem(.unknownMonitor, status: 404, detail: "There is no monitor '\(name)'.")
+    }
+
+    private func badge(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else { throw Self.unknownMonitor(monitor) }
+        let fields = [
+            HTTPField("Cache-Control", "no-store"), HTTPField("X-Content-Type-Options", "nosniff"),
+            HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+        ]
+        let picture = Badge(monitor: monitor, isSatisfied: isSatisfied).picture
+        return HTTPResponse(status: 200, type: "image/svg+xml", text: picture, fields: fields)
     }
 
     private func satisfied(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
@@ -238,11 +283,28 @@ extension StatusAPI {
         throw query.bad(name, text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
     }
 
-    private func reload(_ request: HTTPRequest) throws -> HTTPResponse {
-        guard case .unix(_, let user, _) = request.peer, user == 0 || user == geteuid() else {
-            let detail = "Reload is allowed through the unix socket only, to root and the daemon's own user."
-            throw Problem(.unauthorized, status: 403, detail: detail)
+    private static func unknownProbe(_ name: String) -> Problem {
+        Problem(.unknownProbe, status: 404, detail: "There is no probe '\(name)'.")
+    }
+
+    private func startProbe(_ name: String, _ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        switch try provider.startProbe(name) {
+        case .unknown: throw Self.unknownProbe(name)
+        case .started:
+            return .empty(status: 202, fields: [HTTPField("Location", "/api/v1/probes/\(name)")])
+        case .tooSoon(let wait):
+            let seconds = max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0))
+            let problem = Problem(
+                .tooSoon,
+                status: 429,
+                detail: "The probe '\(name)' ran less than a second ago."
+            )
+            return HTTPResponse(problem, fields: [HTTPField("Retry-After", "\(seconds)")])
         }
+    }
+
+    private func reload(_ request: HTTPRequest) throws -> HTTPResponse {
         _ = try QueryParameters(request.query, allowed: [])
         let content = try provider.reload()
         return HTTPResponse(
@@ -252,6 +314,15 @@ extension StatusAPI {
         )
     }
 
+    /// The metrics as of now; a client that asks a hundred times at once gets the same ones.
+    private func scrape(_ format: MetricFormat) -> SharedBytes {
+        let now = clock.boot
+        if let last = scraped[format], now - last.time < Self.scrapeLifetime { return last.content }
+        let content = SharedBytes(registry.scrape(format))
+        scraped[format] = (now, content)
+        return content
+    }
+
     private func metrics(_ request: HTTPRequest) throws -> HTTPResponse {
         _ = try QueryParameters(request.query, allowed: [])
         let offers = MetricFormat.allCases.map(\.mediaType)
@@ -259,8 +330,11 @@ extension StatusAPI {
         let format = MetricFormat.allCases.first { $0.mediaType == chosen } ?? .text
         return HTTPResponse(
             status: 200,
-            fields: [HTTPField("Content-Type", format.contentType), HTTPField("Cache-Control", "no-store")],
-            body: .bytes(SharedBytes(registry.scrape(format)))
+            fields: [
+                HTTPField("Content-Type", format.contentType), HTTPField("Cache-Control", "no-store"),
+                HTTPField("Vary", "Accept"),
+            ],
+            body: .bytes(scrape(format))
         )
     }
 }

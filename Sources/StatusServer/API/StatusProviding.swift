@@ -46,6 +46,10 @@ public enum StatusDocument: Hashable, Sendable {
     case gateways
     /// `/api/v1/dns`.
     case dns
+    /// `/api/v1/probes`.
+    case probes
+    /// `/api/v1/probes/{name}`.
+    case probe(name: String)
     /// `/api/v1/services`, narrowed by what is not `nil`.
     case services(type: String?, name: String?, interface: String?)
     /// `/api/v1/services/types`.
@@ -60,6 +64,8 @@ public enum StatusDocument: Hashable, Sendable {
     case configuration
     /// `/api/v1/schema/event.json`.
     case eventSchema
+    /// `/api/v1/schema/config.json`.
+    case configurationSchema
 }
 
 /// Whether the daemon can do its work.
@@ -68,6 +74,16 @@ public enum Readiness: Equatable, Sendable {
     case ready
     /// It cannot, or not yet; the text says why.
     case notReady(reason: String)
+}
+
+/// What becomes of the wish to run a probe at once.
+public enum ProbeStart: Equatable, Sendable {
+    /// It runs, or is about to.
+    case started
+    /// It ran moments ago; ask again after so long.
+    case tooSoon(Duration)
+    /// There is no such probe.
+    case unknown
 }
 
 /// What the daemon tells the HTTP routes.
@@ -97,6 +113,8 @@ public protocol StatusProviding: AnyObject {
     /// Reads the configuration again; the answer is a JSON object.
     /// - Throws: A ``Problem`` of kind `configInvalid` when the new one is not valid.
     func reload() throws -> [UInt8]
+    /// Runs an active probe at once.
+    func startProbe(_ name: String) throws -> ProbeStart
     /// Takes an error that was answered with a 500, for the journal.
     func internalError(_ error: any Error, instance: String)
 }

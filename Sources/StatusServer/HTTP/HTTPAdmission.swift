@@ -29,8 +29,14 @@ struct HTTPAdmission {
             return .refused(Problem(.hostNotAllowed, status: 421, detail: detail))
         }
         let method = String(decoding: head.method, as: UTF8.self)
-        return .admitted(
-            HTTPRequest(method: method, path: target.path, query: target.query, fields: fields, peer: peer)
+        var request = HTTPRequest(
+            method: method,
+            path: target.path,
+            query: target.query,
+            fields: fields,
+            peer: peer
         )
+        request.isHTTP11 = head.version.last == UInt8(ascii: "1")
+        return .admitted(request)
     }
 }

@@ -16,8 +16,8 @@ public struct HTTPField: Equatable, Sendable {
 
 /// Who is at the other end of a connection.
 public enum HTTPPeer: Equatable, Sendable {
-    /// A local process, as the kernel vouches (`SO_PEERCRED`).
-    case unix(process: Int32, user: UInt32, group: UInt32)
+    /// A local process, as the kernel vouches (`SO_PEERCRED`), with its supplementary groups (`SO_PEERGROUPS`).
+    case unix(process: Int32, user: UInt32, group: UInt32, groups: [UInt32] = [])
     /// Anybody who can reach the TCP port.
     case tcp
 
@@ -39,6 +39,10 @@ public struct HTTPRequest: Equatable, Sendable {
     public var body: [UInt8]
     /// Who asks.
     public var peer: HTTPPeer
+    /// Whether it is HTTP/1.1; otherwise it is 1.0, which knows no upgrade.
+    public var isHTTP11 = true
+    /// Who the client has shown to be.
+    public var identity = HTTPIdentity.anonymous
 
     /// Makes a request.
     public init(
@@ -71,6 +75,22 @@ public enum HTTPBody {
     case bytes(SharedBytes)
     /// Bytes that come as things happen, until the stream is finished.
     case stream(OutgoingStream)
+    /// Nothing: after the head, with status 101, the connection is no longer HTTP.
+    case upgrade(HTTPUpgrade)
+}
+
+/// What takes a connection over after a 101 answer.
+public struct HTTPUpgrade {
+    /// What is sent, until it is finished; then the client has a moment to end its side as well.
+    public let stream: OutgoingStream
+    /// Takes what the client sends, on the event loop; not called any more when the stream is finished and sent.
+    public let receive: ([UInt8]) -> Void
+
+    /// Makes an upgrade.
+    public init(stream: OutgoingStream, receive: @escaping ([UInt8]) -> Void) {
+        self.stream = stream
+        self.receive = receive
+    }
 }
 
 /// One answer.

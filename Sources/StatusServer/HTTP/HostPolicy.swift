@@ -22,7 +22,7 @@ struct HostPolicy: Equatable {
     }
 
     /// The name without port and trailing dot, in lower case; `nil` when the text is no host at all.
-    private static func name(of host: String) -> String? {
+    static func name(of host: String) -> String? {
         var name = host[...]
         var port: Substring?
         if name.hasPrefix("[") {

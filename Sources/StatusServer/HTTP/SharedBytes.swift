@@ -11,6 +11,9 @@
     /// How many bytes there are.
     public let count: Int
     private let storage: UnsafeMutableRawPointer
+    /// The same bytes compressed, made when they are first asked for; `nil` without memory.
+    private(set) lazy var compressed = unsafe Gzip.compress(UnsafeRawBufferPointer(start: storage, count: count))
+        .map(SharedBytes.init)
 
     /// Copies `bytes` once.
     public init(_ bytes: [UInt8]) {

@@ -18,8 +18,7 @@ struct StatusPage {
         page.replace("data-routes=\"\"", with: Array("data-routes=\"\(routes.joined(separator: " "))\"".utf8))
         page.replace("<link rel=\"stylesheet\" href=\"page.css\">", with: Self.element("style", style))
         page.replace("<script src=\"page.js\"></script>", with: Self.element("script", script))
-        let tag = SHA256.digest(of: page).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        snapshot = Snapshot(page, tag: tag)
+        snapshot = Snapshot(constant: page)
         fields = [
             HTTPField("Content-Type", "text/html; charset=utf-8"),
             HTTPField("Content-Security-Policy", Self.policy(script: script, style: style)),

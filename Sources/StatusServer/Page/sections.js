@@ -163,7 +163,7 @@ function showProbes(probes) {
     const failure = words(last.reason ?? 'failed');
     return [
       probe.name, probe.target ?? '',
-      last.success === undefined ? verdict('', 'not yet') : last.success ? verdict('ok', duration(last.duration_seconds)) : verdict('bad', failure),
+      last.success == null ? verdict('', probe.last ? 'not assessed' : 'not yet') : last.success ? verdict('ok', duration(last.duration_seconds)) : verdict('bad', failure),
       typeof probe.loss_percent === 'number' ? percent(probe.loss_percent) : '–',
       typeof probe.p95_seconds === 'number' ? duration(probe.p95_seconds) : '–',
       spark(probe.recent_seconds ?? []),

@@ -39,7 +39,8 @@ public struct ServerLimits: Equatable, Sendable {
     public var request = RequestLimits()
     /// The most connections of one listening socket; more get a 503.
     public var connectionsPerListener = 512
-    /// The most connections of all; never more than the descriptor limit leaves room for.
+    /// The most connections of all TCP sockets, and as many of all unix sockets; never more than the descriptor limit
+    /// leaves room for, of which a fifth is kept for the unix sockets.
     public var connections = 1024
     /// From the first byte of a connection or request line to the end of the head, however the bytes trickle.
     public var headDeadline = Duration.seconds(10)

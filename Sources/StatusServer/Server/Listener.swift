@@ -11,6 +11,8 @@ final class Listener {
     let address: ListenAddress
     /// How many connections came through it and are open.
     var count = 0
+    /// Whether others than local processes may come.
+    var isTCP: Bool { if case .tcp = address { true } else { false } }
     private let loop: EventLoop
     private let refusals: Refusals
     private var socket: ListeningSocket?
@@ -53,7 +55,9 @@ final class Listener {
         guard unsafe nwp_peer_credentials(descriptor, &process, &user, &group) == 0 else {
             return .unix(process: 0, user: .max, group: .max)
         }
-        return .unix(process: process, user: user, group: group)
+        var groups = [gid_t](repeating: 0, count: 64)
+        let count = unsafe nwp_peer_groups(descriptor, &groups, Int32(groups.count))
+        return .unix(process: process, user: user, group: group, groups: Array(groups.prefix(max(0, Int(count)))))
     }
 
     private func accept(from descriptor: Int32) {
@@ -101,31 +105,40 @@ final class Refusals {
     private let loop: EventLoop
     private var reserve: [FileDescriptorBox] = []
     private var lingering: [Int32: EventLoop.Watch] = [:]
+    /// Those that linger, oldest first.
+    private var order: [Int32] = []
+    private let capacity: Int
     private let counter: Counter
 
-    /// Counts every refusal with `counter`.
-    init(loop: EventLoop, counter: Counter) {
+    /// Counts every refusal with `counter`; at most `capacity` connections linger.
+    init(loop: EventLoop, counter: Counter, capacity: Int) {
         self.loop = loop
         self.counter = counter
+        self.capacity = capacity
         refill()
     }
 
     /// Sends the refusal on an accepted socket and closes it in time.
-    func refuse(_ descriptor: Int32) {
+    ///
+    /// Whoever expects an encrypted answer gets none: a handshake is the work that there is no room for.
+    func refuse(_ descriptor: Int32, isEncrypted: Bool = false) {
         counter.increment()
         Self.drain(descriptor)
-        unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
+        if !isEncrypted {
+            unsafe Self.answer.withUnsafeBytes { _ = unsafe nwp_send(descriptor, $0.baseAddress, $0.count) }
+        }
         shutdown(descriptor, Int32(SHUT_WR))
-        let watch =
-            lingering.count < Self.most * 4
-            ? try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
-                if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
-            } : nil
+        // The oldest one has had most of the time to read.
+        if lingering.count >= capacity, let oldest = order.first { end(oldest) }
+        let watch = try? loop.watch(descriptor, for: [.readable, .peerClosed]) { [weak self] readiness in
+            if Self.drain(descriptor) || readiness.contains(.failed) { self?.end(descriptor) }
+        }
         guard let watch else {
             Glibc.close(descriptor)
             return refill()
         }
         lingering[descriptor] = watch
+        order.append(descriptor)
         loop.schedule(after: .seconds(2)) { [weak self] in
             if self?.lingering[descriptor] == watch { self?.end(descriptor) }
         }
@@ -148,6 +161,7 @@ final class Refusals {
 
     private func end(_ descriptor: Int32) {
         guard let watch = lingering.removeValue(forKey: descriptor) else { return }
+        order.removeAll { $0 == descriptor }
         loop.unwatch(watch)
         Glibc.close(descriptor)
         refill()

@@ -2,6 +2,7 @@
 
 internal import CMicrohttpdShims
 internal import Glibc
+internal import Metrics
 
 /// The C functions libmicrohttpd calls; each finds its Swift object and hands over.
 enum MicrohttpdCallbacks {
@@ -33,8 +34,19 @@ enum MicrohttpdCallbacks {
             unsafe size.pointee = 0
             return unsafe exchange.take(UnsafeRawBufferPointer(start: body, count: count)) ? 1 : 0
         }
+        unsafe table.upgraded = { _, exchange, descriptor, bytes, count, handle in
+            guard let handle = unsafe handle else { return }
+            guard let exchange = unsafe object(MicrohttpdExchange.self, exchange) else {
+                return unsafe nwp_http_upgrade_close(handle)
+            }
+            let early = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+            unsafe exchange.upgraded(descriptor, early: early, handle: handle)
+        }
         unsafe table.completed = { _, exchange in
             unsafe object(MicrohttpdExchange.self, exchange)?.finish()
+        }
+        unsafe table.refused = { server, status in
+            unsafe object(MicrohttpdServer.self, server)?.metrics.refused(status: Int(status))
         }
         return table
     }
@@ -76,6 +88,7 @@ enum MicrohttpdResponse {
                 },
                 context
             )
+        case .upgrade: return unsafe exchange.makeUpgrade()
         case .stream(let stream):
             exchange.attach(stream)
             let context = unsafe Unmanaged.passRetained(exchange).toOpaque()
@@ -98,7 +111,8 @@ enum MicrohttpdResponse {
 
 /// Reads a request's head as the library kept it.
 enum MicrohttpdHead {
-    private static let capacity = 129
+    /// One more than is ever allowed.
+    private static let capacity = 65
 
     /// Copies the head, and counts the bytes around its parts.
     ///

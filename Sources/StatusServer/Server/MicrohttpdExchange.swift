@@ -11,6 +11,8 @@ final class HTTPConnection {
     let descriptor: Int32
     let peer: HTTPPeer
     let listener: Listener
+    /// What reads and writes it.
+    let library: MicrohttpdLibrary
     unowned let server: MicrohttpdServer
     /// When it is broken off, on the loop's clock.
     var deadline: Duration?
@@ -18,10 +20,11 @@ final class HTTPConnection {
     var exchange: MicrohttpdExchange?
     private var watch: EventLoop.Watch?
 
-    init(descriptor: Int32, peer: HTTPPeer, listener: Listener, server: MicrohttpdServer) {
+    init(_ descriptor: Int32, listener: Listener, library: MicrohttpdLibrary, server: MicrohttpdServer) {
         self.descriptor = descriptor
-        self.peer = peer
+        peer = listener.peer(of: descriptor)
         self.listener = listener
+        self.library = library
         self.server = server
     }
 
@@ -59,9 +62,12 @@ final class HTTPConnection {
     /// Cuts the connection; the library then closes it.
     func breakOff() {
         endWatch()
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        shutDown()
         exchange?.cancel()
     }
+
+    /// Lets neither side send any more.
+    func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
 /// One request and its answer.
@@ -80,10 +86,12 @@ final class HTTPConnection {
     private var raw: OpaquePointer?
     private var phase = Phase.head
     private var request: HTTPRequest?
-    private var response: (HTTPResponse, route: String)?
+    private(set) var response: (HTTPResponse, route: String)?
     private var isSuspended = false
     private var isCancelled = false
     private var stream: OutgoingStream?
+    private var upgrade: HTTPUpgrade?
+    private var upgraded: UpgradedConnection?
     private let began: Duration
     var onCancelled: (() -> Void)?
 
@@ -106,7 +114,7 @@ final class HTTPConnection {
             guard let request else { return 0 }
             phase = .waiting
             connection.server.setDeadline(of: connection, after: nil)
-            connection.server.handler(request, self)
+            connection.server.handle(request, self)
             if response == nil { suspend() }
             return response == nil ? 1 : answer()
         case .waiting: return response == nil ? 0 : answer()
@@ -153,6 +161,9 @@ final class HTTPConnection {
         isSuspended = false
         let cancelled = phase == .waiting && response == nil ? onCancelled : nil
         onCancelled = nil
+        upgraded?.close()
+        upgraded = nil
+        upgrade = nil
         stream?.close()
         stream = nil
         cancelled?()
@@ -167,9 +178,15 @@ final class HTTPConnection {
             version: version
         )
         let server = connection.server
+        if let request = server.repeated.request(of: head, from: connection.peer) {
+            self.request = request
+            server.setDeadline(of: connection, after: server.limits.bodyDeadline)
+            return 1
+        }
         switch HTTPAdmission(limits: server.limits.request, hosts: server.hosts).admit(head, from: connection.peer) {
         case .admitted(let request):
             self.request = request
+            server.repeated.keep(request, of: head)
             server.setDeadline(of: connection, after: server.limits.bodyDeadline)
             return 1
         case .refused(let problem):
@@ -183,22 +200,16 @@ final class HTTPConnection {
         guard let (response, route) = response, let raw = unsafe raw else { return 0 }
         phase = .answered
         let server = connection.server
-        if case .stream(let stream) = response.body {
-            guard !isCancelled else {
-                stream.close()
-                return 0
-            }
-            self.stream = stream
+        switch response.body {
+        case .stream(let stream):
+            guard begin(stream) else { return 0 }
             server.setDeadline(of: connection, after: nil)
-            let patience = server.limits.streamAcknowledgement.nanoseconds / 1_000_000
-            nwp_stream_limits(
-                connection.descriptor,
-                Int32(clamping: server.limits.streamSendBuffer),
-                UInt32(clamping: patience)
-            )
             connection.watchForHangUp()
-        } else {
+        case .upgrade(let upgrade):
+            guard begin(upgrade.stream) else { return 0 }
+            self.upgrade = upgrade
             server.setDeadline(of: connection, after: server.limits.sendDeadline)
+        case .bytes: server.setDeadline(of: connection, after: server.limits.sendDeadline)
         }
         let method = request?.method ?? ""
         server.metrics.answered(
@@ -211,6 +222,43 @@ final class HTTPConnection {
         let queued = unsafe nwp_http_queue(raw, UInt32(response.status), native)
         unsafe nwp_http_release(native)
         return queued
+    }
+
+    /// Takes a stream into care.
+    /// - Returns: `false` when the client is gone already.
+    private func begin(_ stream: OutgoingStream) -> Bool {
+        guard !isCancelled else {
+            stream.close()
+            return false
+        }
+        self.stream = stream
+        let limits = connection.server.limits
+        let patience = limits.streamAcknowledgement.nanoseconds / 1_000_000
+        nwp_stream_limits(connection.descriptor, Int32(clamping: limits.streamSendBuffer), UInt32(clamping: patience))
+        return true
+    }
+
+    /// The answer after which the connection is ours.
+    func makeUpgrade() -> OpaquePointer? { unsafe connection.library.makeUpgrade() }
+
+    /// The head of the 101 answer is sent.
+    ///
+    /// The descriptor need not be the client's: under TLS it is one end of a pair.
+    func upgraded(_ descriptor: Int32, early: [UInt8], handle: OpaquePointer) {
+        let server = connection.server
+        server.setDeadline(of: connection, after: nil)
+        guard let upgrade, !isCancelled else { return unsafe nwp_http_upgrade_close(handle) }
+        upgraded = UpgradedConnection(
+            descriptor,
+            upgrade: upgrade,
+            early: early,
+            loop: server.loop,
+            shutDown: { [weak connection = self.connection] in connection?.shutDown() },
+            giveBack: { [weak library = connection.library] in
+                unsafe nwp_http_upgrade_close(handle)
+                library?.runSoon()
+            }
+        )
     }
 
     /// Fills the library's buffer from the stream.
@@ -243,6 +291,6 @@ final class HTTPConnection {
         guard let raw = unsafe raw, isSuspended else { return }
         isSuspended = false
         unsafe nwp_http_resume(raw)
-        connection.server.runSoon()
+        connection.library.runSoon()
     }
 }

@@ -2,7 +2,6 @@
 
 internal import Addressing
 internal import CLinuxShims
-internal import CMicrohttpdShims
 internal import Glibc
 internal import LinuxIO
 internal import Metrics
@@ -15,23 +14,28 @@ internal import Metrics
 @safe final class MicrohttpdServer: HTTPServing {
     let loop: EventLoop
     let limits: ServerLimits
-    var hosts: HostPolicy
+    var hosts: HostPolicy { didSet { repeated.forget() } }
     let handler: HTTPHandler
     let metrics: HTTPMetrics
-    private var raw: OpaquePointer?
-    private var watch: EventLoop.Watch?
-    private var runTimer: EventLoop.Timer?
+    /// What serves the unix sockets, and TCP where it is not encrypted.
+    private var plain: MicrohttpdLibrary?
+    /// What serves new TCP connections, when they are encrypted.
+    private var secure: MicrohttpdLibrary?
+    /// Those that serve connections under settings of before.
+    private var retiring: [MicrohttpdLibrary] = []
+    private var tls: TLSSettings?
     private var deadlineTimer: (timer: EventLoop.Timer, deadline: Duration)?
     private var listeners: [Listener] = []
     private let refusals: Refusals
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     /// Sockets handed to the library that it has not announced yet.
-    private var incoming: [Int32: (listener: Listener, peer: HTTPPeer)] = [:]
+    private var incoming: [Int32: (listener: Listener, library: MicrohttpdLibrary)] = [:]
     private var stopCompletion: (() -> Void)?
     private var isStopping = false
-    private var isRunning = false
-    private var mustRunAgain = false
-    private let connectionLimit: Int
+    /// How many connections the process has descriptors for.
+    private let room: Int
+    /// What clients asked in this turn, and the last head.
+    var repeated = RepeatedRequests()
 
     init(
         loop: EventLoop,
@@ -45,31 +49,41 @@ internal import Metrics
         self.hosts = hosts
         self.metrics = metrics
         self.handler = handler
-        refusals = Refusals(loop: loop, counter: metrics.connectionsRefused)
-        connectionLimit = min(limits.connections, Self.roomForConnections())
-        var handlers = MicrohttpdCallbacks.table
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // The library's own limit is never reached: ours answers.
-        let memory = limits.request.head + limits.request.target + 4096
-        unsafe raw = nwp_http_start(&handlers, context, UInt32(connectionLimit + 64), memory)
-        guard let raw = unsafe raw else { throw .libraryFailed }
-        do {
-            watch = try loop.watch(unsafe nwp_http_epoll(raw), for: .readable) { [weak self] _ in self?.run() }
-        } catch {
-            unsafe nwp_http_stop(raw)
-            unsafe self.raw = nil
-            throw .libraryFailed
-        }
+        room = Self.roomForConnections()
+        refusals = Refusals(loop: loop, counter: metrics.connectionsRefused, capacity: min(64, room / 8))
+        plain = try makeLibrary(tls: nil)
+    }
+
+    private func makeLibrary(tls: TLSSettings?) throws(StatusServerError) -> MicrohttpdLibrary {
+        try unsafe MicrohttpdLibrary(
+            loop: loop,
+            server: Unmanaged.passUnretained(self).toOpaque(),
+            // The library's own limit is never reached: ours answers.
+            connectionLimit: min(room, limits.connections * 2) + 64,
+            memoryLimit: limits.request.head + limits.request.target + 4096,
+            tls: tls
+        ) { [weak self] in self?.tookTurn() }
     }
 
     deinit {
         // Connections refer back to the server, so it cannot end them any more when it goes.
-        unsafe precondition(raw == nil, "the HTTP server was dropped before it was closed")
+        precondition(plain == nil, "the HTTP server was dropped before it was closed")
     }
 
     func close() {
         isStopping = true
         finish()
+    }
+
+    /// Encrypts TCP connections from now on, or no more; those that are open stay as they are.
+    /// - Throws: ``StatusServerError/libraryFailed``; everything stays as it is then.
+    func encrypt(with tls: TLSSettings?) throws(StatusServerError) {
+        guard tls != self.tls, plain != nil else { return }
+        let new: MicrohttpdLibrary? = if let tls { try makeLibrary(tls: tls) } else { nil }
+        if let secure { retiring.append(secure) }
+        secure = new
+        self.tls = tls
+        closeRetired()
     }
 
     var addresses: [ListenAddress] { listeners.map(\.address) }
@@ -113,53 +127,52 @@ internal import Metrics
 // MARK: - The library's turn
 
 extension MicrohttpdServer {
-    /// Lets the library do what is to be done.
-    func run() {
-        guard let raw = unsafe raw, !isRunning else { return }
-        isRunning = true
-        mustRunAgain = false
-        if let runTimer { loop.cancel(runTimer) }
-        runTimer = nil
-        _ = unsafe nwp_http_run(raw)
-        isRunning = false
-        let timeout = mustRunAgain ? 0 : unsafe nwp_http_timeout(raw)
-        mustRunAgain = false
-        if timeout >= 0 {
-            runTimer = loop.schedule(after: .milliseconds(timeout)) { [weak self] in self?.run() }
-        }
+    private func tookTurn() {
+        closeRetired()
         finishIfEmpty()
     }
 
-    /// Lets the library run soon, once for any number of connections that were resumed meanwhile.
-    func runSoon() {
-        guard !mustRunAgain, unsafe raw != nil else { return }
-        mustRunAgain = true
-        guard !isRunning else { return }
-        loop.deferring { [weak self] in
-            // The library may have had its turn by now.
-            if let self, mustRunAgain { run() }
-        }
+    /// Gives a request to the handler, or the answer that the same request had in this turn.
+    func handle(_ request: HTTPRequest, _ exchange: MicrohttpdExchange) {
+        if let known = repeated.answer(to: request) { return exchange.respond(known.response, route: known.route) }
+        let isFirst = repeated.isEmpty
+        handler(request, exchange)
+        guard let (response, route) = exchange.response else { return repeated.pass(request) }
+        repeated.keep(response, route: route, to: request)
+        if isFirst, !repeated.isEmpty { loop.deferring { [weak self] in self?.repeated.endTurn() } }
     }
 
+    private func closeRetired() {
+        for library in retiring where library.connections == 0 && !library.isBusy { library.close() }
+        retiring.removeAll { $0.connections == 0 && !$0.isBusy }
+    }
+
+    private var libraries: [MicrohttpdLibrary] { [plain, secure].compactMap(\.self) + retiring }
+
     private func accept(_ descriptor: Int32, from listener: Listener) {
-        guard let raw = unsafe raw, !isStopping else {
+        let isTCP = listener.isTCP
+        guard let library = isTCP ? secure ?? plain : plain, !isStopping else {
             Glibc.close(descriptor)
             return
         }
-        let isFull = connections.count >= connectionLimit || listener.count >= limits.connectionsPerListener
-        guard !isFull else { return refusals.refuse(descriptor) }
-        incoming[descriptor] = (listener, listener.peer(of: descriptor))
-        let added = unsafe nwp_http_add(raw, descriptor)
-        if added == 0 { metrics.connectionsRefused.increment() }
+        // Whoever comes through the unix socket has room that a crowd at the TCP sockets cannot take.
+        let crowd = listeners.filter { $0.isTCP == isTCP }.reduce(0) { $0 + $1.count }
+        let most = isTCP ? min(limits.connections, room * 4 / 5) : limits.connections
+        let isFull =
+            crowd >= most || connections.count >= room || listener.count >= limits.connectionsPerListener
+        guard !isFull else { return refusals.refuse(descriptor, isEncrypted: library.isSecure) }
+        incoming[descriptor] = (listener, library)
+        if !library.add(descriptor) { metrics.connectionsRefused.increment() }
         incoming[descriptor] = nil
-        run()
+        library.run()
     }
 
     /// The library took a connection.
     func opened(_ descriptor: Int32) -> HTTPConnection? {
-        guard let (listener, peer) = incoming.removeValue(forKey: descriptor) else { return nil }
-        let connection = HTTPConnection(descriptor: descriptor, peer: peer, listener: listener, server: self)
+        guard let (listener, library) = incoming.removeValue(forKey: descriptor) else { return nil }
+        let connection = HTTPConnection(descriptor, listener: listener, library: library, server: self)
         listener.count += 1
+        library.connections += 1
         connections[ObjectIdentifier(connection)] = connection
         setDeadline(of: connection, after: limits.headDeadline)
         return connection
@@ -169,24 +182,23 @@ extension MicrohttpdServer {
     func closed(_ connection: HTTPConnection) {
         connection.endWatch()
         connection.listener.count -= 1
+        connection.library.connections -= 1
         connections[ObjectIdentifier(connection)] = nil
     }
 
     /// Ends the server at once.
     private func finish() {
-        guard let raw = unsafe raw else { return }
+        guard plain != nil else { return }
         for listener in listeners { listener.close() }
         listeners = []
         refusals.close()
-        // A suspended connection must be resumed before the library may stop.
         for connection in connections.values { connection.breakOff() }
-        _ = unsafe nwp_http_run(raw)
-        _ = unsafe nwp_http_run(raw)
-        if let watch { loop.unwatch(watch) }
-        if let runTimer { loop.cancel(runTimer) }
+        let ending = libraries
+        plain = nil
+        secure = nil
+        retiring = []
+        for library in ending { library.close() }
         if let deadlineTimer { loop.cancel(deadlineTimer.timer) }
-        unsafe self.raw = nil
-        unsafe nwp_http_stop(raw)
         connections = [:]
         let completion = stopCompletion
         stopCompletion = nil
@@ -194,7 +206,7 @@ extension MicrohttpdServer {
     }
 
     private func finishIfEmpty() {
-        guard isStopping, connections.isEmpty, !isRunning, unsafe raw != nil else { return }
+        guard isStopping, connections.isEmpty, plain != nil, !libraries.contains(where: \.isBusy) else { return }
         finish()
     }
 }

@@ -2,25 +2,54 @@
 
 internal import Metrics
 internal import OrderedJSON
+internal import WebSocketWire
 
-/// The two ways an event is written to a stream.
+/// The ways an event is written to a stream.
 enum StreamFormat: Equatable {
     case serverSent
     case lines
+    case webSocket
 
     var contentType: String { self == .serverSent ? "text/event-stream" : "application/x-ndjson" }
 
-    var transport: EventStreamMetrics.Transport { self == .serverSent ? .sse : .ndjson }
+    var transport: EventStreamMetrics.Transport {
+        switch self {
+        case .serverSent: .sse
+        case .lines: .ndjson
+        case .webSocket: .websocket
+        }
+    }
 
     /// What a stream begins with.
     var preamble: [UInt8] { self == .serverSent ? Array("retry: 2000\n\n".utf8) : [] }
 
-    /// What keeps an idle stream alive: a comment, or an empty line.
-    var ping: [UInt8] { Array((self == .serverSent ? ": ping\n\n" : "\n").utf8) }
+    /// What keeps an idle stream alive: a comment, an empty line, or a ping.
+    var ping: [UInt8] {
+        switch self {
+        case .serverSent: Array(": ping\n\n".utf8)
+        case .lines: [UInt8(ascii: "\n")]
+        case .webSocket: WebSocketServerFrame.ping
+        }
+    }
+
+    /// Whether clients answer pings.
+    var isAnswered: Bool { self == .webSocket }
+
+    /// The last of a stream: an event that says why, and where the format has one, a code.
+    func farewell(_ event: StreamEvent, code: WebSocketCloseCode, reason: String) -> [UInt8] {
+        guard self == .webSocket else { return frame(event) }
+        return frame(event) + WebSocketServerFrame.close(WebSocketClose(code, reason: reason))
+    }
 
     /// One event.
     func frame(_ event: StreamEvent) -> [UInt8] {
-        guard self == .serverSent else { return event.line }
+        switch self {
+        case .lines: return event.line
+        case .webSocket:
+            let hasEnd = event.line.last == UInt8(ascii: "\n")
+            return WebSocketServerFrame.text(hasEnd ? Array(event.line.dropLast()) : event.line)
+        case .serverSent: break
+        }
         var frame = Array("id: \(event.stream).\(event.sequence)\nevent: \(event.name)\ndata: ".utf8)
         frame += event.line
         if event.line.last != UInt8(ascii: "\n") { frame.append(UInt8(ascii: "\n")) }
@@ -103,31 +132,50 @@ final class EventStreams {
 
     /// Sends one event to everybody.
     func broadcast(_ event: StreamEvent) {
-        let serverSent = StreamFormat.serverSent.frame(event)
+        // Each form is made once and shared by all queues.
+        lazy var serverSent = StreamFormat.serverSent.frame(event)
+        lazy var webSocket = StreamFormat.webSocket.frame(event)
         for subscriber in Array(subscribers.values) where !subscriber.isCatchingUp {
             subscriber.sequence = event.sequence
             guard subscriber.filter.matches(event.name) else { continue }
-            send(subscriber.format == .serverSent ? serverSent : event.line, to: subscriber)
+            switch subscriber.format {
+            case .serverSent: send(serverSent, to: subscriber)
+            case .lines: send(event.line, to: subscriber)
+            case .webSocket: send(webSocket, to: subscriber)
+            }
         }
     }
 
-    /// Writes to every client, so that those that are gone are found.
+    /// Writes to every client, so that those that are gone are found, and gives up those that did not answer the last
+    /// time.
     func ping() {
-        for subscriber in Array(subscribers.values) { send(subscriber.format.ping, to: subscriber) }
+        for subscriber in Array(subscribers.values) {
+            guard !subscriber.stream.isAwaitingAnswer else {
+                subscriber.stream.abort()
+                continue
+            }
+            subscriber.stream.isAwaitingAnswer = subscriber.format.isAnswered
+            send(subscriber.format.ping, to: subscriber)
+        }
     }
 
     /// Ends every stream with a reason.
     func close(reason: String) {
         for (id, subscriber) in subscribers {
-            subscriber.stream.finish(with: subscriber.format.frame(notice("stream.closed", reason: reason)))
+            let last = notice("stream.closed", reason: reason)
+            subscriber.stream.finish(with: subscriber.format.farewell(last, code: .goingAway, reason: reason))
             remove(id)
         }
     }
 
     private func send(_ bytes: [UInt8], to subscriber: Subscriber) {
+        // One that is being closed gets no more, and is not slow.
+        guard !subscriber.stream.isFinished else { return remove(ObjectIdentifier(subscriber)) }
         guard !subscriber.stream.send(bytes) else { return }
         metrics.dropped(subscriber.format.transport)
-        subscriber.stream.overflow(with: subscriber.format.frame(notice("stream.reset", reason: "slow_client")))
+        let reason = ResetReason.slowClient.rawValue
+        let last = notice("stream.reset", reason: reason)
+        subscriber.stream.overflow(with: subscriber.format.farewell(last, code: .tryAgainLater, reason: reason))
         remove(ObjectIdentifier(subscriber))
         afterGrace { [weak stream = subscriber.stream] in stream?.abort() }
     }

@@ -41,6 +41,9 @@
     /// Whether the client is gone.
     public private(set) var isClosed = false
 
+    /// Whether the client was asked for a sign of life that has not come.
+    public var isAwaitingAnswer = false
+
     /// Called when everything is sent, to ask for more; it may call ``send(_:)``.
     public var onDrained: (() -> Void)?
     /// Called once, when the connection is over, whoever ended it.

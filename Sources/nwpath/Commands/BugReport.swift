@@ -35,7 +35,7 @@ struct BugReport: Command {
             try collector.collect(common)
             let redactor = Redactor(isFull: isFull, salt: .random(in: 0...UInt64.max))
             let report = try collector.contents.lines(redactor, time: "\(KernelClock().wall)")
-            try FileReplacement.write(file, report, mode: 0o600)
+            try OutputFile.write(file, report, mode: 0o600)
             if !common.isQuiet {
                 for section in collector.contents.sections { Terminal.complain(section.line) }
             }

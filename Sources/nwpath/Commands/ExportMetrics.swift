@@ -36,7 +36,7 @@ struct ExportMetrics: Command {
                 Terminal.print(text)
                 return .success
             }
-            try FileReplacement.write(file, Self.withoutProcess(text))
+            try OutputFile.write(file, Self.withoutProcess(text))
             return .success
         }
     }

@@ -32,20 +32,13 @@ struct BashCompletion {
     private static let asFiles = "compopt -o filenames 2>/dev/null"
 
     private var values: String {
-        var lines = ""
-        for place in table.places {
-            for option in place.options {
-                let pattern = ShellText.pattern(place.command, option.names)
-                switch option.value {
-                case nil: break
-                case .text: lines += "    \(pattern)) return ;;\n"
-                case .file: lines += "    \(pattern)) \(Self.asFiles); \(Self.files); return ;;\n"
-                case .words(let words):
-                    lines += "    \(pattern)) words=\(ShellText.quote(words.joined(separator: " "))) ;;\n"
-                }
+        ShellText.values(table) { _, value in
+            switch value {
+            case .text: "return"
+            case .file: "\(Self.asFiles); \(Self.files); return"
+            case .words(let words): "words=\(ShellText.quote(words.joined(separator: " ")))"
             }
         }
-        return lines
     }
 
     private func place(_ place: CompletionTable.Place) -> String {

@@ -41,6 +41,18 @@ enum ShellText {
         names.map { quote("\(command) \($0)") }.joined(separator: " | ")
     }
 
+    /// The alternatives, in bash and zsh alike, for options whose value comes next; `action` says what to do there.
+    static func values(
+        _ table: CompletionTable,
+        action: (CompletionTable.Option, CompletionTable.Value) -> String
+    ) -> String {
+        table.places.flatMap { place in
+            place.options.compactMap { option in
+                option.value.map { "    \(pattern(place.command, option.names))) \(action(option, $0)) ;;\n" }
+            }
+        }.joined()
+    }
+
     /// The lines that find out, in bash and zsh alike, which command `words` name.
     static func search(_ table: CompletionTable, first: Int, array: String, end: String) -> String {
         let groups = table.places.filter { $0.isInner && !$0.command.isEmpty }.map(\.command)

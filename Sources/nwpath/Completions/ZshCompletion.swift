@@ -32,20 +32,13 @@ struct ZshCompletion {
     }
 
     private var values: String {
-        var lines = ""
-        for place in table.places {
-            for option in place.options {
-                let pattern = ShellText.pattern(place.command, option.names)
-                switch option.value {
-                case nil: break
-                case .text: lines += "    \(pattern)) _message \(ShellText.quote(option.note)); return ;;\n"
-                case .file: lines += "    \(pattern)) _files; return ;;\n"
-                case .words(let words):
-                    lines += "    \(pattern)) candidates=(\(words.map(ShellText.quote).joined(separator: " "))) ;;\n"
-                }
+        ShellText.values(table) { option, value in
+            switch value {
+            case .text: "_message \(ShellText.quote(option.note)); return"
+            case .file: "_files; return"
+            case .words(let words): "candidates=(\(words.map(ShellText.quote).joined(separator: " ")))"
             }
         }
-        return lines
     }
 
     private func place(_ place: CompletionTable.Place) -> String {

@@ -3,6 +3,7 @@
 internal import CommandLineKit
 internal import Configuration
 internal import Glibc
+internal import LinuxIO
 internal import OrderedJSON
 internal import Spelling
 internal import StatusClient
@@ -24,6 +25,10 @@ struct ServiceConnection {
     private(set) var places: [StatusClient.Endpoint]
     /// How long an answer may take; zero is for ever.
     let timeout: Duration
+    /// What every request shows; empty without a token.
+    private let credentials: [(name: String, value: String)]
+    /// The file of the authorities that may vouch for the daemon.
+    private let authorities: String?
 
     /// Decides where to look.
     ///
@@ -34,6 +39,11 @@ struct ServiceConnection {
         userID: UInt32 = geteuid()
     ) throws(CommandFailure) {
         timeout = common.timeout ?? Self.standardTimeout
+        func file(_ flag: String?, _ variable: String) -> String? {
+            flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        authorities = file(common.authorityFile, "NWPATH_CACERT")
+        credentials = try file(common.tokenFile, "NWPATH_TOKEN_FILE").map(Self.credentials) ?? []
         guard common.socket == nil || common.url == nil else {
             throw CommandFailure("give --socket or --url, not both", .usage)
         }
@@ -64,7 +74,27 @@ struct ServiceConnection {
     /// A client for the place that answered, or the first one.
     var client: StatusClient { client(places[0]) }
 
-    private func client(_ place: StatusClient.Endpoint) -> StatusClient { StatusClient(place, timeout: timeout) }
+    private func client(_ place: StatusClient.Endpoint) -> StatusClient {
+        StatusClient(place, timeout: timeout, fields: credentials, authorities: authorities)
+    }
+
+    /// The field that shows the token of a file; the token itself is in no message.
+    private static func credentials(
+        _ file: String
+    ) throws(CommandFailure) -> [(name: String, value: String)] {
+        let bytes: [UInt8]
+        do {
+            bytes = try FileDescriptor(opening: file, flags: O_RDONLY | O_NOCTTY).read(upTo: 4096)
+        } catch {
+            throw CommandFailure("\(file): cannot read the token: \(error)", .usage)
+        }
+        let token = bytes.filter { $0 > 32 }
+        let words = bytes.split { $0 <= 32 }
+        guard words.count == 1, token.allSatisfy({ $0 < 127 }) else {
+            throw CommandFailure("\(file): expected a token on one line", .usage)
+        }
+        return [("Authorization", "Bearer \(String(decoding: token, as: UTF8.self))")]
+    }
 
     /// Fetches a document; the places that nobody serves are passed over.
     ///

@@ -1,0 +1,209 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import LinuxIO
+public import OrderedJSON
+public import Probes
+
+/// `/api/v1/probes/{name}`: what an active probe asks, and what came of it lately.
+public struct ProbeDocument: Encodable, Equatable, Sendable {
+    /// What is known of a probe.
+    public enum State: String, Encodable, Sendable, CaseIterable {
+        /// It has not run yet.
+        case pending
+        /// The last answer was right.
+        case ok
+        /// The last attempt failed.
+        case failed
+        /// This process may not do what the probe needs.
+        case notAssessed = "not_assessed"
+    }
+
+    /// Its name.
+    public var name: String
+    /// `icmp`, `tcp`, `http` or `dns`.
+    public var method: String
+    /// What it asks.
+    public var target: String
+    /// The interface its packets leave by; `null` leaves that to the routes.
+    @Nullable public var interface: String?
+    /// The family that names are resolved to; `null` is any.
+    @Nullable public var family: String?
+    /// From the start of one attempt to that of the next.
+    public var intervalSeconds: Double
+    /// How long an answer may take.
+    public var timeoutSeconds: Double
+    /// How many failures in a row are told.
+    public var threshold: Int
+    /// The verdict of the last attempt.
+    public var state: State
+    /// Whether its failure was told by `probe.failed`, and no recovery since.
+    public var failing: Bool
+    /// Whether a captive portal answered last.
+    public var captivePortal: Bool
+    /// Whether an attempt is going on.
+    public var running: Bool
+    /// How many attempts ended since the start.
+    public var attempts: UInt64
+    /// How many of them failed.
+    public var failures: UInt64
+    /// How many failed in a row, up to now.
+    public var consecutiveFailures: Int
+    /// The last attempt; `null` before the first one ends.
+    @Nullable public var last: ProbeResultDocument?
+    /// The share of failures among the last 60 attempts; `null` before the first one ends.
+    @Nullable public var lossPercent: Double?
+    /// The shortest of their durations; `null` without a success among them.
+    @Nullable public var minSeconds: Double?
+    /// Their mean.
+    @Nullable public var avgSeconds: Double?
+    /// The least duration that 95 % of them are not longer than.
+    @Nullable public var p95Seconds: Double?
+    /// The longest.
+    @Nullable public var maxSeconds: Double?
+    /// The durations, oldest first; `null` is a failure.
+    public var recentSeconds: [Double?]
+
+    enum CodingKeys: String, CodingKey {
+        case name
+        case method
+        case target
+        case interface
+        case family
+        case intervalSeconds = "interval_seconds"
+        case timeoutSeconds = "timeout_seconds"
+        case threshold
+        case state
+        case failing
+        case captivePortal = "captive_portal"
+        case running
+        case attempts
+        case failures
+        case consecutiveFailures = "consecutive_failures"
+        case last
+        case lossPercent = "loss_percent"
+        case minSeconds = "min_seconds"
+        case avgSeconds = "avg_seconds"
+        case p95Seconds = "p95_seconds"
+        case maxSeconds = "max_seconds"
+        case recentSeconds = "recent_seconds"
+    }
+
+    /// Shows a probe.
+    public init(_ probe: ProbeState, clock: some TimeSource) {
+        let (definition, schedule, history) = (probe.definition, probe.schedule, probe.history)
+        name = definition.name
+        method = definition.method.rawValue
+        target = "\(definition.target)"
+        interface = definition.route.interface
+        family = definition.family?.rawValue
+        intervalSeconds = definition.interval.seconds
+        timeoutSeconds = definition.timeout.seconds
+        threshold = definition.threshold
+        state = State(probe.last)
+        failing = schedule.isFailing
+        captivePortal = schedule.isCaptive
+        running = probe.isRunning
+        attempts = probe.attempts
+        failures = probe.failures
+        consecutiveFailures = schedule.consecutiveFailures
+        last = probe.last.map {
+            ProbeResultDocument($0, time: probe.lastEnd.map { clock.calendar(at: $0) })
+        }
+        lossPercent = history.lossPercent.map { ($0 * 100).rounded() / 100 }
+        let summary = history.summary
+        minSeconds = summary.map { Microseconds.round($0.minimum) }
+        avgSeconds = summary.map { Microseconds.round($0.average) }
+        p95Seconds = summary.map { Microseconds.round($0.p95) }
+        maxSeconds = summary.map { Microseconds.round($0.maximum) }
+        recentSeconds = history.durations.map { $0.map(Microseconds.round) }
+    }
+}
+
+extension ProbeDocument.State {
+    init(_ result: ProbeResult?) {
+        switch result?.outcome {
+        case nil: self = .pending
+        case .success: self = .ok
+        case .failure: self = .failed
+        case .notAssessed: self = .notAssessed
+        }
+    }
+}
+
+/// Durations as people compare them: answers on a cable take some ten microseconds.
+enum Microseconds {
+    /// Seconds with six digits after the point.
+    static func round(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e6 }
+}
+
+/// What came of one attempt.
+public struct ProbeResultDocument: Encodable, Equatable, Sendable {
+    /// When it ended, RFC 3339.
+    @Nullable public var time: String?
+    /// Whether the answer was right; `null` when that could not be found out.
+    @Nullable public var success: Bool?
+    /// Why not, such as `timeout`, or `not_assessed`.
+    @Nullable public var reason: String?
+    /// The same in words.
+    @Nullable public var detail: String?
+    /// From the first packet to the verdict.
+    public var durationSeconds: Double
+    /// How long looking up the name took; `null` when there was none.
+    @Nullable public var resolveSeconds: Double?
+    /// Who was asked.
+    @Nullable public var address: String?
+    /// How many bytes were sent, without the headers of IP, TCP and UDP.
+    public var sentBytes: Int
+    /// How many came back, counted likewise.
+    public var receivedBytes: Int
+    /// The hop limit of an echo reply; `null` for other methods.
+    @Nullable public var hopLimit: Int?
+    /// The status of an HTTP answer; `null` for other methods.
+    @Nullable public var httpStatus: Int?
+    /// Where an HTTP answer leads; `null` when it leads nowhere.
+    @Nullable public var location: String?
+    /// The addresses that a name server gave.
+    public var addresses: [String]
+
+    enum CodingKeys: String, CodingKey {
+        case time
+        case success
+        case reason
+        case detail
+        case durationSeconds = "duration_seconds"
+        case resolveSeconds = "resolve_seconds"
+        case address
+        case sentBytes = "sent_bytes"
+        case receivedBytes = "received_bytes"
+        case hopLimit = "hop_limit"
+        case httpStatus = "http_status"
+        case location
+        case addresses
+    }
+
+    /// Shows a result.
+    public init(_ result: ProbeResult, time: WallTime?) {
+        self.time = time?.description
+        durationSeconds = Microseconds.round(result.duration)
+        resolveSeconds = result.resolution.map(Microseconds.round)
+        address = result.address?.description
+        sentBytes = result.sent
+        receivedBytes = result.received
+        hopLimit = result.hopLimit
+        httpStatus = result.page?.status
+        location = result.page?.location
+        addresses = result.addresses.map(\.description)
+        switch result.outcome {
+        case .success:
+            success = true
+        case .failure(let reason, let detail):
+            success = false
+            self.reason = reason.rawValue
+            self.detail = detail
+        case .notAssessed(let advice):
+            reason = ProbeDocument.State.notAssessed.rawValue
+            detail = advice
+        }
+    }
+}

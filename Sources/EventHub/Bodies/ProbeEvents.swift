@@ -1,0 +1,150 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+public import OrderedJSON
+public import Probes
+
+/// The probe that an event is about.
+struct ProbeReference: JSONObjectWritable, Sendable {
+    let state: ProbeState
+    let result: ProbeResult
+
+    func write(to object: inout JSONObjectWriter) {
+        let definition = state.definition
+        object.write("name", definition.name)
+        object.write("method", definition.method.rawValue)
+        object.write("target", target)
+        if let interface = definition.route.interface { object.write("interface", interface) }
+    }
+
+    /// What is asked; for the gateway, who it is at the moment.
+    var target: String {
+        guard state.definition.target == .gateway, let address = result.address else {
+            return "\(state.definition.target)"
+        }
+        return "\(address)"
+    }
+
+    /// `Probe gateway`, as messages begin.
+    var subject: String { "Probe \(state.definition.name)" }
+}
+
+/// `probe.failed`: an active probe failed as often in a row as the configuration says.
+public struct ProbeFailed: EventBody, JSONObjectWritable {
+    let probe: Content
+
+    struct Content: JSONObjectWritable, Sendable {
+        let reference: ProbeReference
+        let reason: ProbeReason
+        let detail: String
+
+        func write(to object: inout JSONObjectWriter) {
+            reference.write(to: &object)
+            object.write("consecutive_failures", reference.state.schedule.consecutiveFailures)
+            object.write("reason", reason.rawValue)
+            object.write("detail", detail)
+            object.write("timeout_seconds", Rounded.seconds(reference.state.definition.timeout))
+            if let page = reference.result.page { object.write("http_status", page.status) }
+            if let location = reference.result.page?.location { object.write("location", location) }
+        }
+    }
+
+    /// Describes a probe that fails, by its last result.
+    public init(_ state: ProbeState, _ result: ProbeResult) {
+        var (reason, detail) = (ProbeReason.answer, "")
+        if case .failure(let known, let text) = result.outcome { (reason, detail) = (known, text) }
+        probe = Content(
+            reference: ProbeReference(state: state, result: result),
+            reason: reason,
+            detail: detail
+        )
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .probeFailed }
+    /// How much it matters.
+    public var severity: Severity { .warning }
+    /// The event in one sentence.
+    public var message: String {
+        let count = probe.reference.state.schedule.consecutiveFailures
+        let times = count == 1 ? "" : " \(count) times"
+        return "\(probe.reference.subject) failed\(times): \(probe.reason.rawValue)"
+    }
+
+    /// Writes the members after the envelope.
+    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
+}
+
+/// `probe.recovered`: an active probe that had failed succeeds again.
+public struct ProbeRecovered: EventBody, JSONObjectWritable {
+    let probe: Content
+
+    struct Content: JSONObjectWritable, Sendable {
+        let reference: ProbeReference
+        let failed: Duration
+
+        func write(to object: inout JSONObjectWriter) {
+            reference.write(to: &object)
+            object.write("duration_seconds", Rounded.seconds(reference.result.duration))
+            object.write("failed_seconds", Rounded.seconds(failed))
+        }
+    }
+
+    /// Describes a probe, its first right result, and for how long it had failed.
+    public init(_ state: ProbeState, _ result: ProbeResult, after failed: Duration) {
+        probe = Content(reference: ProbeReference(state: state, result: result), failed: failed)
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { .probeRecovered }
+    /// How much it matters.
+    public var severity: Severity { .info }
+    /// The event in one sentence.
+    public var message: String { "\(probe.reference.subject) succeeds again" }
+
+    /// Writes the members after the envelope.
+    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
+}
+
+/// `captive_portal.detected` and `captive_portal.cleared`: something else answers an HTTP probe, or no longer.
+public struct CaptivePortal: EventBody, JSONObjectWritable {
+    let probe: Content
+    let isDetected: Bool
+
+    struct Content: JSONObjectWritable, Sendable {
+        let reference: ProbeReference
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("name", reference.state.definition.name)
+            object.write("url", reference.target)
+            if let interface = reference.state.definition.route.interface {
+                object.write("interface", interface)
+            }
+            guard let page = reference.result.page else { return }
+            object.write("http_status", page.status)
+            if let location = page.location { object.write("location", location) }
+        }
+    }
+
+    /// Describes the probe and the answer it got.
+    public init(_ state: ProbeState, _ result: ProbeResult, isDetected: Bool) {
+        probe = Content(reference: ProbeReference(state: state, result: result))
+        self.isDetected = isDetected
+    }
+
+    /// Which kind of event it is.
+    public var name: EventName { isDetected ? .captivePortalDetected : .captivePortalCleared }
+    /// How much it matters.
+    public var severity: Severity { isDetected ? .warning : .info }
+    /// The event in one sentence.
+    public var message: String {
+        let subject = "HTTP probe \(probe.reference.state.definition.name)"
+        guard isDetected else { return "\(subject) reaches its server again" }
+        let wasRedirected = probe.reference.result.page?.location != nil
+        return "\(subject) was " + (wasRedirected ? "redirected" : "answered by a captive portal")
+    }
+
+    /// Writes the members after the envelope.
+    public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
+}

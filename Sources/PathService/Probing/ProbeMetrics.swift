@@ -1,0 +1,185 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import LinuxIO
+internal import Metrics
+internal import PathModel
+internal import Probes
+
+/// What is counted of active probes.
+///
+/// Every child of a configured probe is there from its start with 0; those of one that is gone go with it.
+final class ProbeMetrics {
+    private static let byProbe = ["probe", "method"]
+
+    let attempts = Counter(
+        MetricFamily(
+            "nwpath_probe_attempts_total",
+            .counter,
+            help: "Attempts of active probes.",
+            labels: byProbe
+        )
+    )
+    let failures = Counter(
+        MetricFamily(
+            "nwpath_probe_failures_total",
+            .counter,
+            help: "Attempts that failed, by the reason.",
+            labels: byProbe + ["reason"]
+        )
+    )
+    let duration = Histogram(
+        MetricFamily(
+            "nwpath_probe_duration_seconds",
+            .histogram,
+            help: "How long right answers took, without looking up the name.",
+            labels: byProbe
+        )
+    )
+    let bytes = Counter(
+        MetricFamily(
+            "nwpath_probe_bytes_total",
+            .counter,
+            help: "Bytes of active probes, without the headers of IP, TCP and UDP.",
+            labels: byProbe + ["direction"]
+        )
+    )
+    let queries = Counter(
+        MetricFamily(
+            "nwpath_dns_queries_total",
+            .counter,
+            help: "Questions to name servers.",
+            labels: ["server"]
+        )
+    )
+    let queryFailures = Counter(
+        MetricFamily(
+            "nwpath_dns_query_failures_total",
+            .counter,
+            help: "Questions without a right answer, by the reason.",
+            labels: ["server", "reason"]
+        )
+    )
+    let queryDuration = Histogram(
+        MetricFamily(
+            "nwpath_dns_query_duration_seconds",
+            .histogram,
+            help: "How long name servers took for right answers.",
+            labels: ["server"]
+        )
+    )
+    private static let success = MetricFamily(
+        "nwpath_probe_success",
+        .gauge,
+        help: "Whether the last attempt succeeded; absent until one was assessed.",
+        labels: byProbe
+    )
+    private static let captivePortal = MetricFamily(
+        "nwpath_path_captive_portal",
+        .gauge,
+        help: "Whether a captive portal answers; only with HTTP probes.",
+        labels: ["monitor"]
+    )
+    /// Servers beyond this number are counted as `other`: networks bring servers of their own.
+    private static let maximumServers = 32
+    private var servers: Set<String> = []
+
+    /// Adds everything to what is scraped.
+    func register(
+        in registry: MetricRegistry,
+        states: @escaping () -> [ProbeState],
+        paths: @escaping () -> [(name: String, interface: String?)]
+    ) {
+        for counter in [attempts, failures, bytes, queries, queryFailures] { registry.add(counter) }
+        for histogram in [duration, queryDuration] { registry.add(histogram) }
+        registry.add { writer in
+            let states = states()
+            writer.declare(Self.success)
+            for state in states {
+                guard let result = state.last else { continue }
+                if case .notAssessed = result.outcome { continue }
+                let definition = state.definition
+                writer.write(Self.success, result.isSuccess, definition.name, definition.method.rawValue)
+            }
+            writer.declare(Self.captivePortal)
+            for (monitor, isCaptive) in PortalJudge.verdicts(states, paths: paths()) {
+                writer.write(Self.captivePortal, isCaptive, monitor)
+            }
+        }
+    }
+
+    /// Makes the children of the configured probes and forgets those of others.
+    func expect(_ definitions: [ProbeDefinition]) {
+        let known = Set(definitions.map { [$0.name, $0.method.rawValue] })
+        for counter in [attempts, failures, bytes] {
+            counter.keep { known.contains(Array($0.prefix(2))) }
+        }
+        duration.keep { known.contains($0) }
+        for definition in definitions {
+            let labels = [definition.name, definition.method.rawValue]
+            attempts.increment(labels: labels, by: 0)
+            for reason in ProbeReason.allCases {
+                failures.increment(labels: labels + [reason.rawValue], by: 0)
+            }
+            for direction in ["sent", "received"] { bytes.increment(labels: labels + [direction], by: 0) }
+            duration.prepare(labels)
+        }
+    }
+
+    /// Counts a result.
+    func count(_ state: ProbeState, _ result: ProbeResult) {
+        if case .notAssessed = result.outcome { return }
+        let labels = [state.definition.name, state.definition.method.rawValue]
+        attempts.increment(labels: labels)
+        if let reason = result.reason { failures.increment(labels: labels + [reason.rawValue]) }
+        if result.isSuccess { duration.observe(result.duration.seconds, labels[0], labels[1]) }
+        bytes.increment(labels: labels + ["sent"], by: Double(result.sent))
+        bytes.increment(labels: labels + ["received"], by: Double(result.received))
+        if state.definition.method == .dns, let address = result.address {
+            countQuery(label(of: address), result)
+        }
+    }
+
+    private func countQuery(_ server: String, _ result: ProbeResult) {
+        queries.increment(server)
+        for reason in ProbeReason.allCases { queryFailures.increment(server, reason.rawValue, by: 0) }
+        queryDuration.prepare([server])
+        if let reason = result.reason { queryFailures.increment(server, reason.rawValue) }
+        if result.isSuccess { queryDuration.observe(result.duration.seconds, server) }
+    }
+
+    private func label(of server: ScopedAddress) -> String {
+        let text = "\(server)"
+        if servers.count < Self.maximumServers { servers.insert(text) }
+        return servers.contains(text) ? text : "other"
+    }
+}
+
+/// Which paths a captive portal stands in.
+enum PortalJudge {
+    /// The verdict on each path that an HTTP probe says something about.
+    ///
+    /// A probe that is bound to an interface speaks of the paths whose first interface that is, any other of the path
+    /// `default`, which its packets take.
+    static func verdicts(
+        _ states: [ProbeState],
+        paths: [(name: String, interface: String?)]
+    ) -> [(monitor: String, isCaptive: Bool)] {
+        let probes = states.filter { state in
+            guard case .page(let page) = state.definition.target, let result = state.last else {
+                return false
+            }
+            if case .notAssessed = result.outcome { return false }
+            return !page.isSecure
+        }
+        return paths.compactMap { path in
+            let speaking = probes.filter { state in
+                guard let interface = state.definition.route.interface else {
+                    return path.name == MonitorPolicy.standardName && state.definition.route == ProbeRoute()
+                }
+                return interface == path.interface
+            }
+            return speaking.isEmpty ? nil : (path.name, speaking.contains { $0.schedule.isCaptive })
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Documents
+internal import EventHub
+internal import LinuxIO
+internal import Metrics
+internal import PathEngine
+internal import PathModel
+internal import Probes
+internal import StatusServer
+
+/// The daemon's active probes: runs what the configuration names and publishes what changes.
+///
+/// Confined to the daemon's loop.
+final class ProbeWatch {
+    private let probes: ProbeSet
+    private let hub: EventHub
+    private let clock: any TimeSource
+    let metrics = ProbeMetrics()
+    /// Called when a document of a probe shows something new.
+    var onResult: () -> Void = {}
+    /// How many results there were, for the tags of documents.
+    private(set) var revision: UInt64 = 0
+
+    init(
+        loop: EventLoop,
+        hub: EventHub,
+        clock: any TimeSource,
+        surroundings: @escaping () -> ProbeSurroundings
+    ) {
+        probes = ProbeSet(loop: loop, surroundings: surroundings)
+        self.hub = hub
+        self.clock = clock
+        probes.onEvent = { [unowned self] event in take(event) }
+    }
+
+    /// What is known of each probe.
+    var states: [ProbeState] { probes.states }
+
+    /// The documents, in the order of the configuration.
+    var documents: [ProbeDocument] { probes.states.map { ProbeDocument($0, clock: clock) } }
+
+    /// Takes what the configuration names.
+    func take(_ definitions: [ProbeDefinition]) {
+        metrics.expect(definitions)
+        probes.setDefinitions(definitions)
+        revision += 1
+    }
+
+    /// Runs every probe soon when a path changed.
+    func take(_ update: EngineUpdate) {
+        if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
+    }
+
+    /// Runs a probe at once.
+    func start(_ name: String) -> ProbeStart {
+        switch probes.runNow(name) {
+        case .granted, .running: .started
+        case .tooSoon(let wait): .tooSoon(wait)
+        case nil: .unknown
+        }
+    }
+
+    /// Ends everything.
+    func stop() { probes.stop() }
+
+    /// Probes that this process cannot run, with what would allow it.
+    var problems: [String] {
+        probes.states.compactMap { state in
+            guard case .notAssessed(let advice) = state.last?.outcome else { return nil }
+            return "probe \(state.definition.name) is not assessed: \(advice)"
+        }
+    }
+
+    private func take(_ event: ProbeSet.Event) {
+        switch event {
+        case .finished(let state, let result):
+            metrics.count(state, result)
+            revision += 1
+            onResult()
+        case .transition(let state, let transition, let result):
+            switch transition {
+            case .failed: hub.publish(ProbeFailed(state, result))
+            case .recovered(let failed): hub.publish(ProbeRecovered(state, result, after: failed))
+            case .portalDetected: hub.publish(CaptivePortal(state, result, isDetected: true))
+            case .portalCleared: hub.publish(CaptivePortal(state, result, isDetected: false))
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import LinuxIO
+internal import Spelling
+
+/// Files that commands make on request.
+enum OutputFile {
+    /// Writes a file whole or not at all.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - content: What it is to hold.
+    ///   - mode: Its permissions.
+    /// - Throws: A failure that names the file; nothing is left behind.
+    static func write(_ path: String, _ content: [UInt8], mode: UInt32 = 0o644) throws(CommandFailure) {
+        do throws(Errno) {
+            try FileReplacement.write(content, to: path, mode: mode)
+        } catch {
+            throw CommandFailure("cannot write \(PrintableText.quote(path)): \(error)", .negative)
+        }
+    }
+}
