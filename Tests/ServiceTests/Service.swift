@@ -174,8 +174,13 @@ final class Service {
         }
     }
 
-    /// The records of the log.
-    func records() throws -> [JSONValue] { try scratch.text("events.jsonl").lines.map { try JSONValue(parsing: $0) } }
+    /// The records of the log; the line that is being written is none yet, for a reader may see a part of it.
+    func records() throws -> [JSONValue] {
+        let text = try scratch.text("events.jsonl")
+        return try String(text[..<(text.lastIndex(of: "\n") ?? text.startIndex)]).lines.map {
+            try JSONValue(parsing: $0)
+        }
+    }
 
     /// The records of one kind.
     func records(_ event: String) throws -> [JSONValue] { try records().filter { $0["event"]?.string == event } }

@@ -20,12 +20,17 @@ public final class Snapshot {
     /// or not.
     func matches(_ condition: String?) -> Bool {
         guard let condition else { return false }
-        return condition.split(separator: ",").contains { candidate in
-            var text = candidate.drop { $0 == " " || $0 == "\t" }
+        return Self.entityTags(condition).contains { candidate in
+            candidate == "*" || candidate == entityTag || candidate == "\"\(tag)\(ContentCoding.tagSuffix)\""
+        }
+    }
+
+    /// The members of an `If-None-Match` field, quoted as they came, without what marks a weak one.
+    static func entityTags(_ field: String) -> [Substring] {
+        field.split(separator: ",").map { member in
+            var text = member.drop { $0 == " " || $0 == "\t" }
             while text.last == " " || text.last == "\t" { text.removeLast() }
-            if text == "*" { return true }
-            if text.hasPrefix("W/") { text = text.dropFirst(2) }
-            return text == entityTag || text == "\"\(tag)\(ContentCoding.tagSuffix)\""
+            return text.hasPrefix("W/") ? text.dropFirst(2) : text
         }
     }
 }

@@ -15,13 +15,16 @@ struct OriginPolicy: Equatable {
     /// The page that this server sent has the same authority, one that is served here. Behind a proxy, whose authority
     /// is another one, the configured names count.
     func allows(_ origin: String?, at host: String?) -> Bool {
-        guard let origin else { return true }
-        let parts = origin.lowercased().split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let port = Self.ports[String(parts[0])], !parts[1].isEmpty else { return false }
+        guard let origin = origin?.lowercased() else { return true }
+        let scheme = origin.prefix { $0 != ":" }
+        let authority = origin.dropFirst(scheme.count + 3)
+        guard let port = Self.ports[String(scheme)], origin.hasPrefix("\(scheme)://"), !authority.isEmpty else {
+            return false
+        }
         // Which scheme the client used is not known behind a proxy: a port that is left out is that of the origin's.
         let host = host?.lowercased() ?? ""
-        if Self.full(parts[1], port: port) == Self.full(host[...], port: port) { return hosts.allows(host) }
-        return HostPolicy.name(of: String(parts[1])).map(hosts.names.contains) ?? false
+        if Self.full(authority, port: port) == Self.full(host[...], port: port) { return hosts.allows(host) }
+        return HostPolicy.name(of: String(authority)).map(hosts.names.contains) ?? false
     }
 
     private static func full(_ authority: Substring, port: String) -> String {
