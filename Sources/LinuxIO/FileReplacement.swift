@@ -43,8 +43,8 @@ public struct FileReplacement: ~Copyable {
     }
 }
 
-/// A file that is removed unless it gets another name.
-private struct TemporaryFile: ~Copyable {
+/// A file that is removed unless it gets another name; not private, because optimised code of other modules ends it.
+struct TemporaryFile: ~Copyable {
     private let path: String
     private var hasOtherName = false
 
