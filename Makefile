@@ -6,6 +6,7 @@
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
 # make conformance  Autobahn's cases for the WebSocket codec, server and client
+# make lab FAULT=dns.servfail  a network with that fault to look at, in namespaces; without FAULT the list of faults
 # make screenshots  pictures of the status page, into docs/
 
 SWIFT ?= swift
@@ -13,7 +14,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz conformance screenshots install \
+.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz conformance lab screenshots install \
     uninstall deb test-package clean
 
 run: build
@@ -55,6 +56,14 @@ fuzz: dependencies
 
 conformance: dependencies
 	@Tests/Conformance/run $(ARGS)
+
+lab:
+ifdef FAULT
+	@test -x .build/release/nwpath || $(MAKE) build
+	@Tests/Lab/lab show $(FAULT)
+else
+	@Tests/Lab/lab list
+endif
 
 screenshots: test-dependencies
 	@NWPATH_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests

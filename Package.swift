@@ -66,12 +66,18 @@ let package = Package(
             dependencies: ["CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"]
         ),
 
+        // Finds out what a diagnosis judges.
+        .target(
+            name: "Examination",
+            dependencies: ["Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis"]
+        ),
+
         // What is published, and where it goes.
         .target(
             name: "Documents",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
-                "Probes",
+                "Probes", "Diagnosis",
             ]
         ),
         .target(
@@ -94,6 +100,7 @@ let package = Package(
             name: "Configuration",
             dependencies: [
                 "CYAML", "Addressing", "Spelling", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Probes",
+                "Diagnosis",
             ]
         ),
         .target(
@@ -116,7 +123,7 @@ let package = Package(
                 "PathModel",
                 "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
                 "PathService",
-                "DNSWire", "Probes",
+                "DNSWire", "Probes", "Diagnosis", "Examination",
             ]
         ),
 
@@ -147,7 +154,7 @@ let package = Package(
             name: "DocumentsTests",
             dependencies: [
                 "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
-                "PathModel", "Probes", "TestSupport",
+                "PathModel", "Probes", "Diagnosis", "TestSupport",
             ]
         ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
@@ -166,7 +173,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests",
             dependencies: [
-                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Probes", "Spelling",
+                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Probes", "Diagnosis", "Spelling",
                 "TestSupport",
             ]
         ),
@@ -189,7 +196,7 @@ let package = Package(
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
                 "DNSWire", "EventHub",
                 "StatusClient", "Configuration", "TestSupport",
-                "MulticastDNS", "Probes",
+                "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel",
             ]
         ),
         .testTarget(

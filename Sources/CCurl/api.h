@@ -43,6 +43,7 @@ struct nwp_curl {
     nwp_curl_take body;
     nwp_curl_prepare prepare;
     void *context;
+    CURLcode code;
     char error[CURL_ERROR_SIZE];
 };
 

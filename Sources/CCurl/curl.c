@@ -128,6 +128,7 @@ enum nwp_curl_result nwp_curl_judge(struct nwp_curl *request, CURLcode code) {
     if (code != CURLE_OK && !request->error[0])
         strncpy(request->error, api.text(code), sizeof request->error - 1);
     long number = 0;
+    request->code = code;
     switch (code) {
     case CURLE_OK: return NWP_CURL_OK;
     case CURLE_WRITE_ERROR: return NWP_CURL_STOPPED;

@@ -55,6 +55,15 @@ int nwp_curl_errno(struct nwp_curl *request) {
     return (int)number;
 }
 
+int nwp_curl_certificate(struct nwp_curl *request) {
+    // X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL; other libraries tell no number.
+    enum { not_yet_valid = 9, expired = 10 };
+    if (request->code != CURLE_PEER_FAILED_VERIFICATION) return 0;
+    long reason = 0;
+    api.getinfo(request->easy, CURLINFO_SSL_VERIFYRESULT, &reason);
+    return reason == not_yet_valid || reason == expired ? 2 : 1;
+}
+
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received) {
     long head = 0;
     curl_off_t body = 0;

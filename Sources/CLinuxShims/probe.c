@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/errqueue.h>
 #include <linux/icmp.h>
 #include <netinet/icmp6.h>
 #include <netinet/in.h>
@@ -102,4 +103,52 @@ long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_l
         if (is_limit && entry->cmsg_len >= CMSG_LEN(sizeof(int))) memcpy(hop_limit, CMSG_DATA(entry), sizeof(int));
     }
     return length;
+}
+
+int nwp_probe_tell_faults(int descriptor, int family) {
+    if (family == AF_INET) return set(descriptor, IPPROTO_IP, IP_RECVERR, 1);
+    return set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
+}
+
+int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault) {
+    union {
+        char bytes[512];
+        struct cmsghdr header;
+    } control;
+    char payload[64];
+    struct iovec part = {.iov_base = payload, .iov_len = sizeof payload};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    ssize_t length;
+    do {
+        length = recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
+    } while (length < 0 && errno == EINTR);
+    if (length < 0) return 0;
+    memset(fault, 0, sizeof *fault);
+    for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
+        int is_error = (entry->cmsg_level == IPPROTO_IP && entry->cmsg_type == IP_RECVERR) ||
+                       (entry->cmsg_level == IPPROTO_IPV6 && entry->cmsg_type == IPV6_RECVERR);
+        if (!is_error || entry->cmsg_len < CMSG_LEN(sizeof(struct sock_extended_err))) continue;
+        struct sock_extended_err error;
+        memcpy(&error, CMSG_DATA(entry), sizeof error);
+        fault->code = (int32_t)error.ee_errno;
+        fault->is_icmp = error.ee_origin == SO_EE_ORIGIN_ICMP || error.ee_origin == SO_EE_ORIGIN_ICMP6;
+        fault->type = error.ee_type;
+        fault->subtype = error.ee_code;
+        fault->info = error.ee_info;
+        const char *offender = (const char *)CMSG_DATA(entry) + sizeof error;
+        size_t rest = entry->cmsg_len - CMSG_LEN(sizeof error);
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+        if (error.ee_origin == SO_EE_ORIGIN_ICMP && rest >= sizeof in) {
+            memcpy(&in, offender, sizeof in);
+            memcpy(fault->speaker, &in.sin_addr, 4);
+            fault->length = 4;
+        } else if (error.ee_origin == SO_EE_ORIGIN_ICMP6 && rest >= sizeof in6) {
+            memcpy(&in6, offender, sizeof in6);
+            memcpy(fault->speaker, &in6.sin6_addr, 16);
+            fault->length = 16;
+        }
+    }
+    return 1;
 }

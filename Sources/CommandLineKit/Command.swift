@@ -26,6 +26,7 @@ public struct Specification<Root: Command>: Sendable {
     ///   - arguments: Flags, options and positional arguments; the order of the latter counts.
     ///   - common: Which of the common options it takes.
     ///   - exits: What its exit statuses mean.
+    ///   - mistakeStatus: The exit status of wrong usage, where 2 means something else.
     ///   - helpStatus: The exit status of `--help` and `--version`; monitoring plugins have one of their own, which
     ///     also stands for wrong usage.
     ///   - check: Says in one sentence what is wrong with values that contradict each other.
@@ -37,6 +38,7 @@ public struct Specification<Root: Command>: Sendable {
         arguments: [Argument<Root>] = [],
         common: CommonOptions.Group = .all,
         exits: [ExitNote] = [],
+        mistakeStatus: ExitStatus = .usage,
         helpStatus: ExitStatus = .success,
         check: @escaping @Sendable (Root) -> String? = { _ in nil }
     ) {
@@ -51,6 +53,7 @@ public struct Specification<Root: Command>: Sendable {
             commonArguments: CommonOptions.arguments(in: common).map(\.description)
                 .filter { taken.isDisjoint(with: $0.names) },
             exits: exits,
+            mistakeStatus: mistakeStatus,
             helpStatus: helpStatus
         )
         self.arguments = arguments
@@ -74,6 +77,8 @@ public struct CommandDescription: Hashable, Sendable {
     public let commonArguments: [ArgumentDescription]
     /// What its exit statuses mean.
     public let exits: [ExitNote]
+    /// The exit status of wrong usage.
+    public let mistakeStatus: ExitStatus
     /// The exit status of `--help` and `--version`; unless it is success, of wrong usage as well.
     public let helpStatus: ExitStatus
 

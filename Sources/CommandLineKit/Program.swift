@@ -90,11 +90,20 @@ public struct Program: Sendable {
         return .run(command, common)
     }
 
-    /// The exit status of a mistake: ``ExitStatus/usage``, except for plugins, whose 2 means something else.
+    /// The exit status of a mistake: ``ExitStatus/usage``, except for commands whose 2 means something else.
     public func status(of error: UsageError) -> ExitStatus {
+        guard let command = command(of: error) else { return .usage }
+        return command.helpStatus == .success ? command.mistakeStatus : command.helpStatus
+    }
+
+    /// Whether a mistake was made in the line of a plugin, of which monitoring reads standard output alone.
+    public func isPlugin(_ error: UsageError) -> Bool {
+        command(of: error).map { $0.helpStatus != .success } ?? false
+    }
+
+    private func command(of error: UsageError) -> CommandDescription? {
         let words = Array(error.command.dropFirst())
-        guard let entry = entries.first(where: { $0.description.words == words }) else { return .usage }
-        return entry.description.helpStatus == .success ? .usage : entry.description.helpStatus
+        return entries.first { $0.description.words == words }?.description
     }
 
     // MARK: - Finding the command

@@ -30,6 +30,9 @@ extension Configuration {
             findings.reportConflict(at: "limits.max_streams", sentence, between: "limits.max_connections")
         }
         checkAdvertised(&findings)
+        for conflict in diagnosis.conflicts {
+            findings.reportConflict(at: "diagnosis.\(conflict.key)", conflict.sentence)
+        }
         for (index, service) in mdns.watched.enumerated() where mdns.watched[..<index].contains(service) {
             findings.reportConflict(at: "mdns.watched[\(index)]", "names \(service) twice")
         }

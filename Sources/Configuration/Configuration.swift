@@ -50,6 +50,8 @@ public struct Configuration: Hashable, Sendable {
     public var requireVPN = false
     /// The census of services.
     public var mdns = MulticastSettings()
+    /// Whom a diagnosis asks.
+    public var diagnosis = TargetSettings()
     /// Bounds of the API.
     public var limits = LimitSettings()
 
@@ -178,6 +180,11 @@ extension Configuration: ConfigurationSection {
             "Count a path that does not go through a VPN as unsatisfied."
         ),
         Setting(section: "mdns", \.mdns, "The census of services in the neighbourhood, by multicast DNS."),
+        Setting(
+            section: "diagnosis",
+            \.diagnosis,
+            "Whom nwpath diagnose asks beyond the own link; without anchors, well-known public hosts."
+        ),
         Setting(section: "limits", \.limits, "Bounds that keep the API responsive."),
     ]
 }

@@ -61,6 +61,15 @@ public struct ConfigurationFiles: Hashable, Sendable {
         return sources
     }
 
+    /// Reads one file that must be there.
+    static func source(_ path: String) throws(ConfigurationError) -> Configuration.Source {
+        do {
+            return Configuration.Source(name: path, bytes: try read(path))
+        } catch {
+            throw ConfigurationError(problems: [ConfigurationProblem(place: .path(path), fact: error.fact)])
+        }
+    }
+
     private enum ReadFailure: Error {
         case kernel(Errno)
         case notAFile

@@ -14,20 +14,21 @@ extension Evidence {
             let asked = gateways.contains { $0.hardwareAddresses.value != nil || $0.answersEcho.value != nil }
             return asked ? nil : gateways[0].hardwareAddresses.reason
         case .captive:
-            return portal.api.value != nil || !portal.checks.isEmpty ? nil : portal.api.reason
-        case .wan: return reach.contains { $0.isAlive != nil } ? nil : Self.noTargets
+            return portal.api.value != nil || !portal.checks.isEmpty ? nil : gaps[.captive] ?? portal.api.reason
+        case .wan:
+            return reach.contains { $0.isAlive != nil } ? nil : gaps[.wan] ?? Self.noTargets
         case .dns:
             guard let servers = dns.value else { return dns.reason }
-            return servers.isEmpty || servers.contains { $0.isAlive != nil } ? nil : Self.notAsked
+            return servers.isEmpty || servers.contains { $0.isAlive != nil } ? nil : gaps[.dns] ?? Self.notAsked
         case .transport:
             let asked = reach.flatMap(\.anchors).contains { !$0.ports.isEmpty || $0.datagrams.value != nil }
-            return asked || !transport.packetSizes.isEmpty ? nil : Self.noTargets
+            return asked || !transport.packetSizes.isEmpty ? nil : gaps[.transport] ?? Self.noTargets
         case .application:
             let asked = !application.certificates.isEmpty || application.clockOffset.value != nil
-            return asked ? nil : Self.noTargets
+            return asked ? nil : gaps[.application] ?? Self.noTargets
         case .performance:
             let asked = performance.gateway != nil || !performance.anchors.isEmpty || performance.load != nil
-            return asked ? nil : Self.notAsked
+            return asked ? nil : gaps[.performance] ?? Self.notAsked
         }
     }
 

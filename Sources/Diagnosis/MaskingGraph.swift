@@ -40,7 +40,9 @@ struct MaskingGraph {
         case .pmtuBlackhole:
             return [.dnsTCPBlocked, .performanceLowThroughput, .tlsIntercepted].contains(fault.code)
         case .addressDuplicate, .gatewayARPConflict:
-            return fault.code == .linkLoss || fault.code.layer == .performance
+            // Answers go to the other holder, or packets to the wrong one: now and then, or always.
+            guard fault.family == nil || fault.family == cause.family else { return false }
+            return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
         case .transportUDPBlocked: return fault.code == .clockSkew
         default: return false
         }
@@ -66,7 +68,15 @@ struct MaskingGraph {
         return [.routerRogue, .linkMTUTooSmall, .routeWrongGateway, .gatewayARPConflict].contains(cause.code)
     }
 
+    /// What packets that arrive somewhere else look like.
+    private static let misdirected: Set<VerdictCode> = [
+        .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .wanDown,
+        .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .dnsUnreachable, .dnsServerDead, .dnsTCPBlocked,
+        .transportPortBlocked, .transportUDPBlocked, .targetDown,
+    ]
+
     private static let behindPortal: Set<VerdictCode> = [
+        .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsTCPBlocked, .dnsAAAATimeout,
         .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .dnsNXRewrite, .dnsWrongAnswer,
         .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .tlsIntercepted, .clockSkew,
         .targetDown, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,

@@ -18,6 +18,13 @@ public enum ExplanationReader {
         return configuration
     }
 
+    /// The name servers to ask: none where no file names one and nothing on this machine answers in their place.
+    public static func usedServers(at path: String) -> [DNSServer] {
+        let configuration = nameServers(at: path)
+        let isMeant = ResolverFile.namesServer(at: path) || !configuration.listeningLoopbacks.isEmpty
+        return isMeant ? configuration.servers : []
+    }
+
     /// Reads links, addresses, rules, nexthops, neighbours, and the routes that explain a refusal.
     ///
     /// Of a full table only the first entries are read; what is missed then is told less precisely, never wrongly.

@@ -70,6 +70,8 @@ public struct PageExpectation: Hashable, Sendable {
     public var statuses: [Int]
     /// A file of certificates the server's must verify against; `nil` is the system's.
     public var authorities: String?
+    /// What is sent as `X-NWPath-Challenge` and must come back as `X-NWPath-Response` after the word `response`.
+    public var challenge: String?
 
     /// A page, or none on purpose.
     public init(statuses: [Int] = [200, 204], authorities: String? = nil) {
@@ -88,6 +90,8 @@ public struct ProbeDefinition: Hashable, Sendable {
     public var target: ProbeTarget
     /// The family that a host name is resolved to; `nil` takes what the system prefers.
     public var family: AddressFamily?
+    /// The address that is asked in place of those that the name has; `nil` looks the name up.
+    public var address: ScopedAddress?
     /// Which way its packets go.
     public var route: ProbeRoute
     /// What an HTTP answer must be.

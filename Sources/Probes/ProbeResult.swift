@@ -32,12 +32,22 @@ public struct PageAnswer: Hashable, Sendable {
     public var status: Int
     /// Where a redirect leads.
     public var location: String?
+    /// Whether the challenge of the request came back, which somebody on the way could not know of.
+    public var isEchoed = false
 
     /// Pairs a status with a destination.
     public init(status: Int, location: String? = nil) {
         self.status = status
         self.location = location
     }
+}
+
+/// What is wrong with the certificate of a server.
+public enum CertificateFailure: Hashable, Sendable {
+    /// Nobody who is trusted vouches for it, or it is another server's.
+    case untrusted
+    /// It is not valid any more, or not yet, if the own clock is right.
+    case outOfDate
 }
 
 /// What one attempt came to.
@@ -68,6 +78,8 @@ public struct ProbeResult: Hashable, Sendable {
     public var hopLimit: Int?
     /// The HTTP answer.
     public var page: PageAnswer?
+    /// What is wrong with the server's certificate; `nil` when nothing is known against it.
+    public var certificate: CertificateFailure?
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 

@@ -17,9 +17,11 @@ internal import Glibc
             CommandExample("nwpath status", "the verdict, then why"),
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
+            CommandExample("nwpath diagnose", "what is wrong with the network, by asking it"),
         ],
         commands: [
-            Status.self, Watch.self, Wait.self, Why.self, Interfaces.self, Gateways.self, NameServers.self, Probe.self,
+            Status.self, Watch.self, Wait.self, Why.self, Diagnose.self, Interfaces.self, Gateways.self,
+            NameServers.self, Probe.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
             Serve.self, Replay.self, Completions.self, Version.self,
@@ -39,7 +41,7 @@ internal import Glibc
             }
         } catch {
             let status = program.status(of: error)
-            if status == .usage {
+            if !program.isPlugin(error) {
                 Terminal.explain("\(error)")
             } else {
                 // Monitoring reads standard output alone.

@@ -15,6 +15,8 @@ struct CommandConfiguration {
     let minimumSeverity: Severity
     /// The file the C library reads its name servers from.
     let resolverFile: String
+    /// Whom a diagnosis asks.
+    let diagnosis: TargetSettings
 
     /// Reads a file, or the standard one, and says on standard error what is wrong with it.
     /// - Returns: `nil` when it is not right.
@@ -29,7 +31,8 @@ struct CommandConfiguration {
             return CommandConfiguration(
                 engine: configuration.engineSettings,
                 minimumSeverity: configuration.minimumSeverity,
-                resolverFile: configuration.dns.resolverFile
+                resolverFile: configuration.dns.resolverFile,
+                diagnosis: configuration.diagnosis
             )
         } catch {
             Terminal.complain("\(error)")

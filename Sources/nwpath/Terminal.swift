@@ -22,6 +22,12 @@ enum Terminal {
     /// Whether standard output is a terminal.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether standard error is a terminal too.
+    static var isWatched: Bool { isInteractive && isatty(STDERR_FILENO) == 1 }
+
+    /// Replaces the last line of standard error, which must be a terminal.
+    static func rewrite(_ text: String) { write(Array("\r\u{1B}[K\(text)".utf8), to: STDERR_FILENO) }
+
     /// The width of the terminal in columns; 80 where it cannot be found out.
     static var width: Int {
         var size = winsize()

@@ -94,8 +94,9 @@ private struct Key: Sendable, CustomTestStringConvertible {
         let others = [
             "cert_file", "key_file", "client_ca_file", "client_auth_type",
         ].map { "tls_server_config.\($0)" }
-        // So do certificates, and hashes are secrets.
-        let all = Set(others + ["gateway_liveness.strict", "basic_auth_users"])
+        // So do certificates and the targets of a diagnosis, and hashes are secrets.
+        let targets = known.filter { $0.hasPrefix("diagnosis.") }
+        let all = Set(others + ["gateway_liveness.strict", "basic_auth_users"] + targets)
         #expect(Set(known).subtracting(Key.all.map(\.name)) == all)
         #expect(Set(Key.all.map(\.name)).subtracting(known) == [])
     }

@@ -19,7 +19,9 @@ import Testing
 
     /// Lists of groups have tests of their own.
     private static let references = Configuration.reference(paths: rootPaths)
-        .filter { !["mdns.advertise", "basic_auth_users"].contains($0.key) && !$0.key.contains("[]") }
+        .filter {
+            !["mdns.advertise", "basic_auth_users", "diagnosis.anchors"].contains($0.key) && !$0.key.contains("[]")
+        }
     private static let values = references.filter { $0.variable != nil || $0.key.contains("NAME.") }
     private static let containers = references.filter { $0.variable == nil && !$0.key.contains("NAME.") }
 
@@ -28,7 +30,8 @@ import Testing
         #expect(
             Self.containers.map(\.key) == [
                 "tls_server_config", "log", "debounce", "probes", "probes.active", "interfaces", "monitors", "views",
-                "gateway_liveness", "dns", "providers", "mdns", "limits",
+                "gateway_liveness", "dns", "providers", "mdns", "diagnosis", "diagnosis.dns", "diagnosis.nq",
+                "diagnosis.budgets", "limits",
             ]
         )
     }

@@ -88,6 +88,25 @@ let fullConfiguration = """
         - type: _prometheus-http._tcp
           port: 8353
       max_types: 10
+    diagnosis:
+      anchors:
+        - {name: a, host: a.anchor.test, addr4: 203.0.113.80, addr6: "2001:db8:ff::80"}
+        - {name: b, addr4: 203.0.113.81}
+      http_path: /hello
+      http_port: 8080
+      https_port: 8443
+      udp_echo_port: 7007
+      dns: {wildcard: p.anchor.test, wildcard_a: 203.0.113.80, nx_zone: nx.anchor.test, big_txt: big.anchor.test}
+      ntp: [203.0.113.123]
+      ca: /etc/nwpath/ca.pem
+      nq:
+        download: "https://a.anchor.test/large"
+        upload: "https://a.anchor.test/slurp"
+        small: "https://a.anchor.test/small"
+        max_bytes: 6000000
+        max_seconds: 6
+      peers: [10.77.0.20]
+      budgets: {rtt_ms: 200, jitter_ms: 12.5, loss_pct: 1, down_mbps: 1.0, up_mbps: 0.25, rpm: 100}
     limits:
       max_connections: 100
       max_streams: 10

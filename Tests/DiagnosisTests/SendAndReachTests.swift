@@ -99,7 +99,7 @@ import Testing
             evidence.dns = .known([Healthy.nameServer(Healthy.server)])
             evidence.application.clockOffset = .known(.seconds(90))
         }
-        #expect(Set(diagnosis.codes) == [.gatewayUnresolved] && diagnosis.verdicts.count == 2)
+        #expect(diagnosis.codes == [.gatewayUnresolved])
         #expect(diagnosis.masked.contains { $0.verdict.code == .clockSkew && $0.cause == .gatewayUnresolved })
         let first = try #require(diagnosis.verdicts.first)
         #expect(first.say == "the gateway 10.77.0.1 on eth0 does not answer ARP while other hosts do")

@@ -20,9 +20,10 @@ private let mayImport: [String: Set<String>] = [
     "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
     "Diagnosis": ["Addressing"],
     "Probes": ["Glibc", "CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"],
+    "Examination": ["Glibc", "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis"],
     "Documents": [
         "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
-        "Probes",
+        "Probes", "Diagnosis",
     ],
     "EventHub": ["Glibc", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Documents"],
     "EventLog": ["Glibc", "CLinuxShims", "CZlib", "OrderedJSON", "LinuxIO", "EventHub"],
@@ -36,7 +37,7 @@ private let mayImport: [String: Set<String>] = [
     "StatusClient": ["Glibc", "CCurl", "OrderedJSON", "LinuxIO", "Documents"],
     "Configuration": [
         "Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Probes",
-        "Spelling",
+        "Diagnosis", "Spelling",
     ],
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
@@ -54,7 +55,7 @@ private let mayImport: [String: Set<String>] = [
         "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
         "PathEngine",
         "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
-        "Probes",
+        "Probes", "Diagnosis", "Examination",
     ],
 ]
 

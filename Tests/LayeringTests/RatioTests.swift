@@ -7,7 +7,8 @@ import Testing
 /// Lines of code count on both sides: neither blank ones nor comments, so that a documented interface is not dearer
 /// than a bare one and prose cannot pay for a missing test. Parts that are tested through each other are counted
 /// together: documents are what the bodies of events show, and the service is run by the tests of its commands. C shims have no side here: whoever calls them tests them. Support code that only one part's tests use
-/// counts for that part; `TestSupport` counts for nobody.
+/// counts for that part; `TestSupport` counts for nobody. What a diagnosis finds out is tested by its command, in the
+/// network of `Tests/Lab`.
 private struct Part: Sendable, CustomTestStringConvertible {
     let sources: [String]
     let tests: [String]
@@ -33,6 +34,7 @@ private let parts = [
     Part("Network", tests: ["NetworkTests", "ArticleTests", "ArticlePrograms"]),
     Part(
         "PathService",
+        "Examination",
         "nwpath",
         tests: ["PathServiceTests", "ServiceTests", "nwpathTests", "CommandTests", "ExplanationTests", "ReplayTests"]
     ),

@@ -135,7 +135,31 @@ import Testing
     }
 }
 
+extension NameQueryTests {
+    @Test func `a reply is read without judging it`() throws {
+        let query = try Self.query()
+        let one = try Self.address("192.0.2.80")
+        let record = ResourceRecord(query.name, .a, .address(one), timeToLive: 60)
+        #expect(query.reply(Self.answer(query, [record])) == .addresses([one], isCut: false))
+        #expect(query.reply(Self.answer(query)) == .addresses([], isCut: false))
+        #expect(query.reply(Self.answer(query, flags: 0x8380)) == .addresses([], isCut: true))
+        #expect(query.reply(Self.answer(query, flags: 0x8183)) == .refused(code: 3))
+        #expect(query.reply(Self.answer(query, id: 1)) == .foreign)
+        #expect(query.reply([]) == .foreign)
+        #expect(query.reply(Array(Self.answer(query, [record]).dropLast(3))) == .unreadable)
+    }
+
+    @Test(arguments: [(1, "FORMERR"), (2, "SERVFAIL"), (4, "NOTIMP"), (5, "REFUSED"), (11, "code 11")])
+    func `a reply has the name of its code`(code: UInt16, name: String) {
+        #expect(NameReply(.refused(code: code)) == .failed(name))
+        #expect(NameReply(.refused(code: 3)) == .noSuchName)
+        #expect(NameReply(.foreign) == nil)
+    }
+}
+
 extension NameQuery {
+    /// As the query itself, for an array.
+    fileprivate func reply(_ bytes: [UInt8]) -> Reply { read(bytes.span) }
     /// As the query itself, for an array: expectations cannot hold a span.
     fileprivate func verdict(_ bytes: [UInt8]) -> Verdict { judge(bytes.span) }
 }

@@ -97,4 +97,13 @@ import Testing
         #expect(head.location?.count ?? 0 <= 1024)
         #expect(head.location?.hasPrefix("http://a/[31mxxx") == true)
     }
+
+    @Test func `the answer to a challenge is read, and made safe`() {
+        let head = Self.read(["HTTP/1.1 204 No Content", "x-NWPath-response:  response abc", ""])
+        #expect(head.response == "response abc" && head.location == nil)
+        let odd = Self.read(["HTTP/1.1 204", "X-NWPath-Response: \u{1B}[1m" + String(repeating: "y", count: 5000)])
+        #expect(odd.response?.count ?? 0 <= 1024)
+        #expect(odd.response?.hasPrefix("[1myy") == true)
+        #expect(Self.read(["HTTP/1.1 100 Continue", "X-NWPath-Response: x", "HTTP/1.1 204 No"]).response == nil)
+    }
 }

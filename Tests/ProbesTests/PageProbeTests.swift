@@ -16,7 +16,10 @@ import Testing
             def do_GET(self):
                 path = self.path.split("?")[0]
                 if path == "/generate_204":
-                    self.send_response(204); self.end_headers()
+                    self.send_response(204)
+                    if "X-NWPath-Challenge" in self.headers:
+                        self.send_header("X-NWPath-Response", "response " + self.headers["X-NWPath-Challenge"])
+                    self.end_headers()
                 elif path == "/page":
                     self.answer(200, b"hello")
                 elif path == "/portal":
@@ -68,6 +71,26 @@ import Testing
                 #expect(result.page?.status == (path == "page" ? 200 : 204))
                 #expect(result.sent > 30 && result.received > 15)
             }
+        }
+    }
+
+    @Test func `a challenge comes back from whoever knows of it`() async throws {
+        try await Self.with { network in
+            let right = try await network.attempt(.http, "http://192.0.2.2/generate_204") { $0.page.challenge = "abc" }
+            #expect(right.isSuccess && right.page?.isEchoed == true)
+            let page = try await network.attempt(.http, "http://192.0.2.2/page") { $0.page.challenge = "abc" }
+            #expect(page.isSuccess && page.page?.isEchoed == false)
+            let plain = try await network.attempt(.http, "http://192.0.2.2/generate_204")
+            #expect(plain.page?.isEchoed == false)
+        }
+    }
+
+    @Test func `an address that is given is asked under the name of the page`() async throws {
+        try await Self.with { network in
+            let result = try await network.attempt(.http, "http://no-such-host.invalid/page") {
+                $0.address = IPAddress("192.0.2.2").map { ScopedAddress($0) }
+            }
+            #expect(result.isSuccess && result.address?.description == "192.0.2.2" && result.resolution == nil)
         }
     }
 
@@ -156,13 +179,14 @@ import Testing
             "\(folder)/certificate.pem",
         ])
         try await network.waitForPort(443)
-        #expect(try await network.attempt(.http, "https://192.0.2.2/").reason == .tls)
+        let stranger = try await network.attempt(.http, "https://192.0.2.2/")
+        #expect(stranger.reason == .tls && stranger.certificate == .untrusted)
         let trusted = try await network.attempt(.http, "https://192.0.2.2/") {
             $0.page.authorities = "\(folder)/certificate.pem"
         }
         #expect(trusted.outcome == .success)
         let missing = try await network.attempt(.http, "https://192.0.2.2/") { $0.page.authorities = "/nowhere.pem" }
-        #expect(missing.reason == .tls)
+        #expect(missing.reason == .tls && missing.certificate == nil)
         server.signal(9)
     }
 }

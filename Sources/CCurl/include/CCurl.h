@@ -58,6 +58,9 @@ void nwp_curl_probe(struct nwp_curl *request, const char *pinned, const char *au
                     nwp_curl_take body, nwp_curl_prepare prepare, void *context);
 /// The errno of the last failed connection attempt; 0 without one.
 int nwp_curl_errno(struct nwp_curl *request);
+/// What became of the server's certificate in a request that failed: 0 nothing is known against it, 1 it does not
+/// verify, 2 the same because of its dates.
+int nwp_curl_certificate(struct nwp_curl *request);
 /// How many bytes of HTTP the request sent and the answer had.
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received);
 

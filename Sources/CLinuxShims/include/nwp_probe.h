@@ -15,6 +15,20 @@ struct nwp_probe_route {
     uint32_t user;
 };
 
+/// What a router, or the kernel itself, says of a packet that was sent.
+struct nwp_probe_fault {
+    /// The positive errno it stands for.
+    int32_t code;
+    /// Whether an ICMP message said so, whose `type` and `subtype` (code) these are; `info` is the MTU of "too big".
+    int32_t is_icmp;
+    uint8_t type;
+    uint8_t subtype;
+    uint32_t info;
+    /// Who said so, in network order; `length` is 4, 16, or 0 when nobody is named.
+    uint8_t speaker[16];
+    uint32_t length;
+};
+
 /// A non-blocking socket of `family` (AF_INET or AF_INET6), `type` and `protocol`, routed as `route` says. `step` tells
 /// what failed: 0 the socket itself, 1 the interface, 2 the mark, 3 the user. Returns a descriptor, or a negative errno.
 int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_route *route, int *step);
@@ -28,6 +42,10 @@ int nwp_probe_error(int descriptor);
 /// Asks an ICMP socket for the hop limit of what arrives and for errors of routers (IP_RECVERR), and, when it is a raw
 /// one, for echo replies only. Returns 0 or a negative errno.
 int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
+/// Asks a datagram socket for errors of routers (IP_RECVERR). Returns 0 or a negative errno.
+int nwp_probe_tell_faults(int descriptor, int family);
+/// Takes one error that a router or the kernel told of. Returns 1, or 0 when there is none.
+int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault);
 /// Receives one datagram or a piece of a stream without waiting; `hop_limit` is -1 when the kernel did not say.
 /// Returns its length, or a negative errno.
 long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_limit);

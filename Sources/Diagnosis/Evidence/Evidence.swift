@@ -22,6 +22,8 @@ public struct Evidence: Hashable, Sendable {
     public var application = ApplicationEvidence()
     /// Loss, latency and throughput.
     public var performance = PerformanceEvidence()
+    /// Why nothing was found out at a layer, where that is known better than by the evidence itself.
+    public var gaps: [Layer: String] = [:]
 
     /// Knows nothing.
     public init() {}

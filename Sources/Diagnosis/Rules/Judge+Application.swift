@@ -40,20 +40,22 @@ extension Judge {
 
     /// One that is down while another one of its family works is down itself.
     private func targets(_ evidence: Evidence) -> [Verdict] {
-        evidence.reach.flatMap { reach in
-            reach.isAlive != true
-                ? []
-                : reach.anchors.filter { $0.isReachable == false }.map { anchor in
-                    Verdict(
-                        .targetDown,
-                        .warning,
-                        family: reach.family,
-                        about: anchor.name,
-                        say: "\(anchor.name) (\(anchor.address)) does not answer; others do",
-                        action: "ask the operator of \(anchor.name)",
-                        evidence: [.init("target", anchor.name)]
-                    )
-                }
+        let dead = evidence.reach.filter { $0.isAlive == true }.flatMap { reach in
+            reach.anchors.filter { $0.isReachable == false }.map { (family: reach.family, anchor: $0) }
+        }
+        var names: [String] = []
+        for entry in dead where !names.contains(entry.anchor.name) { names.append(entry.anchor.name) }
+        return names.map { name in
+            let entries = dead.filter { $0.anchor.name == name }
+            return Verdict(
+                .targetDown,
+                .warning,
+                family: entries.count == 1 ? entries.first?.family : nil,
+                about: name,
+                say: "\(name) (\(Figures.list(entries.map { "\($0.anchor.address)" }))) does not answer; others do",
+                action: "ask the operator of \(name)",
+                evidence: [.init("target", name)]
+            )
         }
     }
 }

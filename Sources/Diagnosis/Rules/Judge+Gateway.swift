@@ -4,9 +4,28 @@ internal import Addressing
 
 extension Judge {
     func gatewayFaults(_ evidence: Evidence) -> [Verdict] {
-        evidence.gateways.flatMap { gateway in
+        let found = evidence.gateways.flatMap { gateway in
             [unresolved(gateway, evidence), conflict(gateway), hung(gateway, evidence)].compactMap(\.self)
         }
+        return found.filter { !isToldAlready($0, among: found) }
+    }
+
+    /// Two addresses of one router that is gone are one fault: the IPv4 one is told, for both families.
+    private func isToldAlready(_ fault: Verdict, among found: [Verdict]) -> Bool {
+        fault.family == .ipv6 && found.contains { $0.code == fault.code && $0.family == nil }
+    }
+
+    /// The family that a silent router stands for: both when it is silent in both on one interface.
+    private func family(
+        of gateway: GatewayEvidence,
+        _ evidence: Evidence,
+        _ isSilent: (GatewayEvidence) -> Bool
+    )
+        -> AddressFamily?
+    {
+        let twins = evidence.gateways.filter { $0.interface == gateway.interface }
+        let isWhole = Set(twins.map(\.address.family)).count == 2 && twins.allSatisfy(isSilent)
+        return isWhole && gateway.address.family == .ipv4 ? nil : gateway.address.family
     }
 
     private func question(_ gateway: GatewayEvidence) -> String {
@@ -23,7 +42,7 @@ extension Judge {
             .gatewayUnresolved,
             isAlone ? .broken : .degraded,
             others ? .certain : .likely,
-            family: gateway.address.family,
+            family: family(of: gateway, evidence) { $0.hardwareAddresses.value?.isEmpty == true },
             about: gateway.address,
             say: "the gateway \(gateway.address) on \(gateway.interface) does not answer \(question(gateway))"
                 + (others ? " while other hosts do" : ""),

@@ -175,6 +175,10 @@ enum AddressPlan: Equatable {
     case impossible(ProbeResult)
 
     init(_ definition: ProbeDefinition, _ surroundings: ProbeSurroundings) {
+        if let address = definition.address {
+            self = .ask(address)
+            return
+        }
         let host: ProbeHost
         switch definition.target {
         case .gateway:

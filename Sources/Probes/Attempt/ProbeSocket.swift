@@ -114,6 +114,24 @@ final class ProbeSocket {
         return (bytes, hopLimit < 0 ? nil : Int(hopLimit))
     }
 
+    /// Asks for what routers say of datagrams; echo sockets are told anyway.
+    func tellFaults() throws(SocketFailure) {
+        let code = nwp_probe_tell_faults(descriptor.rawValue, family == .ipv4 ? AF_INET : AF_INET6)
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
+    /// Takes what a router said of a packet; `nil` when nothing is left.
+    func nextFault() -> PacketFault? {
+        var raw = nwp_probe_fault()
+        guard unsafe nwp_probe_next_fault(descriptor.rawValue, &raw) == 1 else { return nil }
+        let length = Int(min(raw.length, 16))
+        let bytes = unsafe withUnsafeBytes(of: &raw.speaker) { unsafe Array($0.prefix(length)) }
+        return PacketFault(
+            speaker: IPAddress(bytes: bytes.span),
+            kind: raw.is_icmp == 0 ? .other : PacketFault.Kind(family, type: raw.type, code: raw.subtype)
+        )
+    }
+
     /// The error that is pending; `nil` without one.
     var pendingError: Errno? {
         let code = nwp_probe_error(descriptor.rawValue)

@@ -31,6 +31,18 @@ struct NameQuery: Equatable {
         return encoder.finish()
     }
 
+    /// What a message says.
+    enum Reply: Equatable {
+        /// It answers another question, or is no message.
+        case foreign
+        /// It is the answer, but cannot be read.
+        case unreadable
+        /// The server gave a code other than success.
+        case refused(code: UInt16)
+        /// The addresses of the name, or none.
+        case addresses([IPAddress], isCut: Bool)
+    }
+
     /// What an answer comes to.
     enum Verdict: Equatable {
         /// It answers another question, or is no message: go on waiting.
@@ -43,27 +55,37 @@ struct NameQuery: Equatable {
 
     /// Judges a message; any bytes are allowed.
     func judge(_ bytes: Span<UInt8>) -> Verdict {
-        guard let message = try? Message(parsing: bytes) else { return judgeHead(bytes) }
+        switch read(bytes) {
+        case .foreign: return .foreign
+        case .unreadable: return .failed("the answer cannot be read")
+        case .refused(let code): return .failed(Self.text(of: code))
+        case .addresses(let found, _) where !found.isEmpty: return .addresses(found)
+        case .addresses(_, let isCut):
+            return .failed(isCut ? "the answer is cut" : "the name has no \(record.rawValue) record")
+        }
+    }
+
+    /// Reads a message; any bytes are allowed.
+    func read(_ bytes: Span<UInt8>) -> Reply {
+        guard let message = try? Message(parsing: bytes) else { return readHead(bytes) }
         guard isForUs(message.id, message.flags), message.questions.isEmpty || message.questions == [question] else {
             return .foreign
         }
-        guard message.flags.responseCode == 0 else { return .failed(Self.text(of: message.flags.responseCode)) }
+        let code = message.flags.responseCode
+        guard code == 0 else { return .refused(code: code) }
         guard message.questions == [question] else { return .foreign }
         let found = message.answers.compactMap { record -> IPAddress? in
             guard record.type == question.type, case .address(let address) = record.data else { return nil }
             return address
         }
-        if !found.isEmpty { return .addresses(found) }
-        return .failed(
-            message.flags.contains(.truncated) ? "the answer is cut" : "the name has no \(record.rawValue) record"
-        )
+        return .addresses(found, isCut: message.flags.contains(.truncated))
     }
 
     /// A message that cannot be read, but whose head is the answer's, is an answer that is wrong.
-    private func judgeHead(_ bytes: Span<UInt8>) -> Verdict {
+    private func readHead(_ bytes: Span<UInt8>) -> Reply {
         guard bytes.count >= 12 else { return .foreign }
         func word(_ offset: Int) -> UInt16 { UInt16(bytes[offset]) << 8 | UInt16(bytes[offset + 1]) }
-        return isForUs(word(0), Message.Flags(rawValue: word(2))) ? .failed("the answer cannot be read") : .foreign
+        return isForUs(word(0), Message.Flags(rawValue: word(2))) ? .unreadable : .foreign
     }
 
     private func isForUs(_ id: UInt16, _ flags: Message.Flags) -> Bool {

@@ -43,6 +43,7 @@ internal import LinuxIO
         guard let raw = unsafe nwp_curl_open("\(page)") else { return finish(Self.withoutMemory) }
         unsafe self.raw = raw
         unsafe nwp_curl_header(raw, "Cache-Control: no-cache")
+        if let challenge = expectation.challenge { unsafe nwp_curl_header(raw, "X-NWPath-Challenge: \(challenge)") }
         unsafe nwp_curl_probe(
             raw,
             pin,
@@ -93,11 +94,17 @@ internal import LinuxIO
         guard let raw = unsafe raw else { return }
         var (sent, received) = (0, 0)
         unsafe nwp_curl_traffic(raw, &sent, &received)
-        let answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
-        let outcome = outcome(result, answer)
+        var answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
+        answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
+        var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)
+        switch unsafe nwp_curl_certificate(raw) {
+        case 1: ended.certificate = .untrusted
+        case 2: ended.certificate = .outOfDate
+        default: break
+        }
         let finish = finish
         _ = cancel()
-        finish(ProbeResult(outcome, sent: sent, received: received, page: answer))
+        finish(ended)
     }
 
     private func outcome(_ result: nwp_curl_result, _ answer: PageAnswer?) -> ProbeResult.Outcome {

@@ -55,6 +55,9 @@ struct PageHead: Equatable {
     /// Where a redirect leads, made safe to show.
     private(set) var location: String?
 
+    /// The answer to a challenge, made safe to show.
+    private(set) var response: String?
+
     /// Takes one line with its end.
     mutating func take(_ line: [UInt8]) {
         let text = String(decoding: line.prefix(Self.longest + 64), as: UTF8.self)
@@ -62,11 +65,22 @@ struct PageHead: Equatable {
             // Interim answers (1xx) come before the final one.
             let words = text.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Int(words[1].prefix(3)) ?? 0 : 0
-            location = nil
+            (location, response) = (nil, nil)
             return
         }
-        guard let colon = text.firstIndex(of: ":"), text[..<colon].lowercased() == "location" else { return }
-        let value = text[text.index(after: colon)...].unicodeScalars.filter { $0.value > 0x20 && $0.value < 0x7F }
-        location = String(String.UnicodeScalarView(value.prefix(Self.longest)))
+        guard let colon = text.firstIndex(of: ":") else { return }
+        let value = text[text.index(after: colon)...].unicodeScalars
+        switch text[..<colon].lowercased() {
+        case "location": location = Self.visible(value.filter { $0 != " " })
+        case "x-nwpath-response":
+            response = Self.visible(value.drop { $0 == " " }.filter { $0 != "\r" })
+        default: return
+        }
+    }
+
+    private static func visible(_ value: some Sequence<Unicode.Scalar>) -> String {
+        var text = String.UnicodeScalarView()
+        for scalar in value.prefix(longest) where (0x20..<0x7F).contains(scalar.value) { text.append(scalar) }
+        return String(text)
     }
 }

@@ -10,4 +10,10 @@ public enum ResolverFile {
         guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return DNSConfiguration(source: path) }
         return ResolvConf(parsing: bytes.span).configuration(source: path)
     }
+
+    /// Whether a file names a server at all; without one the C library asks this machine.
+    public static func namesServer(at path: String = "/etc/resolv.conf") -> Bool {
+        guard let bytes = try? ResolverConfigurationWatcher.read(path) else { return false }
+        return !ResolvConf(parsing: bytes.span).servers.isEmpty
+    }
 }

@@ -1,0 +1,167 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// Whom a diagnosis asks: the `diagnosis` section, and the whole of a file of targets.
+public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
+    /// Hosts that normally answer, best two or more in different networks.
+    public var anchors: [AnchorSettings] = []
+    /// The page of an anchor that answers with status 204.
+    public var path = "/generate_204"
+    /// Where it is served without encryption.
+    public var httpPort = 80
+    /// Where it is served with it.
+    public var httpsPort = 443
+    /// Where anchors send datagrams back.
+    public var echoPort: Int?
+    /// What name servers are asked.
+    public var names = NameTargetSettings()
+    /// Time servers.
+    public var timeServers: [IPAddress] = []
+    /// Certificates that those of the anchors must verify against.
+    public var authorities: String?
+    /// What a load test asks for.
+    public var load = LoadTargetSettings()
+    /// Hosts on the own link that normally answer.
+    public var peers: [IPAddress] = []
+    /// What is still good enough.
+    public var budgets = BudgetSettings()
+
+    /// Allows nothing.
+    public init() {}
+
+    static let settings: [Setting<TargetSettings>] = [
+        Setting(
+            list: "anchors",
+            \.anchors,
+            upTo: 16,
+            example: """
+                - {name: a, host: a.example.test, addr4: 192.0.2.80, addr6: "2001:db8::80"}
+                - {name: b, host: b.example.test, addr4: 198.51.100.80}
+                """,
+            "Hosts in other networks that normally answer; with two or more a fault of one is told from one of the way."
+        ),
+        Setting("http_path", \.path, .pagePath, "The page of an anchor that answers with status 204."),
+        Setting("http_port", \.httpPort, .integer(1...65_535), "Where it is served without encryption."),
+        Setting("https_port", \.httpsPort, .integer(1...65_535), "Where it is served with encryption."),
+        Setting(
+            "udp_echo_port",
+            \.echoPort,
+            ValueForm.integer(1...65_535).optional,
+            "Where anchors send UDP datagrams back (RFC 862); left out, UDP is not asked."
+        ),
+        Setting(section: "dns", \.names, "What each name server is asked."),
+        Setting("ntp", \.timeServers, ValueForm.host(nil).list(upTo: 8), "Time servers, by address."),
+        Setting(
+            "ca",
+            \.authorities,
+            ValueForm.path.optional,
+            "Certificates that those of the anchors must verify against; the system's if left out."
+        ),
+        Setting(section: "nq", \.load, "What a load test loads; without it there is none."),
+        Setting("peers", \.peers, ValueForm.host(nil).list(upTo: 16), "Hosts on the own link that normally answer."),
+        Setting(section: "budgets", \.budgets, "What is still good enough."),
+    ]
+}
+
+/// A host in another network.
+public struct AnchorSettings: Hashable, Sendable, ConfigurationEntry {
+    /// What verdicts call it.
+    public var name = ""
+    /// Its name.
+    public var host: String?
+    /// Its IPv4 address.
+    public var ipv4: IPAddress?
+    /// Its IPv6 address.
+    public var ipv6: IPAddress?
+
+    /// A host of which nothing is known.
+    public init() {}
+
+    static let settings: [Setting<AnchorSettings>] = [
+        Setting("name", \.name, .name, "What verdicts call it."),
+        Setting("host", \.host, ValueForm.host.optional, "Its host name, for HTTP, TLS and name servers."),
+        Setting("addr4", \.ipv4, ValueForm.host(.ipv4).optional, "Its IPv4 address, which is asked without a look-up."),
+        Setting("addr6", \.ipv6, ValueForm.host(.ipv6).optional, "Its IPv6 address."),
+    ]
+}
+
+/// What name servers are asked.
+public struct NameTargetSettings: Hashable, Sendable, ConfigurationSection {
+    /// A zone in which every name has one address.
+    public var wildcard: String?
+    /// That address.
+    public var wildcardAddress: IPAddress?
+    /// A zone in which random names do not exist.
+    public var nonexistentZone: String?
+    /// A name with a text of 3 kB.
+    public var bigText: String?
+
+    /// Asks nothing.
+    public init() {}
+
+    static let settings: [Setting<NameTargetSettings>] = [
+        Setting(
+            "wildcard",
+            \.wildcard,
+            ValueForm.host.optional,
+            "A zone in which every name has the address wildcard_a, so that no cache knows the answer."
+        ),
+        Setting("wildcard_a", \.wildcardAddress, ValueForm.host(.ipv4).optional, "The address of every name in it."),
+        Setting("nx_zone", \.nonexistentZone, ValueForm.host.optional, "A zone in which random names do not exist."),
+        Setting("big_txt", \.bigText, ValueForm.host.optional, "A name with a TXT record of 3 kB."),
+    ]
+}
+
+/// What a load test asks for.
+public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
+    /// A large page.
+    public var download: String?
+    /// A page that takes whatever is posted.
+    public var upload: String?
+    /// A small page.
+    public var small: String?
+    /// The bytes it may move.
+    public var maximumBytes = 40_000_000
+    /// The seconds it may take.
+    public var maximumSeconds = 5
+
+    /// Asks for nothing.
+    public init() {}
+
+    static let settings: [Setting<LoadTargetSettings>] = [
+        Setting("download", \.download, ValueForm.page.optional, "A large page."),
+        Setting("upload", \.upload, ValueForm.page.optional, "A page that takes whatever is posted."),
+        Setting("small", \.small, ValueForm.page.optional, "A small page, asked for under load."),
+        Setting("max_bytes", \.maximumBytes, .integer(1...1_000_000_000), "The bytes that a load test may move."),
+        Setting("max_seconds", \.maximumSeconds, .integer(1...60), "The seconds that a load test may take."),
+    ]
+}
+
+/// What is still good enough.
+public struct BudgetSettings: Hashable, Sendable, ConfigurationSection {
+    /// The median round trip, in milliseconds.
+    public var roundTrip = Decimal(250)
+    /// The spread of round trips, in milliseconds.
+    public var jitter = Decimal(30)
+    /// The loss, in percent.
+    public var loss = Decimal(3)
+    /// The least throughput towards us, in Mbit/s.
+    public var down: Decimal?
+    /// The least throughput from us, in Mbit/s.
+    public var up: Decimal?
+    /// Round trips per minute under load.
+    public var roundTripsPerMinute = 300
+
+    /// The usual figures.
+    public init() {}
+
+    static let settings: [Setting<BudgetSettings>] = [
+        Setting("rtt_ms", \.roundTrip, .decimal(upTo: 60_000), "The median round trip beyond which it is a fault."),
+        Setting("jitter_ms", \.jitter, .decimal(upTo: 60_000), "The spread of round trips beyond which it is one."),
+        Setting("loss_pct", \.loss, .decimal(upTo: 100), "The loss from which on it is one, in percent."),
+        Setting("down_mbps", \.down, ValueForm.decimal(upTo: 1_000_000).optional, "The least throughput towards us."),
+        Setting("up_mbps", \.up, ValueForm.decimal(upTo: 1_000_000).optional, "The least throughput from us."),
+        Setting("rpm", \.roundTripsPerMinute, .integer(1...100_000), "The least round trips per minute under load."),
+    ]
+}

@@ -1,0 +1,240 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Diagnosis
+public import OrderedJSON
+
+/// `nwpath diagnose --json` and `/api/v1/diagnosis`: what is wrong, what that hides, and how each layer is.
+public struct DiagnosisDocument: Encodable, Equatable, Sendable {
+    /// Root causes, worst first.
+    public var verdicts: [VerdictDocument]
+    /// What is worth knowing and is no fault.
+    public var info: [VerdictDocument]
+    /// What follows from one of the verdicts.
+    public var masked: [MaskedDocument]
+    /// Every layer, from the cable up.
+    public var ladder: [RungDocument]
+    /// The worst severity; `null` when nothing is wrong.
+    @Nullable public var severity: String?
+    /// `nobody`, `me`, `link_or_gateway`, `shared` or `unknown`.
+    public var blame: String
+    /// The way that was examined.
+    public var path: DiagnosedPath
+    /// Where the targets came from: `file`, `configuration` or `public defaults`.
+    public var targets: String
+    /// Whether everything ended before the time was over.
+    public var complete: Bool
+    /// When it began, RFC 3339.
+    public var time: String
+    /// How long it took, in milliseconds.
+    public var ms: Int
+    /// The bytes that were sent and came back, without the headers of IP, TCP and UDP.
+    public var bytes: Int
+    /// Those of them that were sent.
+    public var sentBytes: Int
+    /// Those that came back.
+    public var receivedBytes: Int
+
+    enum CodingKeys: String, CodingKey {
+        case verdicts
+        case info
+        case masked
+        case ladder
+        case severity
+        case blame
+        case path
+        case targets
+        case complete
+        case time
+        case ms
+        case bytes
+        case sentBytes = "sent_bytes"
+        case receivedBytes = "received_bytes"
+    }
+
+    /// What an examination took.
+    public struct Effort: Equatable, Sendable {
+        /// When it began, RFC 3339.
+        public var time: String
+        /// How long it took.
+        public var duration: Duration
+        /// The bytes that were sent.
+        public var sent: Int
+        /// The bytes that came back.
+        public var received: Int
+        /// Whether everything ended before the time was over.
+        public var isComplete: Bool
+
+        /// Describes an effort.
+        public init(time: String, duration: Duration, sent: Int, received: Int, isComplete: Bool) {
+            self.time = time
+            self.duration = duration
+            self.sent = sent
+            self.received = received
+            self.isComplete = isComplete
+        }
+    }
+
+    /// Shows a diagnosis.
+    /// - Parameters:
+    ///   - diagnosis: What is wrong.
+    ///   - path: The way that was examined.
+    ///   - targets: Where the targets came from.
+    ///   - effort: What it took.
+    ///   - since: When a verdict was first seen, RFC 3339.
+    public init(
+        _ diagnosis: Diagnosis,
+        path: DiagnosedPath,
+        targets: String,
+        effort: Effort,
+        since: (Verdict) -> String
+    ) {
+        verdicts = diagnosis.verdicts.map { VerdictDocument($0, since: since($0)) }
+        info = diagnosis.notes.map { VerdictDocument($0, since: since($0)) }
+        masked = diagnosis.masked.map(MaskedDocument.init)
+        ladder = diagnosis.ladder.map(RungDocument.init)
+        blame = diagnosis.blame.rawValue
+        self.path = path
+        self.targets = targets
+        complete = effort.isComplete
+        time = effort.time
+        ms = Int(effort.duration / .milliseconds(1))
+        bytes = effort.sent + effort.received
+        sentBytes = effort.sent
+        receivedBytes = effort.received
+        severity = diagnosis.severity?.rawValue
+    }
+}
+
+/// The way that a diagnosis was about.
+public struct DiagnosedPath: Encodable, Equatable, Sendable {
+    /// The interfaces that could carry traffic, the most wanted one first.
+    public var interfaces: [String]
+    /// The routers of the routes to the targets.
+    public var gateways: [String]
+    /// The name servers of the system.
+    public var nameServers: [String]
+
+    enum CodingKeys: String, CodingKey {
+        case interfaces
+        case gateways
+        case nameServers = "name_servers"
+    }
+
+    /// Shows the way that evidence is about.
+    public init(_ evidence: Evidence) {
+        interfaces = evidence.links.map(\.interface)
+        gateways = evidence.gateways.map { "\($0.address)" }
+        nameServers = (evidence.dns.value ?? []).map { "\($0.address)" }
+    }
+}
+
+/// A verdict.
+public struct VerdictDocument: Encodable, Equatable, Sendable {
+    /// The fault, such as `gateway.unresolved`.
+    public var code: String
+    /// The layer it lies in.
+    public var layer: String
+    /// `broken`, `degraded`, `warning` or `info`.
+    public var severity: String
+    /// `certain`, `likely` or `possible`.
+    public var confidence: String
+    /// `ipv4`, `ipv6`, or `null` for both or neither.
+    @Nullable public var family: String?
+    /// The interface, address or name it is about.
+    @Nullable public var subject: String?
+    /// The fault in a sentence.
+    public var say: String
+    /// The next thing to do.
+    public var action: String
+    /// What was measured, by name.
+    public var evidence: EvidenceFacts
+    /// When it was first seen, RFC 3339.
+    public var since: String
+
+    /// Shows a verdict.
+    public init(_ verdict: Verdict, since: String) {
+        code = verdict.code.rawValue
+        layer = verdict.code.layer.rawValue
+        severity = verdict.severity.rawValue
+        confidence = verdict.confidence.rawValue
+        say = verdict.say
+        action = verdict.action
+        evidence = EvidenceFacts(facts: verdict.evidence)
+        self.since = since
+        family = verdict.family?.rawValue
+        subject = verdict.subject
+    }
+}
+
+/// Measured values under their names, in the order in which they convince.
+public struct EvidenceFacts: Encodable, Equatable, Sendable {
+    private struct Name: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    let facts: [Verdict.Fact]
+
+    /// Writes an object; numbers stay numbers.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Name.self)
+        for fact in facts {
+            let name = Name(stringValue: fact.name)
+            if let number = Int(fact.value) {
+                try container.encode(number, forKey: name)
+            } else if let number = Double(fact.value), number.isFinite {
+                try container.encode(number, forKey: name)
+            } else {
+                try container.encode(fact.value, forKey: name)
+            }
+        }
+    }
+}
+
+/// A consequence and its cause.
+public struct MaskedDocument: Encodable, Equatable, Sendable {
+    /// The code of the consequence.
+    public var code: String
+    /// Its layer.
+    public var layer: String
+    /// The consequence in a sentence.
+    public var say: String
+    /// The code of the verdict that explains it.
+    public var cause: String
+
+    /// Shows a consequence.
+    public init(_ masked: Diagnosis.Masked) {
+        code = masked.verdict.code.rawValue
+        layer = masked.verdict.code.layer.rawValue
+        say = masked.verdict.say
+        cause = masked.cause.rawValue
+    }
+}
+
+/// How a layer is.
+public struct RungDocument: Encodable, Equatable, Sendable {
+    /// The layer.
+    public var layer: String
+    /// `ok`, `faulty` or `not_assessed`.
+    public var state: String
+    /// The codes of the verdicts that lie there.
+    public var codes: [String]
+    /// Why nothing can be said; `null` when something can.
+    @Nullable public var because: String?
+
+    /// Shows a layer.
+    public init(_ rung: Diagnosis.Rung) {
+        layer = rung.layer.rawValue
+        switch rung.state {
+        case .sound: (state, codes) = ("ok", [])
+        case .faulty(let found): (state, codes) = ("faulty", found.map(\.rawValue))
+        case .notAssessed(let reason):
+            (state, codes) = ("not_assessed", [])
+            because = reason
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import PathModel
+internal import Probes
+
+/// Name servers, each by itself: up to four questions by datagrams, thrice if nobody answers, one over a connection,
+/// and two echo requests.
+extension Examination {
+    func askNameServers() {
+        guard let servers = order.servers, !servers.isEmpty else { return }
+        let plan = NamePlan(order.targets)
+        guard !plan.questions.isEmpty else {
+            evidence.gaps[.dns] = "no name to ask for is configured"
+            return
+        }
+        for (place, server) in servers.enumerated() {
+            let address = SocketAddress(server.address, port: server.port ?? 53)
+            interview(address, plan, place)
+            measure(address, place)
+        }
+    }
+
+    private func change(_ place: Int, _ body: (inout NameServerEvidence) -> Void) {
+        guard case .known(var servers) = evidence.dns, servers.indices.contains(place) else { return }
+        body(&servers[place])
+        evidence.dns = .known(servers)
+    }
+
+    private func interview(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
+        let questions = plan.questions.map(\.question)
+        send(.dns) { done in
+            NameInterview(server, questions, loop: loop) { [weak self] result in
+                self?.count(sent: result.bytesSent, received: result.bytesReceived)
+                let family = server.address.address.family
+                if !server.address.address.isLoopback {
+                    self?.count(family, attempts: result.sent, refused: result.refused)
+                }
+                if !result.isUnreachable {
+                    self?.change(place) { plan.fill(&$0, from: result) }
+                    self?.askByStream(server, plan, place)
+                }
+                done()
+            }
+        }
+    }
+
+    /// Over a connection too, once it is known that the server answers at all.
+    private func askByStream(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
+        guard case .known(let servers) = evidence.dns, servers[place].isAnswering else { return }
+        let definition = ProbeDefinition(
+            name: "stream",
+            method: .dns,
+            target: .domain(plan.streamName),
+            question: ServerQuestion(server: server, transport: .tcp),
+            timeout: .seconds(2)
+        )
+        send(.dns) { done in
+            ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
+                [weak self] result in
+                self?.count(sent: result.sent, received: result.received)
+                self?.change(place) { evidence in
+                    switch result.reason {
+                    case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
+                    case .resources: break
+                    default: evidence.stream = .answered(Set(result.addresses))
+                    }
+                }
+                done()
+            }
+        }
+    }
+
+    /// How far away the server is, so that a long way is not taken for a slow server.
+    private func measure(_ server: SocketAddress, _ place: Int) {
+        send(.dns) { done in
+            PacketTrain(
+                .echo,
+                to: server.address,
+                count: 2,
+                pace: .milliseconds(50),
+                patience: .seconds(1),
+                loop: loop
+            ) { [weak self] result in
+                self?.take(result, of: .echo, from: server.address.address.family)
+                self?.change(place) { $0.roundTrip = result.median }
+                done()
+            }
+        }
+    }
+}
+
+extension NameServerEvidence {
+    fileprivate var isAnswering: Bool {
+        [ipv4, ipv6, nonexistent, known].contains { $0 != .notAsked && $0 != .silent }
+    }
+}
+
+/// What every name server is asked, and where the answers belong.
+struct NamePlan {
+    /// What a question is for.
+    enum Purpose {
+        case ipv4
+        case ipv6
+        case nonexistent
+        case known
+    }
+
+    /// The questions with their purposes.
+    let questions: [(purpose: Purpose, question: NameInterview.Question)]
+    /// The name that is asked for over a connection.
+    let streamName: String
+    /// What the known name's addresses must be among.
+    let expected: Set<IPAddress>
+
+    /// Plans by what is configured; what is not, is not asked.
+    init(_ targets: Targets) {
+        var questions: [(Purpose, NameInterview.Question)] = []
+        let unique = targets.names.wildcard.map { "\(RandomLabel.make()).\($0)" }
+        let knownAnchor = targets.anchors.first { $0.host != nil && ($0.ipv4 ?? $0.ipv6) != nil }
+        if let name = unique ?? knownAnchor?.host {
+            questions += [(.ipv4, .init(name)), (.ipv6, .init(name, .aaaa))]
+        }
+        if let zone = targets.names.nonexistentZone {
+            questions.append((.nonexistent, .init("\(RandomLabel.make()).\(zone)")))
+        }
+        if let anchor = knownAnchor, let host = anchor.host, let address = anchor.ipv4 ?? anchor.ipv6 {
+            questions.append((.known, .init(host, address.family == .ipv4 ? .a : .aaaa)))
+            expected = [address]
+        } else {
+            expected = []
+        }
+        self.questions = questions
+        streamName = questions.first?.1.name ?? ""
+    }
+
+    /// Puts the answers where they belong.
+    func fill(_ evidence: inout NameServerEvidence, from result: NameInterviewResult) {
+        for (index, entry) in questions.enumerated() where result.replies.indices.contains(index) {
+            let answer = NameServerEvidence.Answer(result.replies[index])
+            switch entry.purpose {
+            case .ipv4:
+                evidence.ipv4 = answer
+                evidence.latency = result.durations[index]
+            case .ipv6: evidence.ipv6 = answer
+            case .nonexistent: evidence.nonexistent = answer
+            case .known:
+                evidence.known = answer
+                evidence.expected = expected
+            }
+        }
+    }
+}
+
+extension NameServerEvidence.Answer {
+    init(_ reply: NameReply) {
+        switch reply {
+        case .silent: self = .silent
+        case .addresses(let addresses): self = .answered(Set(addresses))
+        case .noSuchName: self = .noSuchName
+        case .failed(let code): self = .failed(code: code)
+        }
+    }
+}

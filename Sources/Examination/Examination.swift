@@ -1,0 +1,242 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Diagnosis
+public import LinuxIO
+public import Netlink
+public import PathModel
+public import Probes
+
+/// What an examination may do, and whom it asks.
+public struct ExaminationOrder: Sendable {
+    /// Whom it asks beyond the own machine.
+    public var targets: Targets
+    /// The name servers of the system, in order; `nil` when that is not known.
+    public var servers: [DNSServer]?
+    /// What the operator decided of interfaces.
+    public var policy = PathPolicy()
+    /// Whether nothing may be sent.
+    public var isOffline = false
+    /// How long it may take.
+    public var limit = Duration.seconds(10)
+
+    /// Orders an examination.
+    public init(targets: Targets, servers: [DNSServer]?) {
+        self.targets = targets
+        self.servers = servers
+    }
+}
+
+/// What an examination found, and what it took.
+public struct ExaminationResult: Sendable {
+    /// What is known.
+    public var evidence: Evidence
+    /// The time since boot at which it began.
+    public var started: Duration
+    /// How long it took.
+    public var duration: Duration
+    /// The bytes that were sent, without the headers of IP, TCP and UDP.
+    public var bytesSent: Int
+    /// The bytes that came back, counted likewise.
+    public var bytesReceived: Int
+    /// Whether everything ended before the time was over.
+    public var isComplete: Bool
+}
+
+/// Gathers evidence of every layer, all at once, within a time limit.
+///
+/// Asks the kernel first; where its answer leaves no way, nobody is asked. It changes nothing on the machine and leaves
+/// nothing behind. Confined to the loop's thread.
+public final class Examination: Cancelable {
+    let order: ExaminationOrder
+    let loop: EventLoop
+    let pages: PageClient
+    var evidence = Evidence()
+    var facts = KernelFacts()
+    private let kernel: any KernelSource
+    private let progress: (Layer) -> Void
+    private let completion: (ExaminationResult) -> Void
+    private let started: Duration
+    private var bytes = (sent: 0, received: 0)
+    private var counters: [String: Int] = [:]
+    private var errands: [Int: (layer: Layer, errand: any Cancelable)] = [:]
+    private var nextErrand = 0
+    private var timer: EventLoop.Timer?
+    private var isOver = false
+
+    /// Starts an examination.
+    /// - Parameters:
+    ///   - order: What it may do.
+    ///   - kernel: Where facts come from.
+    ///   - loop: Where it goes on.
+    ///   - pages: What makes HTTP requests on the same loop.
+    ///   - progress: Is told each layer whose last question was answered.
+    ///   - completion: Takes the result, never before this call returns.
+    /// - Throws: ``NetlinkError`` when the kernel cannot be asked.
+    public init(
+        _ order: ExaminationOrder,
+        kernel: any KernelSource,
+        loop: EventLoop,
+        pages: PageClient,
+        progress: @escaping (Layer) -> Void = { _ in },
+        completion: @escaping (ExaminationResult) -> Void
+    ) throws(NetlinkError) {
+        self.order = order
+        self.kernel = kernel
+        self.loop = loop
+        self.pages = pages
+        self.progress = progress
+        self.completion = completion
+        started = loop.clock.boot
+        facts = try KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets).read(at: started)
+        takeKernelFacts()
+        timer = loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
+        loop.deferring { [weak self] in self?.begin() }
+    }
+
+    /// Ends it without a result.
+    public func cancel() {
+        isOver = true
+        release()
+    }
+
+    private func takeKernelFacts() {
+        evidence.links = facts.links.map { LinkEvidence($0, facts.addresses[$0.index] ?? []) }
+        evidence.sending = facts.ways.map { way in
+            var sending = SendEvidence(way.family)
+            sending.route = way.route
+            return sending
+        }
+        evidence.gateways = facts.ways.flatMap { way in
+            way.legs.compactMap { leg in
+                leg.gateway.flatMap { gateway in
+                    facts.link(leg.index).map { GatewayEvidence(gateway, on: $0.name) }
+                }
+            }
+        }
+        let hasServers = order.servers.map { $0.map { NameServerEvidence($0.address.address) } }
+        evidence.dns = hasServers.map { .known($0) } ?? .unknown(because: "the name servers are not known")
+    }
+
+    private func begin() {
+        guard !isOver else { return }
+        guard !order.isOffline else {
+            leave(because: "nothing is sent with --offline")
+            return end(isComplete: true)
+        }
+        guard evidence.links.contains(where: { $0.isUp && $0.hasCarrier }) else { return end(isComplete: true) }
+        counters = PacketCounters.received()
+        askNeighbors()
+        askAnchors()
+        askPages()
+        askNameServers()
+        for layer in Layer.allCases where !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
+        if errands.isEmpty { end(isComplete: true) }
+    }
+
+    private func leave(because reason: String) {
+        for layer in Layer.allCases where layer > .local { evidence.gaps[layer] = reason }
+        for place in evidence.gateways.indices {
+            evidence.gateways[place].hardwareAddresses = .unknown(because: reason)
+        }
+        evidence.portal.api = .unknown(because: reason)
+    }
+
+    // MARK: - Errands
+
+    /// Sends somebody off for an answer; `make` gets what it must call once the answer was taken.
+    func send(_ layer: Layer, _ make: (_ done: @escaping () -> Void) -> any Cancelable) {
+        let number = nextErrand
+        nextErrand += 1
+        let errand = make { [weak self] in self?.finish(number) }
+        errands[number] = (layer, errand)
+    }
+
+    private func finish(_ number: Int) {
+        guard let (layer, _) = errands.removeValue(forKey: number), !isOver else { return }
+        if !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
+        if errands.isEmpty { end(isComplete: true) }
+    }
+
+    /// Counts traffic.
+    func count(sent: Int, received: Int) {
+        bytes.sent += sent
+        bytes.received += received
+    }
+
+    /// Counts packets that were handed to the kernel, and those that a local filter refused.
+    func count(_ family: AddressFamily, attempts: Int, refused: Int) {
+        guard let place = evidence.sending.firstIndex(where: { $0.family == family }) else { return }
+        evidence.sending[place].attempts += attempts
+        evidence.sending[place].refused += refused
+    }
+
+    private func end(isComplete: Bool) {
+        guard !isOver else { return }
+        isOver = true
+        release()
+        let duration = loop.clock.boot - started
+        if !isComplete { noteUnfinished() }
+        askKernelAboutGateways(after: duration)
+        lookAgain(after: duration)
+        completion(
+            ExaminationResult(
+                evidence: evidence,
+                started: started,
+                duration: duration,
+                bytesSent: bytes.sent,
+                bytesReceived: bytes.received,
+                isComplete: isComplete
+            )
+        )
+    }
+
+    private func noteUnfinished() {
+        for layer in Layer.allCases where layer > .local && evidence.gaps[layer] == nil {
+            evidence.gaps[layer] = Self.unfinished
+        }
+        for place in evidence.gateways.indices where evidence.gateways[place].hardwareAddresses == .notAsked {
+            evidence.gateways[place].hardwareAddresses = .unknown(because: Self.unfinished)
+        }
+    }
+
+    private static let unfinished = "the time was over"
+
+    /// What the kernel thinks of gateways that this process may not ask, after a datagram that made it look for them.
+    private func askKernelAboutGateways(after duration: Duration) {
+        guard !order.isOffline, duration >= .seconds(1) else { return }
+        for (place, gateway) in evidence.gateways.enumerated() where gateway.hardwareAddresses.value == nil {
+            guard let link = facts.links.first(where: { $0.name == gateway.interface }),
+                let entry = try? kernel.neighbor(gateway.address, index: link.index)
+            else { continue }
+            switch entry.state {
+            case .reachable:
+                let owner = HardwareAddress(entry.hardwareAddress).map { Set([$0.description]) } ?? []
+                evidence.gateways[place].hardwareAddresses = .known(owner)
+            case .failed, .incomplete: evidence.gateways[place].hardwareAddresses = .known([])
+            default: continue
+            }
+        }
+    }
+
+    /// What came in meanwhile, and whether carriers came and went.
+    private func lookAgain(after duration: Duration) {
+        let now = order.isOffline ? [:] : PacketCounters.received()
+        let links = (try? kernel.links())?.values ?? []
+        for (place, link) in facts.links.enumerated() {
+            if duration >= .milliseconds(1500), let before = counters[link.name], let after = now[link.name] {
+                evidence.links[place].received = .known(max(0, after - before))
+            }
+            guard let later = links.first(where: { $0.index == link.index }) else { continue }
+            evidence.links[place].carrierChanges = Int(later.carrierChanges &- link.carrierChanges)
+            evidence.links[place].window = duration
+        }
+    }
+
+    private func release() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        for (_, entry) in errands { entry.errand.cancel() }
+        errands = [:]
+    }
+}

@@ -1,0 +1,163 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Netlink
+internal import PathModel
+
+/// What the kernel says of the machine's own part of the way, read at one moment without sending anything.
+struct KernelFacts {
+    /// The interfaces that could carry traffic, the most wanted one first.
+    var links: [Link] = []
+    /// The addresses by interface.
+    var addresses: [Int: [InterfaceAddress]] = [:]
+    /// What becomes of packets for the Internet, by family.
+    var ways: [Way] = []
+
+    /// What becomes of packets of one family.
+    struct Way: Equatable {
+        var family: AddressFamily
+        var route: Assessment<SendEvidence.Route>
+        /// The ways out, without doubles.
+        var legs: [RouteLeg] = []
+        /// Whether there is an address that such packets may come from.
+        var hasSource = false
+
+        /// Whether asking somebody out there makes sense.
+        var isOpen: Bool { route.value == .found && hasSource }
+    }
+
+    func way(_ family: AddressFamily) -> Way? { ways.first { $0.family == family } }
+    func link(_ index: Int) -> Link? { links.first { $0.index == index } }
+
+    /// The first IPv4 address of an interface, for ARP requests.
+    func sender(on index: Int) -> IPAddress? {
+        (addresses[index] ?? []).first { $0.address.family == .ipv4 && !$0.flags.contains(.tentative) }?.address
+    }
+}
+
+/// Reads ``KernelFacts``.
+struct KernelSurvey {
+    let kernel: any KernelSource
+    let policy: PathPolicy
+    let targets: Targets
+
+    /// Reads links, addresses and the routes to the anchors.
+    /// - Throws: ``NetlinkError`` when links or addresses cannot be read.
+    func read(at now: Duration) throws(NetlinkError) -> KernelFacts {
+        var state = KernelState()
+        let addresses = try kernel.addresses().values
+        _ = state.replace(links: try kernel.links().values, addresses: addresses, at: now)
+        let judge = InterfaceJudge(state: state, policy: policy)
+        var facts = KernelFacts(addresses: Dictionary(grouping: addresses, by: \.index))
+        facts.ways = AddressFamily.allCases.map { way($0, judge) }
+        facts.links = candidates(judge, carrying: facts.ways.flatMap(\.legs).map(\.index))
+        return facts
+    }
+
+    // MARK: - Links
+
+    /// Those that carry traffic, then those that could; tunnels and the plumbing of containers only if they carry.
+    private func candidates(_ judge: InterfaceJudge, carrying: [Int]) -> [Link] {
+        let links = judge.state.links.values.sorted { $0.index < $1.index }.filter(judge.isEligible)
+        let used = carrying.compactMap { index in links.first { $0.index == index } }
+        var idle = links.filter { !judge.isIgnored($0) && !judge.isTunnel($0) }
+        if used.isEmpty && idle.isEmpty { idle = links.filter { Self.isContainerEnd($0) } }
+        idle.sort { left, right in rank(left, judge) < rank(right, judge) }
+        var seen: Set<Int> = []
+        return (used + idle).filter { seen.insert($0.index).inserted }
+    }
+
+    private static func isContainerEnd(_ link: Link) -> Bool { ["veth", "macvlan", "ipvlan"].contains(link.kind) }
+
+    private func rank(_ link: Link, _ judge: InterfaceJudge) -> Int {
+        let isUsable = link.flags.contains(.up) && link.carrier ?? link.flags.contains(.lowerUp)
+        let isHeld = judge.state.routableInterfaces.contains(link.index)
+        if isUsable { return isHeld ? 0 : 1 }
+        return (isHeld ? 2 : 4) + (link.flags.contains(.up) ? 0 : 1)
+    }
+
+    // MARK: - Routes
+
+    /// The addresses that stand for the Internet.
+    private func destinations(_ family: AddressFamily) -> [IPAddress] {
+        let anchors = targets.anchors.compactMap { $0.address(family) }
+        return anchors.isEmpty ? policy.probes[family] ?? [] : anchors
+    }
+
+    private func way(_ family: AddressFamily, _ judge: InterfaceJudge) -> KernelFacts.Way {
+        var way = KernelFacts.Way(family: family, route: .notAsked)
+        var failures: [(destination: IPAddress, failure: RouteFailure)] = []
+        for destination in destinations(family) {
+            switch kernel.lookup(RouteQuery(destination, kind: .entry)) {
+            case .success(let answer):
+                way.route = .known(.found)
+                way.legs += answer.legs.filter { !way.legs.contains($0) }
+            case .failure(let failure): failures.append((destination, failure))
+            }
+        }
+        let held = judge.state.addresses.values.joined()
+        way.hasSource = held.contains { $0.value.address.family == family && $0.isRoutable && $0.value.isSource }
+        guard way.route.value == nil, !failures.isEmpty else { return way }
+        way.route = .known(.missing)
+        for (destination, failure) in failures {
+            switch failure {
+            case .blackhole, .unreachable, .prohibited: return refused(way, destination, failure)
+            case .familyUnsupported: way.route = .unknown(because: "the kernel runs without this family")
+            case .noRoute, .noSuchInterface: break
+            case .other(let code): way.route = .unknown(because: "the kernel answers with error \(code)")
+            }
+        }
+        return way
+    }
+
+    private func refused(
+        _ way: KernelFacts.Way,
+        _ destination: IPAddress,
+        _ failure: RouteFailure
+    ) -> KernelFacts.Way {
+        var way = way
+        let type: RouteType =
+            switch failure {
+            case .unreachable: .unreachable
+            case .prohibited: .prohibit
+            default: .blackhole
+            }
+        let routes = try? kernel.routes(way.family, type: type, limit: 10_000) { entry in
+            entry.destination.contains(destination)
+        }
+        let best = routes?.values.max { $0.destination.length < $1.destination.length }
+        way.route = .known(.discarded(type: "\(type)", text: Self.text(type, best)))
+        return way
+    }
+
+    /// Such as `blackhole default`, as `ip route del` takes it.
+    private static func text(_ type: RouteType, _ entry: RouteEntry?) -> String {
+        guard let entry else { return "\(type)" }
+        let prefix = entry.destination.length == 0 ? "default" : "\(entry.destination)"
+        let table = [0, 254].contains(entry.answer.table) ? "" : " table \(entry.answer.table)"
+        let metric = entry.answer.metric == 0 ? "" : " metric \(entry.answer.metric)"
+        return "\(type) \(prefix)\(table)\(metric)"
+    }
+}
+
+extension InterfaceAddress {
+    /// Whether packets may come from it now.
+    fileprivate var isSource: Bool { flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
+}
+
+extension LinkEvidence {
+    /// What the kernel says of a link.
+    init(_ link: Link, _ addresses: [InterfaceAddress]) {
+        self.init(link.name)
+        isUp = link.flags.contains(.up)
+        hasCarrier = link.carrier ?? link.flags.contains(.lowerUp)
+        mtu = link.mtu
+        self.addresses = addresses.map { held in
+            var evidence = AddressEvidence(held.address)
+            evidence.isTentative = held.flags.contains(.tentative) && !held.flags.contains(.optimistic)
+            evidence.hasFailedDetection = held.flags.contains(.duplicateDetected)
+            return evidence
+        }
+    }
+}

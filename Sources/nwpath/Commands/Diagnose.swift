@@ -1,0 +1,132 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import Configuration
+internal import Diagnosis
+internal import Documents
+internal import LinuxIO
+internal import OrderedJSON
+
+/// `nwpath diagnose`: what is wrong with the network, found out by asking it.
+struct Diagnose: Command {
+    var targets: String?
+    var config: String?
+    var isOffline = false
+    var limit = Duration.seconds(15)
+
+    static let specification = Specification<Diagnose>(
+        "diagnose",
+        "Finds the root cause of what is wrong with the network, layer by layer.",
+        discussion: """
+            Asks the kernel, the own link, the gateways, the name servers and hosts in other networks, all at once, and \
+            tells root causes only: what follows from them is hidden. The worst one comes first, with the next thing to \
+            do, then every layer from the cable up.
+
+            Whom it asks is told by the diagnosis section of the configuration, or by a file with the same keys; without \
+            either by well-known public hosts. What this process may not do is not assessed, and said so.
+            """,
+        examples: [
+            CommandExample("nwpath diagnose", "what is wrong"),
+            CommandExample("nwpath diagnose --json", "the same for programs"),
+            CommandExample("nwpath diagnose --targets targets.yaml", "asking hosts of your own"),
+            CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
+        ],
+        arguments: [
+            .option("--targets", value: "FILE", into: \.targets, .path, help: "A file that says whom to ask."),
+            .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+            .flag("--offline", into: \.isOffline, help: "Send nothing; look at the machine itself only."),
+            .option("--timeout", value: "DUR", into: \.limit, .duration, help: "How long it may take."),
+        ],
+        common: [.output, .messages],
+        exits: [
+            ExitNote(.success, "nothing is wrong"), ExitNote(.worse, "something is degraded, or a warning"),
+            ExitNote(.broken, "something is broken"),
+            ExitNote(.unfinished, "it could not be found out, or wrong usage"), ExitNote(.interrupted),
+        ],
+        mistakeStatus: .unfinished,
+        check: { $0.limit < .milliseconds(100) ? "--timeout must be 100ms or longer" : nil }
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            let settings = try DiagnosisSettings(targets: targets, config: config)
+            let screen = Screen(common)
+            let ticker = LayerTicker(isShown: !common.isJSON && !common.isQuiet && Terminal.isWatched)
+            var run = try DiagnosisRun(settings, isOffline: isOffline, limit: limit) { ticker.tick($0) }
+            let outcome = run.wait()
+            ticker.clear()
+            guard let outcome else {
+                Terminal.complain("interrupted; nothing was changed")
+                return .interrupted
+            }
+            try show(outcome, common, screen)
+            return outcome.status
+        }
+    }
+
+    private func show(
+        _ outcome: DiagnosisRun.Outcome,
+        _ common: CommonOptions,
+        _ screen: Screen
+    ) throws(CommandFailure) {
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: try OrderedJSONEncoder().encode(outcome.document))
+        } catch {
+            throw CommandFailure("\(error)", .unfinished)
+        }
+        if common.isJSON { return try screen.print(value) }
+        let text = DiagnosisText(sheet: Sheet(screen, now: KernelClock().wall))
+        Terminal.print(common.isQuiet ? text.sentences(value) : text.render(value))
+    }
+}
+
+extension ExitStatus {
+    /// 1: something is worse than it should be.
+    static let worse = ExitStatus(rawValue: 1)
+    /// 2: something is broken.
+    static let broken = ExitStatus(rawValue: 2)
+    /// 3: it could not be found out.
+    static let unfinished = ExitStatus(rawValue: 3)
+}
+
+/// Where the targets come from.
+struct DiagnosisSettings {
+    /// Whom to ask.
+    let targets: Targets
+    /// Where that is said: `file`, `configuration` or `public defaults`.
+    let origin: String
+    /// What shapes the path.
+    let common: CommandConfiguration
+
+    /// Reads the configuration, and the file of targets if there is one.
+    init(targets file: String?, config: String?) throws(CommandFailure) {
+        guard let common = CommandConfiguration.load(config) else {
+            throw CommandFailure("the configuration is not right, so nothing was examined", .unfinished)
+        }
+        self.common = common
+        guard let file else {
+            let settings = common.diagnosis
+            origin = settings.anchors.isEmpty ? "public defaults" : "configuration"
+            targets = settings.anchors.isEmpty ? settings.completed(by: .publicDefaults) : settings.targets
+            return
+        }
+        do {
+            targets = try TargetSettings.load(file).targets
+        } catch {
+            throw CommandFailure("\(error)", .unfinished)
+        }
+        origin = "file"
+    }
+}
+
+extension TargetSettings {
+    /// The hosts of others, and whatever else is said here.
+    fileprivate func completed(by others: Targets) -> Targets {
+        var targets = targets
+        targets.anchors = others.anchors
+        targets.answersChallenge = others.answersChallenge
+        if targets.names.nonexistentZone == nil { targets.names.nonexistentZone = others.names.nonexistentZone }
+        return targets
+    }
+}

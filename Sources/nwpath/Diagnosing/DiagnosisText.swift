@@ -1,0 +1,60 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CommandLineKit
+internal import OrderedJSON
+
+/// Renders a diagnosis for people.
+struct DiagnosisText {
+    let sheet: Sheet
+
+    /// The sentences, worst first, then every layer.
+    func render(_ document: JSONValue) -> String {
+        var text = sentences(document)
+        for note in document.list("info") { text += sheet.paint("i \(note.text("say"))", .faint) + "\n" }
+        text += "\n"
+        for rung in document.list("ladder") { text += line(rung) }
+        return text + "\n" + footer(document)
+    }
+
+    /// The root causes with what to do, or that there is none.
+    func sentences(_ document: JSONValue) -> String {
+        let verdicts = document.list("verdicts")
+        guard !verdicts.isEmpty else {
+            guard document.isTrue("complete") else {
+                return sheet.paint("? the time was over before everything was examined", .warning) + "\n"
+            }
+            return sheet.paint("✓ nothing is wrong with what was examined", .good) + "\n"
+        }
+        return verdicts.map { verdict in
+            let tone: Palette.Tone = verdict.text("severity") == "broken" ? .bad : .warning
+            let doubt = verdict.text("confidence") == "possible" ? " (one target only)" : ""
+            return sheet.paint("✗ \(verdict.text("say"))\(doubt)", tone) + "\n"
+                + sheet.paint("  → \(verdict.text("action"))") + "\n"
+        }.joined()
+    }
+
+    private func line(_ rung: JSONValue) -> String {
+        let name = rung.text("layer")
+        let blanks = String(repeating: " ", count: max(1, 12 - name.count))
+        switch rung.text("state") {
+        case "ok": return sheet.paint("✓", .good) + " \(name)\n"
+        case "faulty":
+            let codes = rung.texts("codes").joined(separator: ", ")
+            return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
+        default: return sheet.paint("? \(name)\(blanks)\(rung.text("because"))", .faint) + "\n"
+        }
+    }
+
+    private func footer(_ document: JSONValue) -> String {
+        let seconds = Double(document["ms"]?.int ?? 0) / 1000
+        var words = "\(ProbeText.time(seconds)), \(document["sent_bytes"]?.int ?? 0) bytes sent, "
+        words += "\(document["received_bytes"]?.int ?? 0) received; targets: \(document.text("targets"))"
+        switch document.text("blame") {
+        case "me": words += "; the fault is in this machine"
+        case "link_or_gateway": words += "; the fault is on the link or at the gateway"
+        case "shared": words += "; neighbours have the same trouble"
+        default: break
+        }
+        return sheet.paint(words, .faint) + "\n"
+    }
+}

@@ -1,0 +1,29 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Diagnosis
+internal import Glibc
+
+/// Shows on a terminal which layers are done, on one line of standard error that vanishes at the end.
+final class LayerTicker {
+    private let isShown: Bool
+    private var done: Set<Layer> = []
+
+    /// Shows a line, or nothing.
+    init(isShown: Bool) { self.isShown = isShown }
+
+    /// Ticks a layer off.
+    func tick(_ layer: Layer) {
+        done.insert(layer)
+        if isShown { Terminal.rewrite(Self.line(done)) }
+    }
+
+    /// Takes the line away.
+    func clear() {
+        if isShown { Terminal.rewrite("") }
+    }
+
+    /// The line: every layer, ticked or waited for.
+    static func line(_ done: Set<Layer>) -> String {
+        Layer.allCases.map { "\(done.contains($0) ? "✓" : "…") \($0.rawValue)" }.joined(separator: "  ")
+    }
+}

@@ -1,0 +1,129 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import CommandLineKit
+import Diagnosis
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+@testable import nwpath
+
+@Suite(.inNamespace) struct DiagnoseTests {
+    /// A configuration that names this machine's own network only: nothing leaves it.
+    private static func tool(_ targets: String = "anchors: [{name: a, addr4: 198.51.100.80}]") throws -> (Tool, String)
+    {
+        let tool = Tool(scratch: try Scratch())
+        let resolver = try tool.scratch.write("nameserver 192.0.2.53\n", to: "resolv.conf")
+        let text = "dns: {resolv_conf: \(resolver)}\ndiagnosis: {\(targets)}\n"
+        return (tool, try tool.scratch.write(text, to: "nwpath.yaml"))
+    }
+
+    private static func codes(_ value: JSONValue) -> [String] { value.list("verdicts").map { $0.text("code") } }
+
+    @Test func `a machine without interfaces has none`() async throws {
+        let (tool, file) = try Self.tool()
+        let result = try await tool.run("diagnose", "--json", "--config", file)
+        #expect(result.status == 2, "\(result.messages)")
+        let value = try result.json
+        #expect(Self.codes(value) == ["link.none"])
+        #expect(value.text("severity") == "broken" && value.text("targets") == "configuration")
+        #expect(value["bytes"]?.int == 0)
+        let text = try await tool.run("diagnose", "--config", file)
+        #expect(text.firstLine == "✗ there is no network interface" && text.status == 2)
+        #expect(text.output.contains("✗ link        link.none\n? address     hidden by link.none\n"))
+        let quiet = try await tool.run("diagnose", "-q", "--config", file)
+        #expect(quiet.output.split(separator: "\n").count == 2)
+    }
+
+    @Test func `what the kernel knows is told without sending anything`() async throws {
+        let (tool, file) = try Self.tool()
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
+            "link set far up", "route add default via 192.0.2.1",
+        ])
+        try Namespace.current.waitUntilRunning("eth0")
+        let fine = try await tool.run("diagnose", "--offline", "--json", "--config", file)
+        #expect(fine.status == 0, "\(fine.output)\(fine.messages)")
+        #expect(try fine.json["bytes"]?.int == 0 && fine.json.list("verdicts").isEmpty)
+        #expect(try fine.json["path"]?.texts("gateways") == ["192.0.2.1"])
+        #expect(try fine.json["path"]?.texts("name_servers") == ["192.0.2.53"])
+        let rungs = try fine.json.list("ladder").filter { $0.text("because") == "nothing is sent with --offline" }
+        #expect(rungs.count == 7)
+        try Namespace.current.ip("route replace blackhole default")
+        let hole = try await tool.run("diagnose", "--offline", "--json", "--config", file)
+        #expect(try Self.codes(hole.json) == ["route.blackhole"] && hole.status == 2)
+        #expect(try hole.json.list("verdicts").first?.text("action") == "`ip route del blackhole default`")
+        try Namespace.current.ip("route del blackhole default")
+        let none = try await tool.run("diagnose", "--offline", "--json", "--config", file)
+        #expect(try Self.codes(none.json) == ["route.no-default"] && none.status == 2)
+        try Namespace.current.ip("link set eth0 down")
+        let down = try await tool.run("diagnose", "--json", "--config", file)
+        #expect(try Self.codes(down.json) == ["link.admin-down"] && down.status == 2)
+    }
+
+    @Test func `nobody is asked for longer than the limit, and what is missing is said`() async throws {
+        let (tool, file) = try Self.tool()
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
+            "link set far up", "route add default via 192.0.2.1",
+        ])
+        try Namespace.current.waitUntilRunning("eth0")
+        let result = try await tool.run("diagnose", "--json", "--timeout", "100ms", "--config", file)
+        #expect(result.status == 3, "\(result.output)")
+        #expect(try result.json["complete"]?.bool == false && result.json.list("verdicts").isEmpty)
+        #expect(try result.json.list("ladder").contains { $0.text("because") == "the time was over" })
+        let text = try await tool.run("diagnose", "--timeout", "100ms", "--config", file)
+        #expect(text.firstLine == "? the time was over before everything was examined")
+    }
+
+    @Test func `Ctrl-C ends it at once and leaves nothing behind`() async throws {
+        let (tool, file) = try Self.tool()
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
+            "link set far up", "route add default via 192.0.2.1",
+        ])
+        try Namespace.current.waitUntilRunning("eth0")
+        let before = try Namespace.current.ip("-d addr show dev eth0")
+        let running = try tool.launch("diagnose", "--json", "--config", file)
+        await Namespace.current.loop.eventually("questions on the link") {
+            (try? Namespace.current.run("ss -0Hl").contains("eth0")) == true
+        }
+        running.command.signal(SIGINT)
+        #expect(running.command.wait() == 130)
+        #expect(running.output.isEmpty && running.messages.contains("interrupted; nothing was changed"))
+        #expect(try Namespace.current.ip("-d addr show dev eth0") == before)
+    }
+
+    @Test func `a file of targets that is wrong ends with its place, and no verdict`() async throws {
+        let (tool, file) = try Self.tool()
+        let bad = try tool.scratch.write("anchors: []\nhttp_prt: 80\n", to: "targets.yaml")
+        let result = try await tool.run("diagnose", "--targets", bad, "--config", file)
+        #expect(result.status == 3 && result.output.isEmpty)
+        #expect(result.messages.contains("\(bad):2:1: unknown key 'http_prt' (did you mean 'http_port'?)"))
+        let gone = try await tool.run("diagnose", "--targets", "/nowhere.yaml", "--config", file)
+        #expect(gone.status == 3 && gone.messages.contains("/nowhere.yaml: cannot be read"))
+        let config = try await tool.run("diagnose", "--config", "/nowhere.yaml")
+        #expect(config.status == 3 && config.output.isEmpty)
+        for words in [["--offlin"], ["--timeout", "soon"], ["--timeout", "1ms"], ["somewhere"]] {
+            let wrong = try await tool.run(["diagnose"] + words)
+            #expect(wrong.status == 3 && wrong.output.isEmpty && wrong.messages.hasPrefix("nwpath diagnose: "))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (Severity.broken, true, 2), (.broken, false, 2), (.degraded, true, 1), (.warning, true, 1), (nil, true, 0),
+            (nil, false, 3), (.degraded, false, 1),
+        ] as [(Severity?, Bool, Int32)]
+    )
+    func `the exit status is the worst severity`(severity: Severity?, isComplete: Bool, status: Int32) {
+        #expect(DiagnosisRun.status(severity, isComplete: isComplete).rawValue == status)
+    }
+
+    @Test func `the ticker ticks layers off`() {
+        #expect(LayerTicker.line([]).hasPrefix("… link  … address  … local"))
+        #expect(LayerTicker.line([.link, .local]).hasPrefix("✓ link  … address  ✓ local"))
+    }
+}

@@ -1,0 +1,71 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+@testable import nwpath
+
+/// `nwpath diagnose` in the network of `Tests/Lab`: each fault gives its own verdicts and no other.
+@Suite(.inNamespace) struct LabTests {
+    private static var script: String {
+        "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Lab/lab"
+    }
+
+    /// The faults, dealt into as many hands as there are labs at a time.
+    private static let hands: [[String]] = {
+        let listed = (try? Command.run([script, "list"])) ?? ""
+        let names = listed.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
+        return (0..<4).map { hand in names.indices.filter { $0 % 4 == hand }.map { names[$0] } }
+    }()
+
+    private static func check(_ faults: [String], _ options: [String] = []) async throws -> [JSONValue] {
+        let words = [script, "check", "--binary", try Tool.program] + options + faults
+        let scratch = try Scratch()
+        let lab = try RunningCommand(
+            ["sh", "-c", "\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", scratch.file("lab")] + words
+        )
+        await Namespace.current.loop.eventually(within: .seconds(180), "the end of the lab") {
+            scratch.read("lab.rc").hasSuffix("\n")
+        }
+        withExtendedLifetime(lab) {}
+        #expect(scratch.read("lab.err").isEmpty, "\(scratch.read("lab.err"))")
+        return try scratch.read("lab.out").split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+    }
+
+    private static func judge(_ results: [JSONValue], of faults: [String]) {
+        #expect(results.map { $0["fault"]?.string } == faults)
+        for result in results {
+            let fault = result["fault"]?.string ?? ""
+            let told = result.list("says").compactMap(\.string) + [result.text("complaint")]
+            #expect(result["right"]?.bool == true, "\(fault): \(result.texts("found")) \(told)")
+            // What one examination may take.
+            #expect(result["ms"]?.int ?? 0 < 15_000, "\(fault)")
+            #expect(result["bytes"]?.int ?? 0 < 160_000, "\(fault)")
+        }
+    }
+
+    @Test func `there are faults of every layer, and networks without one`() {
+        let names = Self.hands.flatMap(\.self)
+        #expect(names.count > 35)
+        for layer in ["link.", "addr.", "route.", "gateway.", "captive.", "dns.", "transport.", "target.", "compound."]
+        {
+            #expect(names.contains { $0.hasPrefix(layer) }, "\(layer)")
+        }
+        #expect(names.contains("healthy") && names.contains("icmp-filtered"))
+    }
+
+    @Test(arguments: 0..<4)
+    func `each fault gives its verdicts and no other`(hand: Int) async throws {
+        let faults = Self.hands[hand]
+        Self.judge(try await Self.check(faults), of: faults)
+    }
+
+    @Test func `the same with other addresses and names`() async throws {
+        let faults = [
+            "healthy", "gateway.unresolved", "dns.server-dead", "ipv6.broken", "captive.portal", "route.blackhole",
+        ]
+        Self.judge(try await Self.check(faults, ["--other"]), of: faults)
+    }
+}

@@ -1,0 +1,312 @@
+# Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+"""The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
+
+
+class Fault:
+    """Steps that break, steps that heal, and what must be told meanwhile."""
+
+    def __init__(self, codes, inject, heal=lambda network: None):
+        self.codes = codes.split()
+        self.inject, self.heal = inject, heal
+
+
+FAULTS = {}
+
+
+def fault(name, codes=None):
+    """Declares a fault: a generator that breaks before its `yield` and heals after it."""
+
+    def declare(steps):
+        running = []
+
+        def inject(network):
+            running.append(steps(network))
+            next(running[-1])
+
+        def heal(_):
+            for _ in running.pop():
+                raise RuntimeError(f"{name} heals in more than one step")
+
+        FAULTS[name] = Fault(name if codes is None else codes, inject, heal)
+        return steps
+
+    return declare
+
+
+def filtered(name, machine, family, hook, rules, codes=None, **more):
+    """A fault that is a packet filter on one machine."""
+
+    @fault(name, codes)
+    def steps(network):
+        at = getattr(network, machine)
+        at.filter("lab", family, hook, rules(network.plan), **more)
+        yield
+        at.unfilter("lab", family)
+
+
+def misled(name, servers, mode, codes=None):
+    """A fault that is name servers which misbehave."""
+
+    @fault(name, codes)
+    def steps(network):
+        plan = network.plan
+        chosen = {"all": [plan.gateway, plan.server], "first": [plan.gateway], "second": [plan.server]}[servers]
+        for server in chosen:
+            network.servers.names[server].mode = mode
+        yield
+        for server in chosen:
+            network.servers.names[server].mode = "right"
+
+
+# Controls
+
+
+@fault("healthy", "")
+def healthy(network):
+    yield
+
+
+filtered("icmp-filtered", "router", "inet", "prerouting", lambda plan: [
+    "icmp type echo-request drop", "icmpv6 type echo-request drop"], codes="")
+
+# The link
+
+
+@fault("link.admin-down")
+def admin_down(network):
+    network.device.ip(f"link set {network.plan.interface} down")
+    yield
+    network.connect_device()
+
+
+@fault("link.no-carrier")
+def no_carrier(network):
+    network.switch.ip("link set port-device down")
+    yield
+    network.switch.ip("link set port-device up")
+    network.connect_device()
+
+
+@fault("link.isolated")
+def isolated(network):
+    network.switch.ip("link set port-device nomaster")
+    yield
+    network.switch.ip("link set port-device master br0")
+
+
+@fault("link.mtu-too-small")
+def small_mtu(network):
+    network.device.ip(f"link set {network.plan.interface} mtu 1200")
+    yield
+    network.connect_device()
+
+
+@fault("link.client-isolation")
+def client_isolation(network):
+    for port in ("port-device", "port-peer"):
+        network.switch.ip(f"link set {port} type bridge_slave isolated on")
+    yield
+    for port in ("port-device", "port-peer"):
+        network.switch.ip(f"link set {port} type bridge_slave isolated off")
+
+
+# Addresses
+
+
+@fault("addr.none")
+def no_address(network):
+    network.device.ip(f"addr flush dev {network.plan.interface} scope global")
+    yield
+    network.connect_device()
+
+
+@fault("addr.linklocal-only")
+def automatic_address(network):
+    name = network.plan.interface
+    network.device.batch([f"addr flush dev {name} scope global", f"addr add 169.254.7.7/16 dev {name}"])
+    yield
+    network.device.ip(f"addr del 169.254.7.7/16 dev {name}")
+    network.connect_device()
+
+
+@fault("addr.duplicate")
+def duplicate(network):
+    network.neighbor.ip(f"addr add {network.plan.own}/32 dev eth0")
+    yield
+    network.neighbor.ip(f"addr del {network.plan.own}/32 dev eth0")
+
+
+# The machine itself
+
+
+@fault("route.no-default")
+def no_default(network):
+    network.device.batch(["route del default", "route del ::/0"])
+    yield
+    network.connect_device()
+
+
+@fault("route.blackhole")
+def blackhole(network):
+    network.device.ip(f"route add blackhole {network.plan.net}.0/24")
+    yield
+    network.device.ip(f"route del blackhole {network.plan.net}.0/24")
+
+
+@fault("route.unreachable", "route.blackhole")
+def unreachable(network):
+    network.device.batch(["route replace unreachable default", "route del ::/0", "route add unreachable ::/0"])
+    yield
+    network.device.batch(["route del unreachable default", "route del unreachable ::/0"])
+    network.connect_device()
+
+
+filtered("firewall.local", "device", "inet", "output", lambda plan: ["oif != lo drop"])
+
+# The gateway
+
+
+@fault("gateway.unresolved")
+def gateway_gone(network):
+    network.switch.ip("link set port-router down")
+    yield
+    network.switch.ip("link set port-router up")
+    network.router.batch([f"addr replace {network.plan.gateway6}/64 dev lan0 nodad"])
+
+
+@fault("gateway.arp-conflict")
+def gateway_twice(network):
+    network.neighbor.ip(f"addr add {network.plan.gateway}/32 dev eth0")
+    yield
+    network.neighbor.ip(f"addr del {network.plan.gateway}/32 dev eth0")
+    network.device.ip(f"neigh flush dev {network.plan.interface}")
+
+
+# Beyond
+
+
+@fault("captive.portal")
+def captive(network):
+    network.router.filter("lab", "ip", "prerouting", ["iif lan0 tcp dport 80 redirect to :8080"],
+                          kind="nat", priority="-100")
+    network.router.filter("walls", "inet", "forward", ["drop"])
+    yield
+    network.router.unfilter("lab", "ip")
+    network.router.unfilter("walls", "inet")
+
+
+@fault("http.intercepted")
+def intercepted(network):
+    network.router.filter("lab", "ip", "prerouting", ["iif lan0 tcp dport 80 redirect to :8081"],
+                          kind="nat", priority="-100")
+    yield
+    network.router.unfilter("lab", "ip")
+
+
+@fault("tls.intercepted")
+def opened(network):
+    network.router.filter("lab", "ip", "prerouting", ["iif lan0 tcp dport 443 redirect to :8443"],
+                          kind="nat", priority="-100")
+    yield
+    network.router.unfilter("lab", "ip")
+
+
+@fault("wan.down")
+def wan_down(network):
+    network.router.ip("link set wan0 down")
+    yield
+    network.connect_router()
+
+
+filtered("wan.silent", "provider", "inet", "forward", lambda plan: ["drop"], codes="wan.down")
+filtered("ipv6.broken", "provider", "ip6", "forward", lambda plan: ["drop"])
+filtered("ipv4.broken", "provider", "ip", "forward", lambda plan: ["drop"])
+
+# Name servers
+
+
+@fault("dns.no-config")
+def no_servers(network):
+    network.set_servers([])
+    yield
+    network.set_servers([network.plan.gateway, network.plan.server])
+
+
+misled("dns.unreachable", "all", "dead")
+misled("dns.server-dead", "first", "dead")
+misled("dns.servfail", "all", "servfail")
+misled("dns.nx-rewrite", "all", "rewriting")
+misled("dns.wrong-answer", "all", "lying")
+misled("dns.aaaa-timeout", "all", "deaf to AAAA")
+
+
+@fault("dns.slow")
+def slow(network):
+    for server in network.servers.names.values():
+        server.delay = 0.6
+    yield
+    for server in network.servers.names.values():
+        server.delay = 0
+
+
+filtered("dns.tcp-blocked", "router", "inet", "prerouting", lambda plan: ["tcp dport 53 drop"])
+
+# Transport and targets
+
+filtered("transport.port-blocked", "provider", "inet", "forward", lambda plan: ["tcp dport 443 drop"])
+filtered("transport.port-reset", "provider", "inet", "forward", lambda plan: ["tcp dport 443 reject with tcp reset"])
+filtered("transport.udp-blocked", "provider", "inet", "forward", lambda plan: [
+    "udp dport 53 accept", "udp sport 53 accept", "meta l4proto udp drop"])
+
+
+@fault("target.down")
+def target_down(network):
+    plan = network.plan
+    network.internet.batch([f"addr del {plan.anchors[1]}/24 dev net0", f"addr del {plan.anchors6[1]}/64 dev net0"])
+    yield
+    network.internet.batch([f"addr add {plan.anchors[1]}/24 dev net0",
+                            f"addr add {plan.anchors6[1]}/64 dev net0 nodad"])
+
+
+# Two at a time
+
+
+@fault("compound.dns-and-ipv6", "dns.servfail ipv6.broken")
+def dns_and_ipv6(network):
+    for server in network.servers.names.values():
+        server.mode = "servfail"
+    network.provider.filter("lab", "ip6", "forward", ["drop"])
+    yield
+    network.provider.unfilter("lab", "ip6")
+    for server in network.servers.names.values():
+        server.mode = "right"
+
+
+@fault("compound.port-and-server", "dns.server-dead transport.port-blocked")
+def port_and_server(network):
+    network.servers.names[network.plan.server].mode = "dead"
+    network.provider.filter("lab", "inet", "forward", ["tcp dport 443 drop"])
+    yield
+    network.provider.unfilter("lab", "inet")
+    network.servers.names[network.plan.server].mode = "right"
+
+
+@fault("compound.portal-and-duplicate", "addr.duplicate captive.portal")
+def portal_and_duplicate(network):
+    duplicates, portals = duplicate(network), captive(network)
+    next(duplicates), next(portals)
+    yield
+    for steps in (duplicates, portals):
+        for _ in steps:
+            pass
+
+
+@fault("compound.wan-and-dns", "wan.down")
+def wan_and_dns(network):
+    for server in network.servers.names.values():
+        server.mode = "dead"
+    network.provider.filter("lab", "inet", "forward", ["drop"])
+    yield
+    network.provider.unfilter("lab", "inet")
+    for server in network.servers.names.values():
+        server.mode = "right"

@@ -1,0 +1,216 @@
+# Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+"""The network of the lab: namespaces, cables, addresses, servers."""
+import ctypes, os, shutil, socket, subprocess, tempfile
+
+from servers import Servers
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+
+
+def call(result):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+class Machine:
+    """A network namespace, held open by a descriptor; programs and sockets are made in it by entering it first."""
+
+    def __init__(self):
+        call(LIBC.unshare(CLONE_NEWNET))
+        self.descriptor = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self.set("ipv6/conf/all/accept_dad", 0)
+        self.set("ipv6/conf/default/accept_dad", 0)
+        self.set("ipv4/ping_group_range", "0 2147483647")
+        self.batch(["link set lo up"])
+
+    def enter(self):
+        call(LIBC.setns(self.descriptor, CLONE_NEWNET))
+
+    def run(self, *words, input=None, check=True):
+        self.enter()
+        done = subprocess.run(words, capture_output=True, text=True, input=input, check=False)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}: {done.stdout.strip()} {done.stderr.strip()} {input or ''}")
+        return done
+
+    def ip(self, words):
+        self.run("ip", *words.split())
+
+    def batch(self, lines):
+        self.run("ip", "-batch", "-", input="\n".join(lines) + "\n")
+
+    def set(self, key, value):
+        self.enter()
+        with open(f"/proc/sys/net/{key}", "w") as file:
+            file.write(f"{value}\n")
+
+    def filter(self, name, family, hook, rules, kind="filter", priority="0"):
+        """Puts rules into a table of their own."""
+        body = "\n".join(rules)
+        table = f"table {family} {name} {{ chain c {{ type {kind} hook {hook} priority {priority};\n{body}\n}}\n}}\n"
+        self.run("nft", "-f", "-", input=table)
+
+    def unfilter(self, name, family):
+        self.run("nft", "delete", "table", family, name)
+
+    def close(self):
+        os.close(self.descriptor)
+
+
+class Plan:
+    """Addresses and names; the other plan shares none with the usual one."""
+
+    def __init__(self, other=False):
+        self.lan, self.lan6 = ("192.168.44", "fd44:44") if other else ("10.77.0", "2001:db8:77")
+        self.wan, self.wan6 = ("100.64.9", "fd44:9") if other else ("198.18.0", "2001:db8:18")
+        self.net, self.net6 = ("198.51.100", "fd44:ff") if other else ("203.0.113", "2001:db8:ff")
+        self.interface = "enp7s0" if other else "eth0"
+        self.domain = "probe.example" if other else "anchor.test"
+        self.own, self.gateway, self.peer = f"{self.lan}.10", f"{self.lan}.1", f"{self.lan}.20"
+        self.own6, self.gateway6, self.peer6 = f"{self.lan6}::10", f"{self.lan6}::1", f"{self.lan6}::20"
+        self.anchors = [f"{self.net}.80", f"{self.net}.81"]
+        self.anchors6 = [f"{self.net6}::80", f"{self.net6}::81"]
+        self.server = f"{self.net}.53"
+        self.hosts = [f"{letter}.{self.domain}" for letter in "ab"]
+
+
+class Network:
+    """The whole of it; a context that cleans up after itself."""
+
+    def __init__(self, plan):
+        self.plan = plan
+        self.home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self.folder = tempfile.mkdtemp(prefix="nwpath-lab-")
+        self.device, self.switch, self.router = Machine(), Machine(), Machine()
+        self.provider, self.internet, self.neighbor = Machine(), Machine(), Machine()
+        self.connect()
+        self.certify()
+        self.servers = Servers(self)
+        self.configure()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.servers.stop()
+        call(LIBC.setns(self.home, CLONE_NEWNET))
+        for machine in (self.device, self.switch, self.router, self.provider, self.internet, self.neighbor):
+            machine.close()
+        shutil.rmtree(self.folder)
+
+    # Cables and addresses
+
+    def connect(self):
+        plan = self.plan
+        for router in (self.router, self.provider):
+            router.set("ipv4/ip_forward", 1)
+            router.set("ipv6/conf/all/forwarding", 1)
+        switch = self.switch
+        switch.batch(["link add br0 type bridge mcast_snooping 0", "link set br0 up"])
+        ports = [("port-device", self.device, plan.interface), ("port-router", self.router, "lan0"),
+                 ("port-peer", self.neighbor, "eth0")]
+        for port, machine, name in ports:
+            path = f"/proc/{os.getpid()}/fd/{machine.descriptor}"
+            switch.batch([f"link add {port} type veth peer name {name} netns {path}",
+                          f"link set {port} master br0 up"])
+        for near, far, left, right in [(self.router, self.provider, "wan0", "down0"),
+                                       (self.provider, self.internet, "up0", "net0")]:
+            path = f"/proc/{os.getpid()}/fd/{far.descriptor}"
+            near.batch([f"link add {left} type veth peer name {right} netns {path}"])
+        self.address()
+
+    def address(self):
+        plan = self.plan
+        self.router.batch([
+            f"addr add {plan.gateway}/24 dev lan0", f"addr add {plan.gateway6}/64 dev lan0 nodad",
+            f"addr add {plan.wan}.2/30 dev wan0", f"addr add {plan.wan6}::2/64 dev wan0 nodad",
+            "link set lan0 up", "link set wan0 up"])
+        self.provider.batch([
+            f"addr add {plan.wan}.1/30 dev down0", f"addr add {plan.wan6}::1/64 dev down0 nodad",
+            f"addr add {plan.net}.1/24 dev up0", f"addr add {plan.net6}::1/64 dev up0 nodad",
+            "link set down0 up", "link set up0 up",
+            f"route add {plan.lan}.0/24 via {plan.wan}.2", f"route add {plan.lan6}::/64 via {plan.wan6}::2"])
+        addresses = [f"addr add {host}/24 dev net0" for host in plan.anchors + [plan.server]]
+        addresses += [f"addr add {host}/64 dev net0 nodad" for host in plan.anchors6]
+        self.internet.batch(addresses + ["link set net0 up", f"route add default via {plan.net}.1",
+                                         f"route add default via {plan.net6}::1"])
+        self.connect_router()
+        self.neighbor.batch([f"addr add {plan.peer}/24 dev eth0", f"addr add {plan.peer6}/64 dev eth0 nodad",
+                             "link set eth0 up", f"route add default via {plan.gateway}"])
+        self.connect_device()
+
+    def connect_router(self):
+        """The router's way out, which goes with its cable."""
+        plan = self.plan
+        self.router.batch(["link set wan0 up", f"addr replace {plan.wan6}::2/64 dev wan0 nodad",
+                           f"route replace default via {plan.wan}.1", f"route replace default via {plan.wan6}::1"])
+
+    def connect_device(self):
+        """The device as its operator wants it, whatever became of it meanwhile."""
+        plan, name = self.plan, self.plan.interface
+        self.device.batch([
+            f"link set {name} mtu 1500 up", f"addr replace {plan.own}/24 dev {name}",
+            f"addr replace {plan.own6}/64 dev {name} nodad", f"route replace default via {plan.gateway}",
+            f"route replace default via {plan.gateway6} dev {name}"])
+
+    # Certificates and configuration
+
+    def certify(self):
+        """Two authorities, one of which nobody trusts, and a certificate of each for the anchors."""
+        names = ",".join([f"DNS:{host}" for host in self.plan.hosts]
+                         + [f"IP:{host}" for host in self.plan.anchors + self.plan.anchors6])
+        for authority in ("right", "wrong"):
+            base = f"{self.folder}/{authority}"
+            self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                         "-keyout", f"{base}-ca.key", "-out", f"{base}-ca.pem", "-subj", f"/CN={authority}",
+                         "-days", "2")
+            self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                         "-keyout", f"{base}.key", "-out", f"{base}.pem", "-subj", "/CN=anchor", "-days", "2",
+                         "-CA", f"{base}-ca.pem", "-CAkey", f"{base}-ca.key", "-addext", f"subjectAltName={names}")
+
+    def openssl(self, *words):
+        subprocess.run(("openssl",) + words, check=True, capture_output=True)
+
+    def configure(self):
+        plan = self.plan
+        self.resolver = f"{self.folder}/resolv.conf"
+        self.set_servers([plan.gateway, plan.server])
+        anchors = [{"name": letter, "host": host, "addr4": v4, "addr6": v6}
+                   for letter, host, v4, v6 in zip("ab", plan.hosts, plan.anchors, plan.anchors6)]
+        self.targets = {
+            "anchors": anchors, "udp_echo_port": 7007, "ca": f"{self.folder}/right-ca.pem", "peers": [plan.peer],
+            "dns": {"wildcard": f"p.{plan.domain}", "wildcard_a": plan.anchors[0], "nx_zone": f"nx.{plan.domain}",
+                    "big_txt": f"big.{plan.domain}"},
+        }
+        self.configuration = f"{self.folder}/nwpath.yaml"
+        with open(self.configuration, "w") as file:
+            for key, value in [("dns", {"resolv_conf": self.resolver}), ("diagnosis", self.targets)]:
+                file.write(f"{key}: {_flow(value)}\n")
+
+    def set_servers(self, servers):
+        with open(self.resolver, "w") as file:
+            file.write("".join(f"nameserver {server}\n" for server in servers))
+
+
+def _flow(value):
+    """YAML in flow style: JSON, with keys as words."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def listen(machine, address, port, kind):
+    """A socket on a machine."""
+    machine.enter()
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    made = socket.socket(family, kind)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.setsockopt(socket.SOL_IP, 15, 1)  # IP_FREEBIND: the address may come later
+    made.bind((address, port))
+    if kind == socket.SOCK_STREAM:
+        made.listen(64)
+    made.setblocking(False)
+    return made

@@ -1,0 +1,136 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import Probes
+
+@Suite(.inNamespace) struct PacketTrainTests {
+    private static func run(
+        _ network: ProbeNetwork,
+        _ kind: TrainKind,
+        _ address: String,
+        count: Int = 4,
+        patience: Duration = .seconds(20)
+    ) async throws -> TrainResult {
+        var result: TrainResult?
+        let train = PacketTrain(
+            kind,
+            to: ScopedAddress(try #require(IPAddress(address))),
+            count: count,
+            pace: .milliseconds(2),
+            patience: patience,
+            loop: network.loop
+        ) { result = $0 }
+        await network.loop.eventually { result != nil }
+        withExtendedLifetime(train) {}
+        return try #require(result)
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 2147483647", "1 0"])
+    func `echo requests come back, and the end does not wait`(address: String, range: String) async throws {
+        let network = try ProbeNetwork()
+        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+        let start = network.loop.clock.boot
+        let result = try await Self.run(network, .echo, address)
+        #expect(result.sent == 4 && result.received == 4 && result.refused == 0)
+        #expect(result.bytesSent == 256 && result.bytesReceived == 256)
+        #expect(result.failure == nil && result.advice == nil && result.faults.isEmpty)
+        #expect(result.durations.allSatisfy { $0 > .zero })
+        #expect(network.loop.clock.boot - start < .seconds(20))
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
+    func `datagrams come back from a server that returns them`(address: String) async throws {
+        let network = try ProbeNetwork()
+        let server = try network.servePython(
+            """
+            import socket
+            s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(("::", 7007))
+            while True:
+                data, sender = s.recvfrom(2048)
+                s.sendto(b"x" + data[1:], sender); s.sendto(data, sender); s.sendto(data, sender)
+            """
+        )
+        try await network.loop.eventually("the server") {
+            try network.far.run("ss -Hlun sport = :7007").contains(":7007")
+        }
+        let result = try await Self.run(network, .datagram(port: 7007), address)
+        #expect(result.sent == 4 && result.received == 4)
+        #expect(result.bytesReceived == 256)
+        server.signal(9)
+    }
+
+    @Test func `silence lasts as long as the patience`() async throws {
+        let network = try ProbeNetwork()
+        try ProbeNetwork.filter(network.far, hook: "input", ["icmp type echo-request drop"])
+        let start = network.loop.clock.boot
+        let result = try await Self.run(network, .echo, ProbeNetwork.peer4, patience: .milliseconds(100))
+        #expect(result.sent == 4 && result.received == 0 && result.durations.isEmpty)
+        #expect(result.failure == nil && result.faults.isEmpty)
+        #expect(network.loop.clock.boot - start >= .milliseconds(100))
+    }
+
+    @Test(arguments: [TrainKind.echo, .datagram(port: 7007)])
+    func `a filter of one's own is seen`(kind: TrainKind) async throws {
+        let network = try ProbeNetwork()
+        try ProbeNetwork.filter(network.near, hook: "output", ["oif eth0 drop"])
+        let result = try await Self.run(network, kind, ProbeNetwork.peer4, patience: .milliseconds(50))
+        #expect(result.sent == 4 && result.refused == 4 && result.failure == .blocked)
+    }
+
+    @Test func `a datagram filter is seen in IPv6 as well`() async throws {
+        let network = try ProbeNetwork()
+        try ProbeNetwork.filter(network.near, hook: "output", ["oif eth0 drop"])
+        let kind = TrainKind.datagram(port: 7007)
+        let result = try await Self.run(network, kind, ProbeNetwork.peer6, patience: .milliseconds(50))
+        #expect(result.sent == 4 && result.refused == 4)
+    }
+
+    @Test func `whoever says that there is no way is named`() async throws {
+        let network = try ProbeNetwork()
+        try network.near.ip("route add default via 192.0.2.2")
+        try network.far.run(["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.icmp_ratelimit=0"])
+        let nowhere = try await Self.run(network, .echo, "198.51.100.1", patience: .milliseconds(100))
+        let speaker = try #require(IPAddress(ProbeNetwork.peer4))
+        #expect(nowhere.received == 0 && nowhere.faults == [PacketFault(speaker: speaker, kind: .unreachable)])
+        try network.far.ip("route add 198.51.100.0/24 via 192.0.2.1")
+        try ProbeNetwork.filter(network.near, hook: "output", ["ip daddr 198.51.100.1 ip ttl set 1"])
+        let short = try await Self.run(network, .echo, "198.51.100.1", patience: .milliseconds(100))
+        #expect(short.faults == [PacketFault(speaker: speaker, kind: .hopLimit)])
+    }
+
+    @Test func `a closed port is told by its host`() async throws {
+        let network = try ProbeNetwork()
+        let kind = TrainKind.datagram(port: 7007)
+        let result = try await Self.run(network, kind, ProbeNetwork.peer4, patience: .milliseconds(100))
+        let speaker = try #require(IPAddress(ProbeNetwork.peer4))
+        #expect(result.faults == [PacketFault(speaker: speaker, kind: .portClosed)])
+        #expect(result.received == 0)
+    }
+
+    @Test func `without a route nothing is sent`() async throws {
+        let network = try ProbeNetwork()
+        let result = try await Self.run(network, .echo, "198.51.100.1")
+        #expect(result.sent == 0 && result.failure == .unreachable)
+    }
+
+    @Test func `a train that is taken back has no result`() async throws {
+        let network = try ProbeNetwork()
+        var results = 0
+        let target = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
+        let train = PacketTrain(
+            .echo,
+            to: target,
+            count: 2,
+            pace: .milliseconds(1),
+            patience: .milliseconds(1),
+            loop: network.loop
+        ) { _ in results += 1 }
+        train.cancel()
+        let other = try await Self.run(network, .echo, ProbeNetwork.peer4)
+        #expect(other.received == 4 && results == 0)
+    }
+}
