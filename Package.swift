@@ -131,8 +131,8 @@ let package = Package(
         .target(
             name: "Network",
             dependencies: [
-                "CNetworkShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire",
-                "MulticastDNS",
+                "CNetworkShims", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers",
+                "PathEngine", "DNSWire", "MulticastDNS",
             ]
         ),
         .target(
@@ -232,7 +232,8 @@ let package = Package(
         .testTarget(
             name: "NetworkTests",
             dependencies: [
-                "Network", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "PathEngine", "PathModel", "TestSupport",
+                "Network", "CNetworkShims", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "PathEngine",
+                "PathModel", "TestSupport",
             ]
         ),
         .testTarget(

@@ -17,9 +17,18 @@ struct ArticlePrograms {
         case "browse-model": await browseWithModel(words.last ?? "")
         case "find-services": find(Array(words.dropFirst()))
         case "publish-service": publish(words.dropFirst().first ?? "", words.last ?? "")
+        case "host-messages": await hostMessages(words.dropFirst().first ?? "", words.last ?? "")
+        case "exchange-messages":
+            await exchangeMessages(words.dropFirst().first ?? "", Array(words.dropFirst(2)))
+        case "serve-chat": await serveChat(words.last ?? "")
+        case "join-chat":
+            let places = Array(words.dropFirst())
+            await joinChat(places.first ?? "", places.dropFirst().first ?? "", Array(places.dropFirst(2)))
         default:
             print("usage: ArticlePrograms path-handler|path-loop|path-types|browse-stream TYPE|browse-model TYPE")
             print("       ArticlePrograms find-services TYPE…|publish-service NAME TYPE")
+            print("       ArticlePrograms host-messages NAME TYPE|exchange-messages TYPE WORD…")
+            print("       ArticlePrograms serve-chat PORT|join-chat HOST PORT LINE…")
             exit(2)
         }
     }

@@ -85,6 +85,31 @@ import Testing
         #expect(program.lines == ["failed -65540: BadParam", "over"])
     }
 
+    @Test func `two programs find each other and exchange messages over UDP`() async throws {
+        let guest = try Program("ArticlePrograms", "exchange-messages", "_talk._udp", "hello", "again", in: bridge.left)
+        let host = try Program("ArticlePrograms", "host-messages", "Lamp", "_talk._udp", in: bridge.right)
+        await expect(guest, last: "cancelled")
+        #expect(
+            guest.lines == [
+                "found Lamp._talk._udp.local.", "ready", "you said hello so far", "you said again so far", "cancelled",
+            ]
+        )
+        #expect(host.lines.suffix(2) == ["heard hello", "heard again"])
+        #expect(Set(host.lines.prefix(2)) == ["listening", "advertised Lamp"])
+    }
+
+    @Test func `a server hands what one says to all who are there`() async throws {
+        let server = try Program("ArticlePrograms", "serve-chat", "7070", in: bridge.right)
+        await expect(server, last: "server ready")
+        let member = try Program("ArticlePrograms", "join-chat", "10.55.0.2", "7070", "hello", "again", in: bridge.left)
+        await expect(member, last: "over")
+        #expect(member.lines == ["connection 0 ready", "0 says hello", "0 says again", "over"])
+        await expect(server, last: "0 left")
+        #expect(server.lines == ["server ready", "connection 0 ready", "0: hello", "0: again", "0 left"])
+        let late = try Program("ArticlePrograms", "join-chat", "10.55.0.2", "7071", "hello", in: bridge.left)
+        await expect(late, last: "stopped: POSIXErrorCode(rawValue: 111): Connection refused")
+    }
+
     @Test func `a list for a screen shows names and texts, and what goes`() async throws {
         let program = try Program("ArticlePrograms", "browse-model", "_demo._tcp", in: bridge.left)
         let lamp = try Program("nwpath", "advertise", "Lamp 2", "_demo._tcp", "8080", "path=/x", in: bridge.right)

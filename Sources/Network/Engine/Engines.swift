@@ -10,15 +10,29 @@ package final class Engines {
     lazy var paths = PathHub(loop: loop)
     /// Services on the links.
     package private(set) lazy var multicast = MulticastHub(loop: loop, paths: paths)
+    /// What reads of sockets go into.
+    let buffer = ReadBuffer()
+    private var followsPath = false
     private var sessions: [UInt64: any EngineSession] = [:]
 
     init(loop: EventLoop) { self.loop = loop }
 
     /// Closes everything; nobody holds an object any more that could ask for more.
     func stop() {
-        for session in sessions.values { session.end() }
+        let remaining = sessions.values
         sessions = [:]
+        for session in remaining { session.end() }
         paths.stop()
+    }
+
+    /// The path, followed from the first connection on for as long as there is any object of the library: connections
+    /// come and go too fast to begin anew with each.
+    func followPath() -> PathHub {
+        if !followsPath {
+            followsPath = true
+            paths.subscribe(EngineThread.makeID(), to: PathQuestion()) { _ in }
+        }
+        return paths
     }
 
     /// Keeps a session until ``end(_:)``.

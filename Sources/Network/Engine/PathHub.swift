@@ -31,6 +31,8 @@ final class PathHub {
     private var refreshTimer: EventLoop.Timer?
     /// Called when interfaces or addresses may have changed.
     var onInterfaces: () -> Void = {}
+    /// Called with every update, by what asked for it.
+    private var observers: [UInt64: () -> Void] = [:]
     /// How often netlink was subscribed to; one is enough for any number of monitors.
     private(set) var starts = 0
 
@@ -62,6 +64,15 @@ final class PathHub {
         questions[question] = others > 0 ? others : nil
         if others == 0 { applyQuestions() }
     }
+
+    /// Calls `handler` whenever something of the network changed, until ``unobserve(_:)``; it keeps nothing running.
+    func observe(_ id: UInt64, handler: @escaping () -> Void) { observers[id] = handler }
+
+    /// Ends what ``observe(_:handler:)`` began.
+    func unobserve(_ id: UInt64) { observers[id] = nil }
+
+    /// Asks the kernel where a packet would go, while the path is followed.
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? { running?.engine.source.lookup(query) }
 
     /// Lets go of kernel and services.
     func stop() {
@@ -121,6 +132,7 @@ final class PathHub {
                 tell(id, change.change.current)
             }
         }
+        for observer in observers.values { observer() }
     }
 
     /// Tells a subscriber what differs from what it was told before.

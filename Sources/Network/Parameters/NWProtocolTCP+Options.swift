@@ -85,7 +85,7 @@ extension NWProtocolTCP {
             set { storage[\.maximumSegmentSize] = newValue }
         }
 
-        /// After how many seconds an attempt to connect is given up; 0 is the system's.
+        /// After how many seconds an attempt to connect, or the search for an address, is given up; 0 is the system's.
         public var connectionTimeout: Int {
             get { storage[\.connectionTimeout] }
             set { storage[\.connectionTimeout] = newValue }

@@ -1,0 +1,147 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CNetworkShims
+internal import Glibc
+internal import LinuxIO
+
+/// One attempt to connect to one address; confined to the thread of its engines.
+final class ConnectAttempt {
+    /// An open flow, or why there is none.
+    typealias Outcome = Result<any Flow, NWError>
+
+    private let end: SocketEnd
+    private let settings: FlowSettings
+    private let device: String?
+    private let engines: Engines
+    private var number: Int32 = -1
+    private var watch: EventLoop.Watch?
+    private var limit: EventLoop.Timer?
+    private var completion: (Outcome) -> Void = { _ in }
+
+    /// Prepares an attempt, bound to an interface where one is named.
+    init(to end: SocketEnd, settings: FlowSettings, device: String?, engines: Engines) {
+        self.end = end
+        self.settings = settings
+        self.device = device
+        self.engines = engines
+    }
+
+    deinit { cancel() }
+
+    /// Begins; `completion` is called once, perhaps within this call, unless the attempt is cancelled.
+    func start(completion: @escaping (Outcome) -> Void) {
+        self.completion = completion
+        do throws(Errno) {
+            number = try Self.checked(nwp_flow_open(end.family == .ipv4 ? 4 : 16, settings.isStream ? 1 : 0))
+            try prepare()
+            var shim = end.shim
+            let code = unsafe nwp_flow_connect(number, &shim)
+            guard code == -EINPROGRESS else {
+                _ = try Self.checked(code)
+                return succeed()
+            }
+            watch = try engines.loop.watch(number, for: .writable) { [unowned self] _ in finish() }
+            limit = settings.attemptLimit.map { time in
+                engines.loop.schedule(after: time) { [unowned self] in fail(.timedOut) }
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    /// Gives up; nothing is told any more.
+    func cancel() {
+        if let watch { engines.loop.unwatch(watch) }
+        if let limit { engines.loop.cancel(limit) }
+        (watch, limit) = (nil, nil)
+        if number >= 0 { _ = Glibc.close(number) }
+        number = -1
+        completion = { _ in }
+    }
+
+    /// Connects to a unix socket.
+    static func connect(toPath path: String, engines: Engines) throws(NWError) -> any Flow {
+        do throws(Errno) {
+            let number = try checked(nwp_flow_open(0, 1))
+            do throws(Errno) {
+                _ = try checked(unsafe nwp_flow_connect_path(number, path))
+            } catch {
+                _ = Glibc.close(number)
+                throw error
+            }
+            return try SocketFlow(
+                owning: number,
+                isStream: true,
+                isInternet: false,
+                loop: engines.loop,
+                buffer: engines.buffer
+            )
+        } catch {
+            throw NWError(error)
+        }
+    }
+
+    /// Turns the result of a shim into a value or a throw.
+    static func checked(_ result: Int32) throws(Errno) -> Int32 {
+        guard result >= 0 else { throw Errno(result) }
+        return result
+    }
+
+    // MARK: - Internal
+
+    private func prepare() throws(Errno) {
+        let isIPv6 = end.family == .ipv6
+        settings.apply(to: number, isIPv6: isIPv6)
+        if !settings.isStream { Datagrams.prepare(number, isIPv6: isIPv6) }
+        if let device { _ = try Self.checked(unsafe nwp_flow_device(number, device)) }
+        guard let wanted = settings.values.requiredLocalEndpoint else { return }
+        var local = try Self.localEnd(wanted, family: end.family).shim
+        // TIME_WAIT of an earlier connection does not keep the port, as in every client that binds.
+        if settings.isStream { _ = nwp_flow_option(number, SOL_SOCKET, SO_REUSEADDR, 1) }
+        _ = try Self.checked(unsafe nwp_flow_bind(number, &local))
+    }
+
+    /// The end that parameters want to come from, in the family of the peer.
+    private static func localEnd(_ endpoint: NWEndpoint, family: AddressFamily) throws(Errno) -> SocketEnd {
+        guard let end = SocketEnd(endpoint) else { throw .invalid }
+        guard end.family != family else { return end }
+        guard end.address.isUnspecified else { throw Errno(EAFNOSUPPORT) }
+        return .any(family, port: end.port)
+    }
+
+    private func finish() {
+        let code = nwp_flow_value(number, SOL_SOCKET, SO_ERROR)
+        guard code == 0 else { return fail(Errno(code)) }
+        succeed()
+    }
+
+    private func succeed() {
+        if let watch { engines.loop.unwatch(watch) }
+        watch = nil
+        let open = number
+        number = -1
+        let outcome: Outcome
+        do throws(Errno) {
+            let flow = try SocketFlow(
+                owning: open,
+                isStream: settings.isStream,
+                isInternet: true,
+                loop: engines.loop,
+                buffer: engines.buffer
+            )
+            outcome = .success(flow)
+        } catch {
+            outcome = .failure(NWError(error))
+        }
+        complete(outcome)
+    }
+
+    private func fail(_ error: Errno) { complete(.failure(NWError(error))) }
+
+    private func complete(_ outcome: Outcome) {
+        let completion = completion
+        cancel()
+        completion(outcome)
+    }
+}

@@ -1,0 +1,124 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// What becomes of a connection: its states, each told once, and what is to be done on the way.
+///
+/// Pure: what happened in, actions out, in the order in which they are to be carried out.
+struct ConnectionLife: Sendable {
+    /// What is to be done.
+    enum Action: Hashable, Sendable {
+        /// Tell the program a state.
+        case enter(NWConnection.State)
+        /// Look the endpoint up and try its addresses.
+        case connect
+        /// Give up look-ups and attempts, and close what is open; with `isAbrupt` the peer is told that data was lost.
+        case disconnect(isAbrupt: Bool)
+        /// Complete the receives that wait with this error.
+        case endReceives(NWError)
+        /// Complete the sends that wait with this error.
+        case endSends(NWError)
+        /// Send what waits, then report ``ConnectionLife/finished()``.
+        case finish
+        /// Tell whether packets can go at this moment.
+        case viability(Bool)
+        /// Tell whether another interface would be chosen now.
+        case betterPath(Bool)
+    }
+
+    /// The state that was told last.
+    private(set) var state = NWConnection.State.setup
+    /// Whether it was cancelled and still sends what waits.
+    private(set) var isFinishing = false
+    private var isViable = true
+    private var hasBetterPath = false
+
+    /// Whether content can be exchanged.
+    var isReady: Bool { state == .ready }
+
+    /// Why content that is handed in now is refused; `nil` when it is taken.
+    var refusal: NWError? {
+        switch state {
+        case .cancelled: .posix(.ECANCELED)
+        case .failed(let error): error
+        default: isFinishing ? .posix(.ECANCELED) : nil
+        }
+    }
+
+    /// The program starts the connection.
+    mutating func start() -> [Action] {
+        guard state == .setup else { return [] }
+        return [enter(.preparing), .connect]
+    }
+
+    /// The program, or a change of the network, asks for another try.
+    mutating func retry() -> [Action] {
+        guard case .waiting = state, !isFinishing else { return [] }
+        return [enter(.preparing), .connect]
+    }
+
+    /// The peer, and all protocols, can be talked to.
+    mutating func connected() -> [Action] {
+        guard state == .preparing else { return [] }
+        isViable = true
+        hasBetterPath = false
+        return [enter(.ready), .viability(true)]
+    }
+
+    /// There is no connection to be had now.
+    mutating func couldNotConnect(_ error: NWError) -> [Action] {
+        guard state == .preparing else { return [] }
+        return [.disconnect(isAbrupt: false), enter(.waiting(error))]
+    }
+
+    /// The connection cannot go on, and there is no use in trying again.
+    mutating func broke(_ error: NWError) -> [Action] {
+        switch state {
+        case .ready where isFinishing: return finished()
+        case .ready, .preparing:
+            return [
+                .disconnect(isAbrupt: false), enter(.failed(error)), .endReceives(error), .endSends(error),
+            ]
+        default: return []
+        }
+    }
+
+    /// The program is done with the connection: what it sent goes out first.
+    mutating func cancel() -> [Action] {
+        guard state != .cancelled, !isFinishing else { return [] }
+        guard state == .ready else { return end(isAbrupt: false) }
+        isFinishing = true
+        return [.endReceives(.posix(.ECANCELED)), .finish]
+    }
+
+    /// All that waited was sent, or cannot be.
+    mutating func finished() -> [Action] {
+        isFinishing ? end(isAbrupt: false) : []
+    }
+
+    /// The program is done with the connection, whatever waits.
+    mutating func forceCancel() -> [Action] {
+        state == .cancelled ? [] : end(isAbrupt: true)
+    }
+
+    /// What the kernel would do with a packet to the peer now.
+    mutating func routed(isViable: Bool, hasBetterPath: Bool) -> [Action] {
+        guard isReady, !isFinishing else { return [] }
+        var actions: [Action] = []
+        if isViable != self.isViable { actions.append(.viability(isViable)) }
+        if hasBetterPath != self.hasBetterPath { actions.append(.betterPath(hasBetterPath)) }
+        (self.isViable, self.hasBetterPath) = (isViable, hasBetterPath)
+        return actions
+    }
+
+    private mutating func end(isAbrupt: Bool) -> [Action] {
+        isFinishing = false
+        let error = NWError.posix(.ECANCELED)
+        return [.disconnect(isAbrupt: isAbrupt), .endReceives(error), .endSends(error), enter(.cancelled)]
+    }
+
+    private mutating func enter(_ state: NWConnection.State) -> Action {
+        self.state = state
+        return .enter(state)
+    }
+}

@@ -1,0 +1,36 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Dispatch
+internal import FoundationEssentials
+
+/// What a program asks of a connection; handed over to the thread of its engines.
+enum ConnectionRequest: Sendable {
+    /// Takes what came, in the parameters of Apple's completions.
+    typealias Receipt = @Sendable (Data?, NWConnection.ContentContext?, Bool, NWError?) -> Void
+
+    /// Content to be sent.
+    struct Content: Sendable {
+        let bytes: Data?
+        let context: NWConnection.ContentContext
+        let isComplete: Bool
+        let completion: NWConnection.SendCompletion
+    }
+
+    case send(Content)
+    case receive(ReceiveQueue<Receipt>.Request, Receipt)
+    case batch([ConnectionRequest])
+    case retry
+    case skipEndpoint
+
+    /// Completes a request that nobody can fulfil any more.
+    func refuse(_ error: NWError, on queue: DispatchQueue) {
+        switch self {
+        case .send(let content):
+            guard case .contentProcessed(let completion) = content.completion else { return }
+            queue.async { completion(error) }
+        case .receive(_, let receipt): queue.async { receipt(nil, nil, false, error) }
+        case .batch(let requests): for request in requests { request.refuse(error, on: queue) }
+        case .retry, .skipEndpoint: return
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Glibc
+internal import LinuxIO
+internal import PathEngine
+internal import PathModel
+
+extension ConnectionSession {
+    /// Looks the endpoint up and tries its addresses.
+    func connect() {
+        if let flow = accepted {
+            accepted = nil
+            return open(flow)
+        }
+        do throws(NWError) {
+            switch try EndpointSearch.Target(endpoint) {
+            case .path(let path): try open(ConnectAttempt.connect(toPath: path, engines: engines))
+            case .end(let end): try begin(with: end)
+            case let target: begin(target)
+            }
+        } catch {
+            couldNotConnect(error)
+        }
+    }
+
+    /// Gives up what is tried at this moment.
+    func skipEndpoint() {
+        guard life.state == .preparing, let actions = eyeballs?.skip(.posix(.ECANCELED), at: now) else { return }
+        perform(actions)
+    }
+
+    private var now: Duration { engines.loop.clock.boot }
+
+    private var families: Set<AddressFamily> {
+        switch settings.internet.version {
+        case .any: [.ipv4, .ipv6]
+        case .v4: [.ipv4]
+        case .v6: [.ipv6]
+        }
+    }
+
+    private func begin(with end: SocketEnd) throws(NWError) {
+        guard families.contains(end.family) else { throw .posix(.EAFNOSUPPORT) }
+        eyeballs = HappyEyeballs(awaiting: [], error: .posix(.EADDRNOTAVAIL))
+        perform(eyeballs?.found([end], at: now) ?? [])
+    }
+
+    private func begin(_ target: EndpointSearch.Target) {
+        let isService = if case .service = target { true } else { false }
+        let error = NWError.dns(isService ? kDNSServiceErr_NoSuchRecord : kDNSServiceErr_Timeout)
+        eyeballs = HappyEyeballs(awaiting: families, error: error)
+        searchLimit = engines.loop.schedule(after: settings.attemptLimit ?? Self.longestSearch) { [weak self] in
+            guard let self, life.state == .preparing, attempts.isEmpty else { return }
+            searchLimit = nil
+            couldNotConnect(error)
+        }
+        search?.cancel()
+        search = nil
+        search = EndpointSearch(target, families: families, engines: engines) { [weak self] event in self?.take(event) }
+    }
+
+    private func take(_ event: EndpointSearch.Event) {
+        if case .waiting = life.state, case .found = event {
+            // What was not there has come, or is elsewhere now.
+            return engines.loop.deferring { [weak self] in self?.retry() }
+        }
+        switch event {
+        case .found(let ends): perform(eyeballs?.found(ends, at: now) ?? [])
+        case .finished(let family, let error): perform(eyeballs?.finished(family, error: error, at: now) ?? [])
+        }
+    }
+
+    private func retry() { perform(life.retry()) }
+
+    private func couldNotConnect(_ error: NWError) { perform(life.couldNotConnect(error)) }
+
+    // MARK: - Attempts
+
+    private func perform(_ actions: [HappyEyeballs.Action]) {
+        for action in actions {
+            switch action {
+            case .attempt(let number, let end): attempt(number, end)
+            case .abandon(let number): attempts.removeValue(forKey: number)?.cancel()
+            case .exhausted(let error): couldNotConnect(error)
+            }
+        }
+        schedule()
+    }
+
+    /// Comes back when the next attempt is due.
+    private func schedule() {
+        if let timer { engines.loop.cancel(timer) }
+        timer = nil
+        guard let deadline = eyeballs?.deadline else { return }
+        timer = engines.loop.schedule(at: deadline) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            perform(eyeballs?.next(at: now) ?? [])
+        }
+    }
+
+    private func attempt(_ number: Int, _ end: SocketEnd) {
+        do throws(NWError) {
+            let attempt = ConnectAttempt(to: end, settings: settings, device: try device(to: end), engines: engines)
+            attempts[number] = attempt
+            attempt.start { [weak self] outcome in self?.take(outcome, of: number) }
+        } catch {
+            take(.failure(error), of: number)
+        }
+    }
+
+    private func take(_ outcome: Result<any Flow, NWError>, of number: Int) {
+        attempts[number] = nil
+        switch outcome {
+        case .failure(let error): perform(eyeballs?.failed(number, error, at: now) ?? [])
+        case .success(let flow):
+            perform(eyeballs?.connected(number) ?? [])
+            open(flow)
+        }
+    }
+
+    /// The interface to bind to, where parameters limit the choice.
+    private func device(to end: SocketEnd) throws(NWError) -> String? {
+        guard settings.limitsPath else { return nil }
+        let views = engines.followPath().core?.interfaces ?? []
+        var costs = FlowJudge.Costs()
+        if settings.values.prohibitExpensivePaths { costs.expensive = Set(views.filter(\.isExpensive).map(\.index)) }
+        if settings.values.prohibitConstrainedPaths {
+            costs.constrained = Set(views.filter(\.isConstrained).map(\.index))
+        }
+        guard let choice = flowJudge?.device(to: end, InterfaceFilter(settings.values), sparing: costs) else {
+            throw .posix(.ENETDOWN)
+        }
+        return choice
+    }
+
+    // MARK: - Opening
+
+    /// A flow is there: the protocols upon it come next.
+    private func open(_ flow: any Flow) {
+        guard life.state == .preparing else { return flow.close(isAbrupt: false) }
+        self.flow = flow
+        flow.onReadiness = { [weak self] readiness in self?.take(readiness) }
+        if let searchLimit { engines.loop.cancel(searchLimit) }
+        searchLimit = nil
+        search?.cancel()
+        search = nil
+        establish()
+    }
+
+    /// Lets protocols agree with those of the peer, until the connection is ready.
+    func establish() {
+        guard let flow, life.state == .preparing else { return }
+        do throws(NWError) {
+            guard try flow.establish() else { return }
+        } catch {
+            return perform(life.broke(error))
+        }
+        sink(.opened(metadata: flow.metadata, maximumDatagramSize: flow.maximumDatagramSize))
+        perform(life.connected())
+        reconsider()
+        pump()
+    }
+}

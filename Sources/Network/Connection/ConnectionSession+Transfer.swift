@@ -1,0 +1,162 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Glibc
+internal import LinuxIO
+
+extension ConnectionSession {
+    /// How many bytes of a stream are written in one call, at most, when small pieces are gathered.
+    private static let gathered = 1 << 16
+    /// How often one flow reads before others have their turn.
+    private static let turns = 16
+
+    /// Queues content.
+    func enqueue(_ content: ConnectionRequest.Content) {
+        if let error = life.refusal { return complete(content.completion, error) }
+        guard !sends.isEnded else { return complete(content.completion, .posix(.EPIPE)) }
+        let context = content.context
+        var bytes = content.bytes ?? Data()
+        if !settings.isStream {
+            let key = ObjectIdentifier(context)
+            if let piece = pieces.removeValue(forKey: key) { bytes = piece.bytes + bytes }
+            guard content.isComplete else {
+                pieces[key] = (context, bytes)
+                return complete(content.completion, nil)
+            }
+            // Nothing at all is no datagram; an empty datagram has content without bytes.
+            guard content.bytes != nil || !bytes.isEmpty else { return complete(content.completion, nil) }
+        }
+        let expiration = context.expirationMilliseconds
+        let item = SendQueue<NWConnection.SendCompletion>.Item(
+            bytes: bytes,
+            endsStream: settings.isStream && context.isFinal && content.isComplete,
+            deadline: expiration == 0 ? nil : engines.loop.clock.boot + .milliseconds(Int64(clamping: expiration)),
+            token: content.completion
+        )
+        sends.append(item)
+    }
+
+    /// Something can be read or written, or the flow broke.
+    func take(_ readiness: EventLoop.Readiness) {
+        guard life.isReady else { return establish() }
+        pump()
+        // What came before the flow broke is kept for whoever asks later.
+        guard !readiness.isDisjoint(with: [.failed, .peerClosed]), let flow, life.isReady else { return }
+        drain(flow)
+        guard readiness.contains(.failed), life.isReady, let error = flow.takeError() else { return }
+        perform(life.broke(error))
+    }
+
+    /// Moves what can be moved, and waits for the rest.
+    func pump() {
+        guard let flow, life.isReady else { return }
+        if let error = read(flow) { return perform(life.broke(error)) }
+        if let error = write(flow) {
+            // The reason may be behind what came last.
+            drain(flow)
+            return perform(life.broke(error))
+        }
+        guard self.flow === flow else { return }
+        flow.expect(reading: receives.wanted != nil, writing: !sends.isEmpty)
+        if life.isFinishing, sends.isEmpty { perform(life.finished()) }
+    }
+
+    // MARK: - Reading
+
+    /// Reads as long as somebody asks.
+    /// - Returns: Why the flow is broken.
+    private func read(_ flow: any Flow) -> NWError? {
+        for _ in 0..<Self.turns {
+            guard let wanted = receives.wanted else { return nil }
+            do throws(Errno) {
+                guard let arrival = try flow.read(upTo: min(wanted, ReadBuffer.capacity)) else { return nil }
+                take(arrival)
+            } catch {
+                return NWError(error)
+            }
+            deliver(receives.completions())
+        }
+        return nil
+    }
+
+    /// Keeps everything that the kernel still has of a broken or closed flow.
+    private func drain(_ flow: any Flow) {
+        guard !receives.isOver else { return }
+        while true {
+            do throws(Errno) {
+                guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { break }
+                take(arrival)
+                if receives.isOver { break }
+            } catch {
+                deliver(receives.completions())
+                return perform(life.broke(NWError(error)))
+            }
+        }
+        deliver(receives.completions())
+        flow.expect(reading: false, writing: !sends.isEmpty)
+    }
+
+    private func take(_ arrival: FlowArrival) {
+        switch arrival {
+        case .bytes(let bytes): receives.take(bytes)
+        case .message(let message): receives.take(message)
+        case .end: receives.finish()
+        }
+    }
+
+    /// Hands out what receives get.
+    func deliver(_ completions: [ReceiveQueue<ConnectionRequest.Receipt>.Completion]) {
+        guard let queue else { return }
+        for completion in completions {
+            let hasContext = completion.error == nil || completion.content != nil || completion.isComplete
+            let context: NWConnection.ContentContext? =
+                hasContext ? .received(completion.metadata, isFinal: completion.isFinal) : nil
+            let (content, isComplete, error) = (completion.content, completion.isComplete, completion.error)
+            let receipt = completion.token
+            queue.async { receipt(content, context, isComplete, error) }
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Writes as long as there is room.
+    /// - Returns: Why the flow is broken.
+    private func write(_ flow: any Flow) -> NWError? {
+        for completion in sends.expire(at: engines.loop.clock.boot) { complete(completion, .posix(.ETIMEDOUT)) }
+        while let bytes = sends.front(limit: Self.gathered, isStream: flow.isStream) {
+            var failure: NWError?
+            do throws(Errno) {
+                // An end of the stream has nothing to write.
+                let isEmpty = flow.isStream && bytes.isEmpty
+                guard let count = isEmpty ? 0 : try flow.write(bytes) else { return nil }
+                wrote(count, flow, nil)
+            } catch {
+                failure = NWError(error)
+            }
+            guard let failure else { continue }
+            guard !flow.isStream, Self.concernsOne(failure) else { return failure }
+            wrote(bytes.count, flow, failure)
+        }
+        return nil
+    }
+
+    private func wrote(_ count: Int, _ flow: any Flow, _ error: NWError?) {
+        let (done, endsStream) = sends.wrote(count)
+        for completion in done { complete(completion, error) }
+        if endsStream { flow.finishWriting() }
+    }
+
+    /// Whether an error is that of one datagram: it is too long, or cannot leave now.
+    private static func concernsOne(_ error: NWError) -> Bool {
+        let codes: [POSIXErrorCode] = [
+            .EMSGSIZE, .ENOBUFS, .ENETUNREACH, .EHOSTUNREACH, .ENETDOWN, .EPERM, .EACCES, .EADDRNOTAVAIL, .EINVAL,
+        ]
+        return codes.contains { error == .posix($0) }
+    }
+
+    /// Calls what waits for content to be sent.
+    func complete(_ completion: NWConnection.SendCompletion, _ error: NWError?) {
+        guard case .contentProcessed(let handler) = completion, let queue else { return }
+        queue.async { handler(error) }
+    }
+}

@@ -1,0 +1,216 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Dispatch
+internal import FoundationEssentials
+internal import LinuxIO
+internal import PathEngine
+internal import PathModel
+
+/// What engines do for one connection: they carry out what ``ConnectionLife``, ``HappyEyeballs`` and the queues decide.
+///
+/// Confined to the thread of its engines.
+final class ConnectionSession: EngineSession {
+    /// What is told to the connection.
+    enum Event: Sendable {
+        case state(NWConnection.State)
+        case path(NWPath)
+        case viability(Bool)
+        case betterPath(Bool)
+        case opened(metadata: [any NWProtocolMetadata], maximumDatagramSize: Int)
+    }
+
+    /// How long what was sent may take to leave once a connection is cancelled.
+    static let longestFinish = Duration.seconds(30)
+    /// How long an endpoint is looked for, unless parameters say otherwise.
+    static let longestSearch = Duration.seconds(30)
+
+    let id: UInt64
+    let engines: Engines
+    let settings: FlowSettings
+    let endpoint: NWEndpoint
+    /// Calls completions; `nil` before the connection was started.
+    var queue: DispatchQueue?
+    var sink: @Sendable (Event) -> Void = { _ in }
+    /// Keeps the thread while what waits is sent after the last reference to the connection is gone.
+    var keeper: EngineThread?
+
+    var life = ConnectionLife()
+    var eyeballs: HappyEyeballs?
+    var search: EndpointSearch?
+    var attempts: [Int: ConnectAttempt] = [:]
+    var timer: EventLoop.Timer?
+    var searchLimit: EventLoop.Timer?
+    var finishLimit: EventLoop.Timer?
+    var flow: (any Flow)?
+    /// A flow that a listener accepted, until the program starts the connection.
+    var accepted: (any Flow)?
+    var receives: ReceiveQueue<ConnectionRequest.Receipt>
+    var sends = SendQueue<NWConnection.SendCompletion>()
+    /// Pieces of datagrams that are not complete, by their context.
+    var pieces: [ObjectIdentifier: (context: NWConnection.ContentContext, bytes: Data)] = [:]
+    private var path: Path?
+    private var told: NWPath?
+    private var hasEnded = false
+
+    /// A connection to be made, or one that was accepted.
+    init(_ id: UInt64, to endpoint: NWEndpoint, settings: FlowSettings, engines: Engines, accepted: (any Flow)? = nil) {
+        self.id = id
+        self.endpoint = endpoint
+        self.settings = settings
+        self.engines = engines
+        self.accepted = accepted
+        receives = ReceiveQueue(isStream: accepted?.isStream ?? settings.isStream)
+    }
+
+    /// Lets go of everything, with an error for whoever waits.
+    func end() {
+        guard !hasEnded else { return }
+        hasEnded = true
+        perform(life.forceCancel())
+    }
+
+    /// The program started the connection.
+    func start(queue: DispatchQueue, sink: @escaping @Sendable (Event) -> Void) {
+        self.queue = queue
+        self.sink = sink
+        perform(life.start())
+    }
+
+    /// The program is done with the connection.
+    func cancel(keeping keeper: EngineThread, isForced: Bool) {
+        self.keeper = keeper
+        perform(isForced ? life.forceCancel() : life.cancel())
+    }
+
+    /// Takes a request, as far as the life of the connection allows.
+    func take(_ request: ConnectionRequest) {
+        enqueue(request)
+        pump()
+    }
+
+    private func enqueue(_ request: ConnectionRequest) {
+        switch request {
+        case .batch(let requests): for request in requests { enqueue(request) }
+        case .retry: perform(life.retry())
+        case .skipEndpoint: skipEndpoint()
+        case .send(let content): enqueue(content)
+        case .receive(let amount, let receipt):
+            // After a failure what came before it is still handed out.
+            receives.ask(amount, receipt)
+            deliver(receives.completions())
+        }
+    }
+
+    // MARK: - Actions
+
+    /// Carries actions out, in order.
+    func perform(_ actions: [ConnectionLife.Action]) {
+        for action in actions { perform(action) }
+    }
+
+    private func perform(_ action: ConnectionLife.Action) {
+        switch action {
+        case .enter(let state): enter(state)
+        case .connect: connect()
+        case .disconnect(let isAbrupt): disconnect(isAbrupt: isAbrupt)
+        case .endReceives(let error):
+            receives.fail(error)
+            deliver(life.state == .cancelled || life.isFinishing ? receives.cancel(error) : receives.completions())
+        case .endSends(let error):
+            pieces = [:]
+            for completion in sends.cancel() { complete(completion, error) }
+        case .finish: finish()
+        case .viability(let isViable): sink(.viability(isViable))
+        case .betterPath(let isThere): sink(.betterPath(isThere))
+        }
+    }
+
+    private func enter(_ state: NWConnection.State) {
+        // Whoever hears that it is ready finds both ends in the path.
+        if state == .ready { tellPath() }
+        sink(.state(state))
+        switch state {
+        case .preparing: followPath()
+        case .cancelled:
+            engines.paths.unobserve(id)
+            engines.paths.unsubscribe(id)
+            search?.cancel()
+            search = nil
+            // The session goes once its callers have returned, and with it perhaps the thread.
+            engines.loop.deferring { [self] in
+                hasEnded = true
+                engines.end(id)
+                keeper = nil
+            }
+        default: return
+        }
+    }
+
+    private func disconnect(isAbrupt: Bool) {
+        for attempt in attempts.values { attempt.cancel() }
+        attempts = [:]
+        eyeballs = nil
+        for timer in [timer, searchLimit, finishLimit].compactMap(\.self) { engines.loop.cancel(timer) }
+        (timer, searchLimit, finishLimit) = (nil, nil, nil)
+        flow?.onReadiness = { _ in }
+        flow?.close(isAbrupt: isAbrupt)
+        flow = nil
+        accepted?.close(isAbrupt: isAbrupt)
+        accepted = nil
+    }
+
+    private func finish() {
+        finishLimit = engines.loop.schedule(after: Self.longestFinish) { [weak self] in
+            guard let self else { return }
+            finishLimit = nil
+            perform(life.finished())
+        }
+        pump()
+    }
+
+    // MARK: - Path
+
+    private func followPath() {
+        guard path == nil else { return }
+        let paths = engines.followPath()
+        paths.observe(id) { [unowned self] in networkChanged() }
+        paths.subscribe(id, to: settings.pathQuestion) { [unowned self] path in
+            self.path = path
+            tellPath()
+        }
+    }
+
+    private func networkChanged() {
+        if case .waiting = life.state { return perform(life.retry()) }
+        reconsider()
+    }
+
+    /// Asks what the network is to the open connection.
+    func reconsider() {
+        guard life.isReady else { return }
+        let route = route
+        perform(life.routed(isViable: route.isViable, hasBetterPath: route.hasBetterPath))
+        tellPath()
+    }
+
+    private var route: FlowRoute {
+        flowJudge?.route(local: flow?.local, remote: flow?.remote) ?? FlowRoute()
+    }
+
+    /// The judge of flows, while the kernel can be asked.
+    var flowJudge: FlowJudge? {
+        let paths = engines.paths
+        return paths.core.map { FlowJudge(state: $0.state, judge: $0.judge, lookup: paths.lookup) }
+    }
+
+    private func tellPath() {
+        guard let path else { return }
+        let isOpen = life.isReady && flow != nil
+        let model = isOpen ? route.path(from: path) : path
+        let now = NWPath(model, local: flow?.local?.endpoint, remote: flow?.remote?.endpoint)
+        guard now != told else { return }
+        told = now
+        sink(.path(now))
+    }
+}

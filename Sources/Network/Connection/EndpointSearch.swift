@@ -1,0 +1,178 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import DNSWire
+internal import FoundationEssentials
+internal import Glibc
+internal import LinuxIO
+internal import MulticastDNS
+
+/// Finds the addresses behind an endpoint; confined to the thread of its engines.
+///
+/// A service is followed until the search is cancelled, so that one that comes later is told as well.
+final class EndpointSearch {
+    /// What is told, in any number and order.
+    enum Event {
+        /// Addresses to be tried.
+        case found([SocketEnd])
+        /// A family has no more addresses to come.
+        case finished(AddressFamily, NWError?)
+    }
+
+    /// What is looked for.
+    enum Target: Hashable, Sendable {
+        /// Nothing: the address is known.
+        case end(SocketEnd)
+        /// A host by its name.
+        case host(String, port: UInt16, interface: NWInterface?)
+        /// A service by its full name.
+        case service(DomainName, interface: NWInterface?)
+        /// A unix socket.
+        case path(String)
+
+        /// Reads an endpoint.
+        /// - Throws: ``NWError/dns(_:)`` for a service that cannot be, ``NWError/posix(_:)`` for a URL without a host.
+        init(_ endpoint: NWEndpoint) throws(NWError) {
+            switch endpoint {
+            case .hostPort(let host, let port): try self.init(host, port: port)
+            case .unix(let path): self = .path(path)
+            case .service(let name, let type, let domain, let interface):
+                guard ServiceNames.isLinkLocal(domain) else { throw .dns(kDNSServiceErr_Unsupported) }
+                guard let type = ServiceNames.type(type), !name.isEmpty,
+                    let instance = try? DomainName(labels: [Array(name.utf8)]).appending(type)
+                else { throw .dns(kDNSServiceErr_BadParam) }
+                self = .service(instance, interface: interface)
+            case .url(let url):
+                let ports: [String: Int] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
+                guard let host = url.host(), let number = url.port ?? ports[url.scheme?.lowercased() ?? ""],
+                    let port = UInt16(exactly: number).map({ NWEndpoint.Port($0) })
+                else { throw .posix(.EINVAL) }
+                try self.init(NWEndpoint.Host(host), port: port)
+            }
+        }
+
+        private init(_ host: NWEndpoint.Host, port: NWEndpoint.Port) throws(NWError) {
+            if case .name(let name, let interface) = host {
+                self = .host(name, port: port.rawValue, interface: interface)
+            } else if let end = SocketEnd(.hostPort(host: host, port: port)) {
+                self = .end(end)
+            } else {
+                throw .posix(.EINVAL)
+            }
+        }
+    }
+
+    private let engines: Engines
+    private let onEvent: (Event) -> Void
+    private var hosts: [AddressFamily: HostSearch] = [:]
+    private var service: InstanceResolve?
+    private var local: HostLookup?
+    private var told: Set<SocketEnd> = []
+    private var settle: EventLoop.Timer?
+
+    /// How long further addresses of a service are waited for, once there is one.
+    private static let pause = Duration.milliseconds(100)
+
+    /// Begins to look for addresses of these families; what is known already is told within this call.
+    init(_ target: Target, families: Set<AddressFamily>, engines: Engines, onEvent: @escaping (Event) -> Void) {
+        self.engines = engines
+        self.onEvent = onEvent
+        switch target {
+        case .host(let name, let port, let interface):
+            if let host = Self.linkName(name) {
+                follow(host, families, port: port, interface: interface)
+            } else {
+                lookUp(name, families, port: port, interface: interface)
+            }
+        case .service(let instance, let interface): follow(instance, families, interface: interface)
+        case .end, .path: break
+        }
+    }
+
+    deinit { cancel() }
+
+    /// Ends the search: nothing is told any more.
+    func cancel() {
+        for search in hosts.values { search.cancel() }
+        hosts = [:]
+        if let settle { engines.loop.cancel(settle) }
+        settle = nil
+        guard service != nil || local != nil else { return }
+        service?.cancel()
+        local?.cancel()
+        (service, local) = (nil, nil)
+        engines.multicast.release()
+    }
+
+    private func lookUp(_ name: String, _ families: Set<AddressFamily>, port: UInt16, interface: NWInterface?) {
+        for family in families {
+            hosts[family] = HostSearch(name, family, port: port, loop: engines.loop) { [unowned self] outcome in
+                hosts[family] = nil
+                switch outcome {
+                case .success(let ends):
+                    onEvent(.found(ends.map { end in Self.scoped(end, interface) }))
+                    onEvent(.finished(family, nil))
+                case .failure(let error): onEvent(.finished(family, error))
+                }
+            }
+        }
+    }
+
+    /// A link-local address without a scope is on the interface that the name was given for.
+    private static func scoped(_ end: SocketEnd, _ interface: NWInterface?) -> SocketEnd {
+        var end = end
+        if end.family == .ipv6, end.address.isLinkLocal, end.scope == 0 { end.scope = UInt32(interface?.index ?? 0) }
+        return end
+    }
+
+    // MARK: - Links
+
+    /// A name below `local`, which is asked for on the links (RFC 6762 section 3).
+    private static func linkName(_ name: String) -> DomainName? {
+        let labels = name.split(separator: ".").map { Array($0.utf8) }
+        guard labels.count == 2, name.lowercased().hasSuffix(".local") || name.lowercased().hasSuffix(".local.") else {
+            return nil
+        }
+        return try? DomainName(labels: labels)
+    }
+
+    private func follow(_ host: DomainName, _ families: Set<AddressFamily>, port: UInt16, interface: NWInterface?) {
+        engines.multicast.retain()
+        local = HostLookup(
+            engines.multicast.engine,
+            host: host,
+            families: families.sorted(),
+            interface: interface?.name
+        ) { [unowned self] answer in
+            tell(answer.addresses, on: answer.interfaceIndex, families, port: port)
+        }
+    }
+
+    private func follow(_ instance: DomainName, _ families: Set<AddressFamily>, interface: NWInterface?) {
+        engines.multicast.retain()
+        service = InstanceResolve(engines.multicast.engine, instance: instance, interface: interface?.name) {
+            [unowned self] event in
+            switch event {
+            case .resolved(let found), .changed(let found, _, _):
+                tell(found.addresses, on: found.interfaceIndex, families, port: found.port)
+            default: return
+            }
+        }
+    }
+
+    private func tell(_ addresses: [ScopedAddress], on index: Int, _ families: Set<AddressFamily>, port: UInt16) {
+        let ends = addresses.map(\.address).filter { families.contains($0.family) }.map { address in
+            let needsScope = address.family == .ipv6 && address.isLinkLocal
+            return SocketEnd(address: address, scope: needsScope ? UInt32(index) : 0, port: port)
+        }
+        let new = ends.filter { told.insert($0).inserted }
+        guard !new.isEmpty else { return }
+        let isFirst = told.count == new.count
+        onEvent(.found(new))
+        guard isFirst else { return }
+        settle = engines.loop.schedule(after: Self.pause) { [weak self] in
+            self?.settle = nil
+            for family in families { self?.onEvent(.finished(family, nil)) }
+        }
+    }
+}

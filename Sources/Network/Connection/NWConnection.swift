@@ -1,0 +1,294 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+@_exported public import Dispatch
+internal import Glibc
+internal import LinuxIO
+internal import Synchronization
+
+/// A connection to an endpoint, by TCP, UDP or a unix socket.
+///
+/// What can be reached later is waited for: a refused connection, a missing route or a name that does not resolve makes
+/// it wait (``State/waiting(_:)``), and it tries again when the network changes, or on ``restart()``. It is in the
+/// network namespace of the thread that starts it. It must be kept: dropping the last reference cancels it, and what was
+/// sent before still goes out.
+public final class NWConnection: Sendable {
+    private struct Handlers: Sendable {
+        var state: (@Sendable (State) -> Void)?
+        var path: (@Sendable (NWPath) -> Void)?
+        var viability: (@Sendable (Bool) -> Void)?
+        var betterPath: (@Sendable (Bool) -> Void)?
+    }
+
+    private struct Content: Sendable {
+        var state = State.setup
+        var handlers = Handlers()
+        var queue: DispatchQueue?
+        /// Calls handlers and completions one after another, in order, on the queue.
+        var serial: DispatchQueue?
+        var thread: EngineThread?
+        var path: NWPath?
+        var metadata: [any NWProtocolMetadata] = []
+        var maximumDatagramSize = 0
+        /// What was asked for before the start.
+        var early: [ConnectionRequest] = []
+        /// What is asked for within ``NWConnection/batch(_:)``.
+        var batch: [ConnectionRequest]?
+        var isCancelling = false
+    }
+
+    /// What is connected to.
+    public let endpoint: NWEndpoint
+    /// How; what is changed after the start does not count.
+    public let parameters: NWParameters
+    private let content: Mutex<Content>
+    private let id: UInt64
+
+    /// Prepares a connection; ``start(queue:)`` begins.
+    public convenience init(to endpoint: NWEndpoint, using parameters: NWParameters) {
+        self.init(to: endpoint, using: parameters, id: EngineThread.makeID(), thread: nil)
+    }
+
+    /// Prepares a connection to a port of a host.
+    public convenience init(host: NWEndpoint.Host, port: NWEndpoint.Port, using parameters: NWParameters) {
+        self.init(to: .hostPort(host: host, port: port), using: parameters)
+    }
+
+    /// A connection whose session is there already, when a listener accepted it.
+    init(to endpoint: NWEndpoint, using parameters: NWParameters, id: UInt64, thread: EngineThread?) {
+        self.endpoint = endpoint
+        self.parameters = parameters
+        self.id = id
+        content = Mutex(Content(thread: thread))
+    }
+
+    deinit {
+        guard let thread = content.withLock({ $0.thread }) else { return }
+        thread.perform { [id] engines in
+            engines.session(id, as: ConnectionSession.self)?.cancel(keeping: thread, isForced: false)
+        }
+    }
+
+    /// What became of the connection.
+    public var state: State { content.withLock { $0.state } }
+    /// The queue of ``start(queue:)``; `nil` before.
+    public var queue: DispatchQueue? { content.withLock { $0.queue } }
+    /// The path of the connection, with both ends once it is ready; `nil` before the start.
+    public var currentPath: NWPath? { content.withLock { $0.path } }
+
+    /// The largest datagram in bytes that goes unfragmented; 0 before the connection is ready, and for streams.
+    ///
+    /// For a connection that a listener accepted it is the largest that UDP has.
+    public var maximumDatagramSize: Int { content.withLock { $0.maximumDatagramSize } }
+
+    /// Called on the queue with every new state.
+    @preconcurrency public var stateUpdateHandler: (@Sendable (_ state: State) -> Void)? {
+        get { content.withLock { $0.handlers.state } }
+        set { content.withLock { $0.handlers.state = newValue } }
+    }
+
+    /// Called on the queue with the path of the connection whenever it differs from the one before.
+    @preconcurrency public var pathUpdateHandler: (@Sendable (_ newPath: NWPath) -> Void)? {
+        get { content.withLock { $0.handlers.path } }
+        set { content.withLock { $0.handlers.path = newValue } }
+    }
+
+    /// Called on the queue with `true` when the connection is ready, with `false` when packets cannot leave any more
+    /// because its address, its link or its route is gone, and with `true` when they can again.
+    @preconcurrency public var viabilityUpdateHandler: (@Sendable (_ isViable: Bool) -> Void)? {
+        get { content.withLock { $0.handlers.viability } }
+        set { content.withLock { $0.handlers.viability = newValue } }
+    }
+
+    /// Called on the queue with `true` when a new connection would leave by another interface than this one, as when a
+    /// cable is plugged in beside Wi-Fi, and with `false` when that is over.
+    @preconcurrency public var betterPathUpdateHandler: (@Sendable (_ betterPathAvailable: Bool) -> Void)? {
+        get { content.withLock { $0.handlers.betterPath } }
+        set { content.withLock { $0.handlers.betterPath = newValue } }
+    }
+
+    /// What one protocol knows of the connection; `nil` before it is ready, and for protocols that it does not use.
+    public func metadata(definition: NWProtocolDefinition) -> (any NWProtocolMetadata)? {
+        content.withLock { $0.metadata.first { $0.definition == definition } }
+    }
+
+    // MARK: - Life
+
+    /// Begins to connect; only the first call counts.
+    ///
+    /// Parameters without a transport, or no more descriptors (`EMFILE`), make the connection fail.
+    public func start(queue: DispatchQueue) {
+        let isFirst = content.withLock { content in
+            guard content.queue == nil, content.state == .setup else { return false }
+            content.queue = queue
+            content.serial = DispatchQueue(label: "network.connection", target: queue)
+            return true
+        }
+        guard isFirst else { return }
+        do throws(NWError) {
+            try begin()
+        } catch {
+            take(.state(.failed(error)))
+            refuseEarly(error)
+        }
+    }
+
+    /// Ends the connection when everything that was sent has gone; the last state is ``State/cancelled``.
+    ///
+    /// Receives that wait end with `ECANCELED`. What the peer does not take within 30 seconds is given up.
+    public func cancel() { cancel(isForced: false) }
+
+    /// Ends the connection at once; the peer of TCP is told by a reset.
+    public func forceCancel() { cancel(isForced: true) }
+
+    /// Gives up the addresses that are tried at this moment, and goes on with the next ones; nothing once it is ready.
+    public func cancelCurrentEndpoint() { ask(.skipEndpoint) }
+
+    /// Tries again now, where the connection waits.
+    public func restart() { ask(.retry) }
+
+    /// Gathers what is sent and received within `block`, and hands it over at once.
+    public func batch(_ block: () -> Void) {
+        let isOuter = content.withLock { content in
+            guard content.batch == nil else { return false }
+            content.batch = []
+            return true
+        }
+        block()
+        guard isOuter else { return }
+        let requests = content.withLock { content in
+            defer { content.batch = nil }
+            return content.batch ?? []
+        }
+        if !requests.isEmpty { ask(.batch(requests)) }
+    }
+
+    // MARK: - Internal
+
+    /// Hands a request over, now or with the start.
+    func ask(_ request: ConnectionRequest) {
+        enum Way {
+            case kept
+            case refused(DispatchQueue)
+            case handed(EngineThread, DispatchQueue)
+        }
+        let way = content.withLock { content -> Way in
+            if content.batch != nil {
+                content.batch?.append(request)
+                return .kept
+            }
+            guard content.state != .cancelled else { return .refused(content.serial ?? .global()) }
+            guard let serial = content.serial, let thread = content.thread else {
+                if case .failed = content.state { return .refused(content.serial ?? .global()) }
+                content.early.append(request)
+                return .kept
+            }
+            return .handed(thread, serial)
+        }
+        switch way {
+        case .kept: return
+        case .refused(let queue): request.refuse(.posix(.ECANCELED), on: queue)
+        case .handed(let thread, let serial):
+            thread.perform { [id] engines in
+                if let session = engines.session(id, as: ConnectionSession.self) {
+                    session.take(request)
+                } else {
+                    request.refuse(.posix(.ECANCELED), on: serial)
+                }
+            }
+        }
+    }
+
+    private func begin() throws(NWError) {
+        guard let settings = FlowSettings(parameters) else { throw .posix(.EINVAL) }
+        let known = content.withLock { $0.thread }
+        let thread: EngineThread
+        do throws(Errno) {
+            if let known { thread = known } else { thread = try EngineThread.current() }
+        } catch {
+            throw NWError(error)
+        }
+        // Handing over and later requests are ordered by the lock.
+        content.withLock { content in
+            guard !content.isCancelling, let serial = content.serial else { return }
+            let early = content.early
+            content.early = []
+            content.thread = thread
+            thread.perform { [weak self, id, endpoint] engines in
+                let known = engines.session(id, as: ConnectionSession.self)
+                let session = known ?? ConnectionSession(id, to: endpoint, settings: settings, engines: engines)
+                if known == nil { engines.add(session, as: id) }
+                session.start(queue: serial) { [weak self] event in self?.take(event) }
+                for request in early { session.take(request) }
+            }
+        }
+    }
+
+    private func cancel(isForced: Bool) {
+        let thread = content.withLock { content -> EngineThread? in
+            guard !content.isCancelling || isForced else { return nil }
+            content.isCancelling = true
+            return content.thread
+        }
+        guard let thread else {
+            // It was never started, or could not be; a start that is under way sees that it is over.
+            take(.state(.cancelled))
+            return refuseEarly(.posix(.ECANCELED))
+        }
+        thread.perform { [self, id] engines in
+            if let session = engines.session(id, as: ConnectionSession.self) {
+                session.cancel(keeping: thread, isForced: isForced)
+            }
+            // One that was accepted and never started has nobody to tell it.
+            if state == .setup { take(.state(.cancelled)) }
+        }
+    }
+
+    private func refuseEarly(_ error: NWError) {
+        let (early, queue) = content.withLock { content in
+            defer { content.early = [] }
+            return (content.early, content.serial ?? .global())
+        }
+        for request in early { request.refuse(error, on: queue) }
+    }
+
+    private func take(_ event: ConnectionSession.Event) {
+        switch event {
+        case .state(let state): enter(state)
+        case .path(let path):
+            content.withLock { $0.path = path }
+            tell { $0.path?(path) }
+        case .viability(let isViable): tell { $0.viability?(isViable) }
+        case .betterPath(let isThere): tell { $0.betterPath?(isThere) }
+        case .opened(let metadata, let size):
+            content.withLock { content in
+                content.metadata = metadata
+                content.maximumDatagramSize = size
+            }
+        }
+    }
+
+    /// Calls a handler on the queue: the one that is set when the queue comes to it.
+    private func tell(_ call: @escaping @Sendable (Handlers) -> Void) {
+        guard let serial = content.withLock({ $0.serial }) else { return }
+        serial.async { [self] in call(content.withLock { $0.handlers }) }
+    }
+
+    private func enter(_ state: State) {
+        let isNew = content.withLock { content in
+            guard content.state != .cancelled else { return false }
+            content.state = state
+            return true
+        }
+        guard isNew else { return }
+        tell { $0.state?(state) }
+        guard case .cancelled = state else { return }
+        // What handlers hold is let go with the last call.
+        content.withLock { $0.thread = nil }
+        tell { [self] _ in content.withLock { $0.handlers = Handlers() } }
+    }
+}
+
+extension NWConnection: CustomDebugStringConvertible {
+    /// What is connected to, and what became of it.
+    public var debugDescription: String { "NWConnection(\(endpoint), \(state))" }
+}

@@ -1,0 +1,209 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Glibc
+
+/// One message, with what protocols say about it.
+struct ReceivedMessage: Sendable {
+    var bytes: Data
+    var metadata: [any NWProtocolMetadata] = []
+}
+
+/// What came of a peer and who asked for it: each request is completed exactly once, in the order of asking.
+///
+/// Pure. A stream completes a request when it has the least that was asked for, a protocol of messages with every
+/// message; nothing is to be read unless somebody asks (``wanted``).
+struct ReceiveQueue<Token> {
+    /// How much a program asks for.
+    struct Request: Hashable, Sendable {
+        /// The least number of bytes; fewer come only with the end.
+        let minimum: Int
+        /// The largest number.
+        let maximum: Int
+        /// Whether a whole message is wanted, however long; of a stream that is all of it.
+        let isMessage: Bool
+
+        /// Bytes within bounds; one byte is the least that can be asked for.
+        init(minimum: Int, maximum: Int) {
+            self.maximum = max(1, maximum)
+            self.minimum = min(max(1, minimum), self.maximum)
+            isMessage = false
+        }
+
+        private init() {
+            (minimum, maximum, isMessage) = (.max, .max, true)
+        }
+
+        /// A whole message.
+        static var message: Request { Request() }
+    }
+
+    /// What a request gets.
+    struct Completion {
+        let token: Token
+        let content: Data?
+        /// Whether the message, or the stream, ends with this content.
+        let isComplete: Bool
+        /// Whether nothing comes after it.
+        let isFinal: Bool
+        let metadata: [any NWProtocolMetadata]
+        let error: NWError?
+    }
+
+    private enum End {
+        case stream
+        case told
+        case failure(NWError)
+    }
+
+    private let isStream: Bool
+    private var requests: [(token: Token, request: Request)] = []
+    private var chunks: [ReceivedMessage] = []
+    private var buffered = 0
+    private var end: End?
+
+    /// A queue for a stream, or for messages.
+    init(isStream: Bool) { self.isStream = isStream }
+
+    /// Whether somebody waits.
+    var isAsked: Bool { !requests.isEmpty }
+
+    /// Whether nothing can come any more.
+    var isOver: Bool { end != nil }
+
+    /// How many bytes that nobody has taken are held.
+    var heldBytes: Int { buffered }
+
+    /// How much of the stream may be read now, or how long a message may be; `nil` when nobody has asked for more.
+    var wanted: Int? {
+        guard end == nil, let first = requests.first?.request else { return nil }
+        return first.isMessage ? Int.max : first.maximum - buffered
+    }
+
+    /// Somebody asks.
+    mutating func ask(_ request: Request, _ token: Token) { requests.append((token, request)) }
+
+    /// Bytes of the stream came.
+    mutating func take(_ bytes: Data) { take(ReceivedMessage(bytes: bytes)) }
+
+    /// A message came.
+    mutating func take(_ message: ReceivedMessage) {
+        chunks.append(message)
+        buffered += message.bytes.count
+    }
+
+    /// The peer sends no more.
+    mutating func finish() { if end == nil { end = .stream } }
+
+    /// Nothing comes any more, for this reason; what came before is still handed out.
+    mutating func fail(_ error: NWError) {
+        if case .failure = end { return }
+        end = .failure(error)
+    }
+
+    /// The requests that can be completed, in order.
+    mutating func completions() -> [Completion] {
+        var completions: [Completion] = []
+        while let (token, request) = requests.first {
+            let completion = isStream ? ofStream(request, token) : ofMessages(request, token)
+            guard let completion else { break }
+            requests.removeFirst()
+            completions.append(completion)
+        }
+        return completions
+    }
+
+    /// Completes all requests with an error, and refuses to hold what came.
+    mutating func cancel(_ error: NWError) -> [Completion] {
+        chunks = []
+        buffered = 0
+        end = .failure(error)
+        return completions()
+    }
+
+    // MARK: - Completing
+
+    private mutating func ofStream(_ request: Request, _ token: Token) -> Completion? {
+        if buffered >= request.minimum {
+            let bytes = takeBytes(upTo: request.maximum)
+            return completed(token, bytes, isLast: hasStreamEnded && buffered == 0)
+        }
+        switch end {
+        case nil: return nil
+        case .stream: return completed(token, takeBytes(upTo: .max), isLast: true)
+        case .told:
+            let error = NWError.posix(.ENODATA)
+            return Completion(token: token, content: nil, isComplete: true, isFinal: true, metadata: [], error: error)
+        case .failure(let error):
+            let bytes = takeBytes(upTo: request.maximum)
+            return Completion(
+                token: token,
+                content: bytes.isEmpty ? nil : bytes,
+                isComplete: false,
+                isFinal: false,
+                metadata: [],
+                error: error
+            )
+        }
+    }
+
+    private var hasStreamEnded: Bool {
+        if case .stream = end { true } else { false }
+    }
+
+    private mutating func completed(_ token: Token, _ bytes: Data, isLast: Bool) -> Completion {
+        if isLast { end = .told }
+        return Completion(
+            token: token,
+            content: bytes.isEmpty ? nil : bytes,
+            isComplete: isLast,
+            isFinal: isLast,
+            metadata: [],
+            error: nil
+        )
+    }
+
+    private mutating func ofMessages(_ request: Request, _ token: Token) -> Completion? {
+        guard let message = chunks.first else {
+            switch end {
+            case nil: return nil
+            case .stream: return completed(token, Data(), isLast: true)
+            case .told: return ofStream(request, token)
+            case .failure: return ofStream(request, token)
+            }
+        }
+        let fits = message.bytes.count <= request.maximum
+        let bytes = fits ? message.bytes : Data(message.bytes.prefix(request.maximum))
+        if fits {
+            chunks.removeFirst()
+        } else {
+            chunks[0].bytes = message.bytes.dropFirst(request.maximum)
+        }
+        buffered -= bytes.count
+        return Completion(
+            token: token,
+            content: bytes.startIndex == 0 ? bytes : Data(bytes),
+            isComplete: fits,
+            isFinal: false,
+            metadata: message.metadata,
+            error: nil
+        )
+    }
+
+    /// Takes bytes off the front; one chunk that fits is handed on as it is.
+    private mutating func takeBytes(upTo limit: Int) -> Data {
+        var taken = Data()
+        while let first = chunks.first, taken.count < limit {
+            let room = limit - taken.count
+            if first.bytes.count <= room {
+                chunks.removeFirst()
+                if taken.isEmpty && first.bytes.startIndex == 0 { taken = first.bytes } else { taken += first.bytes }
+            } else {
+                taken += first.bytes.prefix(room)
+                chunks[0].bytes = first.bytes.dropFirst(room)
+            }
+        }
+        buffered -= taken.count
+        return taken
+    }
+}

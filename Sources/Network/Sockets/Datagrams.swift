@@ -1,0 +1,204 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import CNetworkShims
+internal import FoundationEssentials
+internal import Glibc
+internal import LinuxIO
+
+/// What datagrams bring along.
+enum Datagrams {
+    /// Asks the kernel for our address and the traffic class of what comes.
+    static func prepare(_ descriptor: Int32, isIPv6: Bool) {
+        let (v4, v6) = (Int32(IPPROTO_IP), Int32(IPPROTO_IPV6))
+        _ = nwp_flow_option(descriptor, v4, IP_RECVTOS, 1)
+        guard isIPv6 else {
+            _ = nwp_flow_option(descriptor, v4, IP_PKTINFO, 1)
+            return
+        }
+        _ = nwp_flow_option(descriptor, v6, IPV6_RECVPKTINFO, 1)
+        _ = nwp_flow_option(descriptor, v6, IPV6_RECVTCLASS, 1)
+    }
+
+    /// The metadata of a datagram.
+    static func metadata(_ arrival: nwp_arrival) -> [any NWProtocolMetadata] {
+        let time = UInt64(max(0, arrival.nanoseconds))
+        let internet = NWProtocolIP.Metadata(trafficClass: arrival.traffic_class, receiveTime: time)
+        return [NWProtocolUDP.Metadata(), internet]
+    }
+}
+
+/// One UDP socket and the peers that send to it, each a flow of its own; confined to the thread of its loop.
+///
+/// It stays open for its peers when nobody wants new ones any more.
+final class DatagramPort {
+    /// Who sends, and to which of our addresses.
+    private struct Pair: Hashable {
+        let remote: SocketEnd
+        let local: SocketEnd?
+    }
+
+    /// Told of a peer that was not known, with its first datagram; the answer is whether it is wanted.
+    var onPeer: ((PeerFlow) -> Bool)?
+    /// Our end.
+    let local: SocketEnd
+
+    private let loop: EventLoop
+    private let buffer: ReadBuffer
+    private let number: Int32
+    private var watch: EventLoop.Watch?
+    private var peers: [Pair: PeerFlow] = [:]
+    private var isWriting = false
+
+    /// Takes ownership of a bound socket.
+    /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
+    init(owning number: Int32, local: SocketEnd, loop: EventLoop, buffer: ReadBuffer) throws(Errno) {
+        self.number = number
+        self.local = local
+        self.loop = loop
+        self.buffer = buffer
+        do throws(Errno) {
+            watch = try loop.watch(number, for: .readable) { [weak self] readiness in self?.take(readiness) }
+        } catch {
+            _ = Glibc.close(number)
+            throw error
+        }
+    }
+
+    deinit { close() }
+
+    /// Nobody wants new peers any more.
+    func stopAccepting() {
+        onPeer = nil
+        if peers.isEmpty { close() }
+    }
+
+    private func close() {
+        guard let watch else { return }
+        loop.unwatch(watch)
+        self.watch = nil
+        _ = Glibc.close(number)
+    }
+
+    // MARK: - Reading
+
+    private func take(_ readiness: EventLoop.Readiness) {
+        if readiness.contains(.writable) {
+            expectWriting(false)
+            for peer in peers.values { peer.onReadiness(.writable) }
+        }
+        // What is left is told again; others of the loop come first.
+        for _ in 0..<64 where watch != nil {
+            var arrival = nwp_arrival()
+            // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
+            let result = Result { () throws(Errno) in
+                unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
+                    unsafe nwp_flow_receive(number, start, count, &arrival)
+                }
+            }
+            guard case .success(let found) = result else { continue }
+            guard let bytes = found else { return }
+            take(bytes, arrival)
+        }
+    }
+
+    private func take(_ bytes: Data, _ arrival: nwp_arrival) {
+        guard let remote = SocketEnd(arrival.source), remote.port != 0 else { return }
+        var local = SocketEnd(arrival.destination)
+        if local?.address.isMulticast == true { local = nil }
+        local?.port = self.local.port
+        let pair = Pair(remote: remote, local: local)
+        let message = ReceivedMessage(bytes: bytes, metadata: Datagrams.metadata(arrival))
+        if let peer = peers[pair] { return peer.deliver(message) }
+        let peer = PeerFlow(self, remote: remote, local: local)
+        peer.deliver(message)
+        guard let onPeer, onPeer(peer) else { return }
+        peers[pair] = peer
+    }
+
+    // MARK: - Peers
+
+    /// Sends to one peer.
+    fileprivate func send(_ bytes: Data, to remote: SocketEnd, from local: SocketEnd?) throws(Errno) -> Int? {
+        guard watch != nil else { throw .brokenPipe }
+        var (to, from) = (remote.shim, local?.shim ?? nwp_end())
+        let count = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe nwp_flow_send(number, bytes.baseAddress, bytes.count, &to, &from)
+        }
+        guard count >= 0 else {
+            let error = Errno(Int32(count))
+            guard error != .again else { return nil }
+            throw error
+        }
+        return count
+    }
+
+    fileprivate func expectWriting(_ isExpected: Bool) {
+        guard isExpected != isWriting, let watch else { return }
+        isWriting = isExpected
+        try? loop.change(watch, to: isExpected ? [.readable, .writable] : .readable)
+    }
+
+    fileprivate func leave(_ peer: PeerFlow) {
+        let pair = Pair(remote: peer.peer, local: peer.local)
+        guard peers[pair] === peer else { return }
+        peers[pair] = nil
+        if peers.isEmpty, onPeer == nil { close() }
+    }
+}
+
+/// One peer of a ``DatagramPort``.
+final class PeerFlow: Flow {
+    let isStream = false
+    let local: SocketEnd?
+    /// The peer's end.
+    let peer: SocketEnd
+    var onReadiness: (EventLoop.Readiness) -> Void = { _ in }
+
+    private let port: DatagramPort
+    private var messages: [ReceivedMessage] = []
+    private var held = 0
+    private var isExpected = false
+
+    /// How much waits for a program that does not read; more is dropped, as the kernel does when its buffer is full.
+    private static let (mostMessages, mostBytes) = (1024, 1 << 22)
+
+    fileprivate init(_ port: DatagramPort, remote: SocketEnd, local: SocketEnd?) {
+        self.port = port
+        self.local = local
+        peer = remote
+    }
+
+    var remote: SocketEnd? { peer }
+    var metadata: [any NWProtocolMetadata] { [NWProtocolUDP.Metadata()] }
+    /// What a datagram can have at most: the path of one peer of a shared socket is not known.
+    var maximumDatagramSize: Int { peer.family == .ipv6 ? 65_527 : 65_507 }
+
+    fileprivate func deliver(_ message: ReceivedMessage) {
+        guard messages.count < Self.mostMessages, held + message.bytes.count <= Self.mostBytes else { return }
+        messages.append(message)
+        held += message.bytes.count
+        if isExpected { onReadiness(.readable) }
+    }
+
+    func read(upTo limit: Int) throws(Errno) -> FlowArrival? {
+        guard !messages.isEmpty else { return nil }
+        let message = messages.removeFirst()
+        held -= message.bytes.count
+        return .message(message)
+    }
+
+    func write(_ bytes: Data) throws(Errno) -> Int? { try port.send(bytes, to: peer, from: local) }
+
+    func expect(reading: Bool, writing: Bool) {
+        isExpected = reading
+        if writing { port.expectWriting(true) }
+    }
+
+    func finishWriting() {}
+
+    func close(isAbrupt: Bool) {
+        messages = []
+        port.leave(self)
+    }
+}

@@ -1,0 +1,77 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import LinuxIO
+
+/// An open way to one peer; confined to the thread of its loop.
+protocol Flow: AnyObject {
+    /// Whether it is a stream; else content goes in datagrams.
+    var isStream: Bool { get }
+    /// Our end; `nil` for unix sockets.
+    var local: SocketEnd? { get }
+    /// The peer's end; `nil` for unix sockets.
+    var remote: SocketEnd? { get }
+    /// The largest content of a datagram in bytes; 0 for a stream.
+    var maximumDatagramSize: Int { get }
+    /// The metadata of the transport.
+    var metadata: [any NWProtocolMetadata] { get }
+    /// Called when something that was expected can be done, or the flow broke.
+    var onReadiness: (EventLoop.Readiness) -> Void { get set }
+
+    /// Lets the protocols of the flow agree with those of the peer.
+    /// - Returns: Whether content can be exchanged; `false` when the peer has to answer first.
+    func establish() throws(NWError) -> Bool
+    /// Reads without waiting.
+    /// - Returns: `nil` when nothing has come.
+    func read(upTo limit: Int) throws(Errno) -> FlowArrival?
+    /// Writes without waiting; a datagram goes as a whole.
+    /// - Returns: How many bytes went; `nil` when there is no room.
+    func write(_ bytes: Data) throws(Errno) -> Int?
+    /// The error that waits to be told, once; reading does not tell it after the peer's end.
+    func takeError() -> NWError?
+    /// Says what ``onReadiness`` is waited for with.
+    func expect(reading: Bool, writing: Bool)
+    /// Tells the peer that nothing follows.
+    func finishWriting()
+    /// Lets go of the socket; with `isAbrupt` the peer is told that data was lost.
+    func close(isAbrupt: Bool)
+}
+
+extension Flow {
+    func establish() throws(NWError) -> Bool { true }
+    func takeError() -> NWError? { nil }
+}
+
+/// What a flow read.
+enum FlowArrival {
+    /// Bytes of a stream.
+    case bytes(Data)
+    /// A datagram.
+    case message(ReceivedMessage)
+    /// The peer sends no more.
+    case end
+}
+
+/// Memory that reads go into before they are copied to what programs get; one for each thread of engines.
+@safe final class ReadBuffer {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    /// How many bytes fit: more than any datagram has.
+    static let capacity = 1 << 18
+
+    init() { unsafe bytes = .allocate(byteCount: Self.capacity, alignment: 16) }
+
+    deinit { unsafe bytes.deallocate() }
+
+    /// Has `body` fill in at most `limit` bytes; it returns their number, or a negative errno.
+    func fill(upTo limit: Int, _ body: (UnsafeMutableRawPointer, Int) -> Int) throws(Errno) -> Data? {
+        guard let start = unsafe bytes.baseAddress else { return nil }
+        let count = unsafe body(start, min(limit, Self.capacity))
+        guard count >= 0 else {
+            let error = Errno(Int32(count))
+            guard error != .again else { return nil }
+            throw error
+        }
+        return unsafe Data(bytes: start, count: count)
+    }
+}
