@@ -19,6 +19,8 @@ extension Examination {
     // MARK: - Own addresses
 
     /// Whether somebody else has an address of ours (RFC 5227 section 2.1.1).
+    ///
+    /// Another interface of this machine on the same link answers for it too, and is nobody else (`arp_ignore` 0).
     private func askOwnAddresses(_ place: Int) {
         let link = facts.links[place]
         guard evidence.links[place].isUp, evidence.links[place].hasCarrier, let own = link.sender else { return }
@@ -26,7 +28,9 @@ extension Examination {
             guard held.address.family == .ipv4, !held.address.isLoopback else { continue }
             ask(.address, held.address, on: link, from: own, source: nil, limit: .milliseconds(800)) {
                 [unowned self] found in
-                evidence.links[place].addresses[number].otherHolders = found
+                evidence.links[place].addresses[number].otherHolders = found.mapped {
+                    $0.subtracting(facts.hardwareAddresses)
+                }
             }
         }
     }

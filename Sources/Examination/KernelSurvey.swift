@@ -4,6 +4,7 @@ internal import Addressing
 internal import Diagnosis
 internal import Netlink
 internal import PathModel
+internal import Probes
 
 /// What the kernel says of the machine's own part of the way, read at one moment without sending anything.
 struct KernelFacts {
@@ -13,6 +14,8 @@ struct KernelFacts {
     var addresses: [Int: [InterfaceAddress]] = [:]
     /// What becomes of packets for the Internet, by family.
     var ways: [Way] = []
+    /// The hardware addresses of all interfaces, whatever they are for.
+    var hardwareAddresses: Set<String> = []
 
     /// What becomes of packets of one family.
     struct Way: Equatable {
@@ -50,6 +53,9 @@ struct KernelSurvey {
         _ = state.replace(links: try kernel.links().values, addresses: addresses, at: now)
         let judge = InterfaceJudge(state: state, policy: policy)
         var facts = KernelFacts(addresses: Dictionary(grouping: addresses, by: \.index))
+        facts.hardwareAddresses = Set(
+            state.links.values.compactMap { HardwareAddress($0.hardwareAddress)?.description }
+        )
         facts.ways = AddressFamily.allCases.map { way($0, judge) }
         facts.links = candidates(judge, carrying: facts.ways.flatMap(\.legs).map(\.index))
         return facts

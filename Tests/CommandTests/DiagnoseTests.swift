@@ -78,6 +78,18 @@ import Testing
         #expect(text.firstLine == "? the time was over before everything was examined")
     }
 
+    @Test func `an address that another interface of this machine answers for has no second holder`() async throws {
+        let (tool, file) = try Self.tool()
+        try Namespace.current.ipBatch([
+            "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
+            "link set far up", "route add default via 192.0.2.1",
+        ])
+        try Namespace.current.waitUntilRunning("eth0")
+        let result = try await tool.run("diagnose", "--json", "--config", file)
+        let codes = try Self.codes(result.json)
+        #expect(!codes.contains("addr.duplicate") && !codes.isEmpty && result.status == 2, "\(result.output)")
+    }
+
     @Test func `Ctrl-C ends it at once and leaves nothing behind`() async throws {
         let (tool, file) = try Self.tool()
         try Namespace.current.ipBatch([
