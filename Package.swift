@@ -25,10 +25,12 @@ let package = Package(
         .systemLibrary(name: "CWslay"),
         .systemLibrary(name: "CGnuTLS", pkgConfig: "gnutls"),
         .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt"),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
         .target(name: "CLinuxShims"),
         .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd", "CGnuTLS"]),
         .target(name: "CCurl"),
         .target(name: "CNetworkShims"),
+        .target(name: "CTLSShims", dependencies: ["COpenSSL"]),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -131,8 +133,8 @@ let package = Package(
         .target(
             name: "Network",
             dependencies: [
-                "CNetworkShims", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers",
-                "PathEngine", "DNSWire", "MulticastDNS",
+                "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
+                "Providers", "PathEngine", "DNSWire", "MulticastDNS",
             ]
         ),
         .target(
@@ -288,7 +290,7 @@ let swiftSettings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl", "CNetworkShims"]
+let shims = ["CLinuxShims", "CMicrohttpdShims", "CCurl", "CNetworkShims", "CTLSShims"]
 for target in package.targets where target.type != .system && !shims.contains(target.name) {
     target.swiftSettings = swiftSettings
 }

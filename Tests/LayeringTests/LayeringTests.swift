@@ -45,8 +45,8 @@ private let mayImport: [String: Set<String>] = [
         "Configuration", "Probes", "Spelling",
     ],
     "Network": [
-        "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "CLinuxShims", "Addressing", "LinuxIO", "Netlink",
-        "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS",
+        "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing",
+        "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS",
     ],
     "FoundationBonjour": [
         "Glibc", "Foundation", "Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network",

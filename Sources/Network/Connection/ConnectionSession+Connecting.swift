@@ -140,8 +140,15 @@ extension ConnectionSession {
     /// A flow is there: the protocols upon it come next.
     private func open(_ flow: any Flow) {
         guard life.state == .preparing else { return flow.close(isAbrupt: false) }
-        self.flow = flow
-        flow.onReadiness = { [weak self] readiness in self?.take(readiness) }
+        let stacked: any Flow
+        do throws(NWError) {
+            stacked = try settings.stack(upon: flow, to: endpoint, isServer: isServer, loop: engines.loop)
+        } catch {
+            flow.close(isAbrupt: false)
+            return perform(life.broke(error))
+        }
+        self.flow = stacked
+        stacked.onReadiness = { [weak self] readiness in self?.take(readiness) }
         if let searchLimit { engines.loop.cancel(searchLimit) }
         searchLimit = nil
         search?.cancel()

@@ -58,7 +58,7 @@ extension ConnectionSession {
         }
         guard self.flow === flow else { return }
         flow.expect(reading: receives.wanted != nil, writing: !sends.isEmpty)
-        if life.isFinishing, sends.isEmpty { perform(life.finished()) }
+        if life.isFinishing, sends.isEmpty, !flow.hasOutput { perform(life.finished()) }
     }
 
     // MARK: - Reading
@@ -68,11 +68,11 @@ extension ConnectionSession {
     private func read(_ flow: any Flow) -> NWError? {
         for _ in 0..<Self.turns {
             guard let wanted = receives.wanted else { return nil }
-            do throws(Errno) {
+            do throws(NWError) {
                 guard let arrival = try flow.read(upTo: min(wanted, ReadBuffer.capacity)) else { return nil }
                 take(arrival)
             } catch {
-                return NWError(error)
+                return error
             }
             deliver(receives.completions())
         }
@@ -83,13 +83,13 @@ extension ConnectionSession {
     private func drain(_ flow: any Flow) {
         guard !receives.isOver else { return }
         while true {
-            do throws(Errno) {
+            do throws(NWError) {
                 guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { break }
                 take(arrival)
                 if receives.isOver { break }
             } catch {
                 deliver(receives.completions())
-                return perform(life.broke(NWError(error)))
+                return perform(life.broke(error))
             }
         }
         deliver(receives.completions())
@@ -125,17 +125,22 @@ extension ConnectionSession {
         for completion in sends.expire(at: engines.loop.clock.boot) { complete(completion, .posix(.ETIMEDOUT)) }
         while let bytes = sends.front(limit: Self.gathered, isStream: flow.isStream) {
             var failure: NWError?
-            do throws(Errno) {
+            do throws(NWError) {
                 // An end of the stream has nothing to write.
                 let isEmpty = flow.isStream && bytes.isEmpty
                 guard let count = isEmpty ? 0 : try flow.write(bytes) else { return nil }
                 wrote(count, flow, nil)
             } catch {
-                failure = NWError(error)
+                failure = error
             }
             guard let failure else { continue }
             guard !flow.isStream, Self.concernsOne(failure) else { return failure }
             wrote(bytes.count, flow, failure)
+        }
+        do throws(NWError) {
+            try flow.flush()
+        } catch {
+            return error
         }
         return nil
     }

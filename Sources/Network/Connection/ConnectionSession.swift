@@ -29,6 +29,8 @@ final class ConnectionSession: EngineSession {
     let engines: Engines
     let settings: FlowSettings
     let endpoint: NWEndpoint
+    /// Whether a listener accepted it.
+    let isServer: Bool
     /// Calls completions; `nil` before the connection was started.
     var queue: DispatchQueue?
     var sink: @Sendable (Event) -> Void = { _ in }
@@ -60,6 +62,7 @@ final class ConnectionSession: EngineSession {
         self.settings = settings
         self.engines = engines
         self.accepted = accepted
+        isServer = accepted != nil
         receives = ReceiveQueue(isStream: accepted?.isStream ?? settings.isStream)
     }
 

@@ -54,8 +54,9 @@ final class ListenerSession: EngineSession {
 
     /// Begins to listen, and tells that, or why not.
     func start(advertising service: NWListener.Service?) {
-        do throws(Errno) {
-            let port = try open()
+        do throws(NWError) {
+            try settings.checkServer()
+            let port = try Result { () throws(Errno) in try open() }.mapError { NWError($0) }.get()
             sink(.ready(port))
             let interface = settings.values.requiredInterface?.name
             let advertisement = ServiceAdvertisement(port: port, interface: interface, engines: engines) {
@@ -68,7 +69,7 @@ final class ListenerSession: EngineSession {
             self.advertisement = advertisement
             advertisement.set(service)
         } catch {
-            sink(.failed(NWError(error)))
+            sink(.failed(error))
         }
     }
 

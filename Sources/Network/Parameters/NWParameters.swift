@@ -91,6 +91,16 @@ public final class NWParameters: Sendable {
     /// UDP.
     public static var udp: NWParameters { NWParameters(Values(), ProtocolStack(transport: NWProtocolUDP.Options())) }
 
+    /// TCP, with TLS upon it unless there are no options for that.
+    public convenience init(tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()) {
+        let stack = ProtocolStack(transport: tcp)
+        if let tls { stack.applicationProtocols = [tls] }
+        self.init(Values(), stack)
+    }
+
+    /// TLS upon TCP.
+    public static var tls: NWParameters { NWParameters(tls: NWProtocolTLS.Options()) }
+
     /// Parameters of their own with the same values.
     public func copy() -> NWParameters { NWParameters(values, defaultProtocolStack.copy()) }
 

@@ -91,7 +91,7 @@ final class DatagramPort {
         for _ in 0..<64 where watch != nil {
             var arrival = nwp_arrival()
             // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
-            let result = Result { () throws(Errno) in
+            let result = Result { () throws(NWError) in
                 unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
                     unsafe nwp_flow_receive(number, start, count, &arrival)
                 }
@@ -119,8 +119,8 @@ final class DatagramPort {
     // MARK: - Peers
 
     /// Sends to one peer.
-    fileprivate func send(_ bytes: Data, to remote: SocketEnd, from local: SocketEnd?) throws(Errno) -> Int? {
-        guard watch != nil else { throw .brokenPipe }
+    fileprivate func send(_ bytes: Data, to remote: SocketEnd, from local: SocketEnd?) throws(NWError) -> Int? {
+        guard watch != nil else { throw .posix(.EPIPE) }
         var (to, from) = (remote.shim, local?.shim ?? nwp_end())
         let count = unsafe bytes.withUnsafeBytes { bytes in
             unsafe nwp_flow_send(number, bytes.baseAddress, bytes.count, &to, &from)
@@ -128,7 +128,7 @@ final class DatagramPort {
         guard count >= 0 else {
             let error = Errno(Int32(count))
             guard error != .again else { return nil }
-            throw error
+            throw NWError(error)
         }
         return count
     }
@@ -181,14 +181,16 @@ final class PeerFlow: Flow {
         if isExpected { onReadiness(.readable) }
     }
 
-    func read(upTo limit: Int) throws(Errno) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
         guard !messages.isEmpty else { return nil }
         let message = messages.removeFirst()
         held -= message.bytes.count
         return .message(message)
     }
 
-    func write(_ bytes: Data) throws(Errno) -> Int? { try port.send(bytes, to: peer, from: local) }
+    func write(_ bytes: Data) throws(NWError) -> Int? {
+        try port.send(bytes, to: peer, from: local)
+    }
 
     func expect(reading: Bool, writing: Bool) {
         isExpected = reading

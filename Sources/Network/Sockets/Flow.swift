@@ -23,10 +23,14 @@ protocol Flow: AnyObject {
     func establish() throws(NWError) -> Bool
     /// Reads without waiting.
     /// - Returns: `nil` when nothing has come.
-    func read(upTo limit: Int) throws(Errno) -> FlowArrival?
+    func read(upTo limit: Int) throws(NWError) -> FlowArrival?
     /// Writes without waiting; a datagram goes as a whole.
     /// - Returns: How many bytes went; `nil` when there is no room.
-    func write(_ bytes: Data) throws(Errno) -> Int?
+    func write(_ bytes: Data) throws(NWError) -> Int?
+    /// Whether something was taken by ``write(_:)`` that has not left yet.
+    var hasOutput: Bool { get }
+    /// Writes what was taken before, as far as there is room.
+    func flush() throws(NWError)
     /// The error that waits to be told, once; reading does not tell it after the peer's end.
     func takeError() -> NWError?
     /// Says what ``onReadiness`` is waited for with.
@@ -40,6 +44,8 @@ protocol Flow: AnyObject {
 extension Flow {
     func establish() throws(NWError) -> Bool { true }
     func takeError() -> NWError? { nil }
+    var hasOutput: Bool { false }
+    func flush() throws(NWError) {}
 }
 
 /// What a flow read.
@@ -64,13 +70,13 @@ enum FlowArrival {
     deinit { unsafe bytes.deallocate() }
 
     /// Has `body` fill in at most `limit` bytes; it returns their number, or a negative errno.
-    func fill(upTo limit: Int, _ body: (UnsafeMutableRawPointer, Int) -> Int) throws(Errno) -> Data? {
+    func fill(upTo limit: Int, _ body: (UnsafeMutableRawPointer, Int) -> Int) throws(NWError) -> Data? {
         guard let start = unsafe bytes.baseAddress else { return nil }
         let count = unsafe body(start, min(limit, Self.capacity))
         guard count >= 0 else {
             let error = Errno(Int32(count))
             guard error != .again else { return nil }
-            throw error
+            throw NWError(error)
         }
         return unsafe Data(bytes: start, count: count)
     }

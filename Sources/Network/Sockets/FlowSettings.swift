@@ -1,6 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import CNetworkShims
+internal import FoundationEssentials
 internal import Glibc
 internal import LinuxIO
 
@@ -12,12 +14,19 @@ struct FlowSettings: Sendable {
         case udp(NWProtocolUDP.Options.Values)
     }
 
+    /// A protocol upon the transport.
+    enum Application: Sendable {
+        case tls(sec_protocol_options_t.Values)
+    }
+
     let values: NWParameters.Values
     let transport: Transport
+    /// What is upon the transport: the protocol nearest to the program comes last.
+    let applications: [Application]
     let internet: NWProtocolIP.Options.Values
 
     /// Reads parameters.
-    /// - Returns: `nil` when they have no transport.
+    /// - Returns: `nil` when they have no transport, or another protocol upon UDP.
     init?(_ parameters: NWParameters) {
         values = parameters.values
         let stack = parameters.defaultProtocolStack
@@ -26,12 +35,54 @@ struct FlowSettings: Sendable {
         case let udp as NWProtocolUDP.Options: transport = .udp(udp.values)
         default: return nil
         }
+        var applications: [Application] = []
+        for options in stack.applicationProtocols.reversed() {
+            switch options {
+            case let tls as NWProtocolTLS.Options: applications.append(.tls(tls.securityProtocolOptions.values))
+            default: return nil
+            }
+        }
+        self.applications = applications
         internet = (stack.internetProtocol as? NWProtocolIP.Options)?.values ?? NWProtocolIP.Options.Values()
+        guard applications.isEmpty || isStream else { return nil }
     }
 
     /// Whether the transport is a stream.
     var isStream: Bool {
         if case .tcp = transport { true } else { false }
+    }
+
+    /// Puts the protocols of the program upon a flow.
+    /// - Throws: What is wrong with their options.
+    func stack(
+        upon flow: any Flow,
+        to endpoint: NWEndpoint,
+        isServer: Bool,
+        loop: EventLoop
+    ) throws(NWError) -> any Flow {
+        var flow = flow
+        for application in applications {
+            switch application {
+            case .tls(let options):
+                flow = try TLSFlow(
+                    flow,
+                    options: options,
+                    peerName: endpoint.peerName,
+                    isServer: isServer,
+                    loop: loop
+                )
+            }
+        }
+        return flow
+    }
+
+    /// Checks what a server must have, before the first client comes.
+    /// - Throws: ``errSSLBadConfiguration`` without a certificate, or when the options of TLS make no sense.
+    func checkServer() throws(NWError) {
+        for case .tls(let options) in applications {
+            guard options.identity != nil else { throw .tls(errSSLBadConfiguration) }
+            _ = try TLSSession(options, peerName: nil, isServer: true)
+        }
     }
 
     /// How long an attempt may take; `nil` leaves it to the kernel.
@@ -137,5 +188,21 @@ extension FlowSettings {
         if tcp.disableAckStretching { options.append((level, TCP_QUICKACK, 1)) }
         if tcp.enableFastOpen || fastOpen { options.append((level, TCP_FASTOPEN_CONNECT, 1)) }
         return options
+    }
+}
+
+extension NWEndpoint {
+    /// The name, or the address as text, that the certificate of the peer must have; `nil` when there is none.
+    var peerName: String? {
+        switch self {
+        case .hostPort(let host, _):
+            switch host {
+            case .name(let name, _): name.hasSuffix(".") ? String(name.dropLast()) : name
+            case .ipv4(let address): address.raw.description
+            case .ipv6(let address): address.raw.description
+            }
+        case .url(let url): url.host()
+        case .service, .unix: nil
+        }
     }
 }

@@ -58,7 +58,7 @@ final class SocketFlow: Flow {
         return limit > 0 ? min(Int(limit), 65_535 + (isIPv6 ? 40 : 0)) - header : 65_507
     }
 
-    func read(upTo limit: Int) throws(Errno) -> FlowArrival? {
+    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
         if isStream {
             let bytes = unsafe try buffer.fill(upTo: limit) { unsafe nwp_flow_read(number, $0, $1) }
             return bytes.map { $0.isEmpty ? .end : .bytes($0) }
@@ -70,12 +70,12 @@ final class SocketFlow: Flow {
         return bytes.map { .message(ReceivedMessage(bytes: $0, metadata: Datagrams.metadata(arrival))) }
     }
 
-    func write(_ bytes: Data) throws(Errno) -> Int? {
+    func write(_ bytes: Data) throws(NWError) -> Int? {
         let count = unsafe bytes.withUnsafeBytes { unsafe nwp_send(number, $0.baseAddress, $0.count) }
         guard count >= 0 else {
             let error = Errno(Int32(count))
             guard error != .again else { return nil }
-            throw error
+            throw NWError(error)
         }
         return count
     }

@@ -1,0 +1,3 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>

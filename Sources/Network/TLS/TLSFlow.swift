@@ -1,0 +1,212 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import FoundationEssentials
+internal import Glibc
+internal import LinuxIO
+
+/// TLS upon a stream; confined to the thread of its loop.
+final class TLSFlow: Flow {
+    private enum Progress {
+        case handshaking, asked, judged(isTrusted: Bool), established
+    }
+
+    let isStream = true
+    var onReadiness: (EventLoop.Readiness) -> Void = { _ in }
+
+    private let flow: any Flow
+    private let session: TLSSession
+    private let options: sec_protocol_options_t.Values
+    private let loop: EventLoop
+    private let peerName: String?
+    private var progress = Progress.handshaking
+    /// What is for the wire, and did not fit into the flow yet.
+    private var output = Data()
+    private var isFinishing = false
+    private var hasEnded = false
+    private var agreed: sec_protocol_metadata_t?
+    private var limit: EventLoop.Timer?
+    private var isLate = false
+
+    /// How long the handshake may take, without the time for judging.
+    private static let longestHandshake = Duration.seconds(30)
+    /// How much may wait for the wire before nothing more is taken.
+    private static let mostOutput = 1 << 16
+
+    /// Prepares a handshake upon an open flow.
+    /// - Throws: ``errSSLBadConfiguration`` when the options make no sense, ``errSSLHostNameMismatch`` when there is no
+    ///   name that a certificate could have, and nobody else judges it.
+    init(
+        _ flow: any Flow,
+        options: sec_protocol_options_t.Values,
+        peerName: String?,
+        isServer: Bool,
+        loop: EventLoop
+    ) throws(NWError) {
+        guard isServer || !options.requiresPeer || options.verify != nil || (options.serverName ?? peerName) != nil
+        else {
+            throw .tls(errSSLHostNameMismatch)
+        }
+        self.flow = flow
+        self.options = options
+        self.loop = loop
+        self.peerName = options.serverName ?? peerName
+        session = try TLSSession(options, peerName: peerName, isServer: isServer)
+        flow.onReadiness = { [unowned self] in onReadiness($0) }
+    }
+
+    var local: SocketEnd? { flow.local }
+    var remote: SocketEnd? { flow.remote }
+    var maximumDatagramSize: Int { 0 }
+    var hasOutput: Bool { !output.isEmpty || flow.hasOutput }
+
+    var metadata: [any NWProtocolMetadata] {
+        (agreed.map { [NWProtocolTLS.Metadata($0)] } ?? []) + flow.metadata
+    }
+
+    // MARK: - Handshake
+
+    func establish() throws(NWError) -> Bool {
+        switch progress {
+        case .established: return true
+        case .asked: return false
+        case .judged(let isTrusted):
+            guard isTrusted else { throw .tls(errSSLXCertChainInvalid) }
+            progress = .established
+            return true
+        case .handshaking:
+            guard !isLate else { throw .posix(.ETIMEDOUT) }
+            guard try flow.establish() else { return false }
+            guard try shakeHands() else {
+                flow.expect(reading: true, writing: hasOutput)
+                waitForHandshake()
+                return false
+            }
+            if let limit { loop.cancel(limit) }
+            limit = nil
+            return judge()
+        }
+    }
+
+    private func waitForHandshake() {
+        guard limit == nil else { return }
+        limit = loop.schedule(after: Self.longestHandshake) { [weak self] in
+            self?.limit = nil
+            self?.isLate = true
+            self?.onReadiness([])
+        }
+    }
+
+    private func shakeHands() throws(NWError) -> Bool {
+        while true {
+            let result = Result { () throws(NWError) in try session.handshake() }
+            // Also what is said about a failure goes to the peer.
+            try flush()
+            if try result.get() { return true }
+            switch try flow.read(upTo: ReadBuffer.capacity) {
+            case nil: return false
+            case .bytes(let bytes): session.feed(bytes)
+            case .message: throw .tls(errSSLProtocol)
+            case .end: throw .tls(errSSLClosedNoNotify)
+            }
+        }
+    }
+
+    /// Asks whoever is to judge the peer's certificate.
+    private func judge() -> Bool {
+        let metadata = session.metadata(serverName: peerName)
+        agreed = metadata
+        let trust = session.trust()
+        guard let verify = options.verify, !trust.linuxCertificates.isEmpty else {
+            progress = .established
+            return true
+        }
+        progress = .asked
+        flow.expect(reading: false, writing: hasOutput)
+        let answer = TLSVerdict(loop) { [weak self] isTrusted in
+            guard let self, case .asked = progress else { return }
+            progress = .judged(isTrusted: isTrusted)
+            onReadiness([])
+        }
+        verify.queue.async { verify.block(metadata, trust) { answer.give($0) } }
+        return false
+    }
+
+    // MARK: - Content
+
+    func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
+        guard !hasEnded else { return .end }
+        while true {
+            let content = try session.read(upTo: limit)
+            try flush()
+            switch content {
+            case .bytes(let bytes): return .bytes(bytes)
+            case .end:
+                hasEnded = true
+                return .end
+            case nil: break
+            }
+            switch try flow.read(upTo: ReadBuffer.capacity) {
+            case nil: return nil
+            case .bytes(let bytes): session.feed(bytes)
+            case .message: throw .tls(errSSLProtocol)
+            case .end: throw .tls(errSSLClosedNoNotify)
+            }
+        }
+    }
+
+    func write(_ bytes: Data) throws(NWError) -> Int? {
+        try flush()
+        guard output.count < Self.mostOutput else { return nil }
+        let piece = bytes.prefix(Self.mostOutput)
+        try session.write(piece)
+        try flush()
+        return piece.count
+    }
+
+    func flush() throws(NWError) {
+        let more = session.takeOutput()
+        if !more.isEmpty { output = output.isEmpty ? more : output + more }
+        while !output.isEmpty {
+            guard let count = try flow.write(output) else { return }
+            output = count == output.count ? Data() : Data(output.dropFirst(count))
+        }
+        try flow.flush()
+        if isFinishing { flow.finishWriting() }
+    }
+
+    func takeError() -> NWError? { flow.takeError() }
+
+    func expect(reading: Bool, writing: Bool) { flow.expect(reading: reading, writing: writing || hasOutput) }
+
+    func finishWriting() {
+        session.finish()
+        isFinishing = true
+        try? flush()
+    }
+
+    func close(isAbrupt: Bool) {
+        if !isAbrupt, !isFinishing, case .established = progress {
+            session.finish()
+            try? flush()
+        }
+        if let limit { loop.cancel(limit) }
+        limit = nil
+        flow.onReadiness = { _ in }
+        flow.close(isAbrupt: isAbrupt)
+    }
+}
+
+/// Carries the verdict of a verify block, given on any thread, back to the loop, once.
+@safe private final class TLSVerdict: Sendable {
+    private let loop: EventLoop
+    private nonisolated(unsafe) let completion: (Bool) -> Void
+
+    init(_ loop: EventLoop, completion: @escaping (Bool) -> Void) {
+        self.loop = loop
+        unsafe self.completion = completion
+    }
+
+    func give(_ isTrusted: Bool) {
+        loop.perform { [self] in unsafe completion(isTrusted) }
+    }
+}
