@@ -84,7 +84,9 @@ let package = Package(
         ),
         .target(
             name: "EventHub",
-            dependencies: ["Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Documents"]
+            dependencies: [
+                "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Documents",
+            ]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
         .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
@@ -110,7 +112,7 @@ let package = Package(
             dependencies: [
                 "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
                 "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-                "DNSWire", "Probes",
+                "DNSWire", "Probes", "Diagnosis", "Examination",
             ],
             resources: [.embedInCode("Resources/event.json")]
         ),
@@ -227,7 +229,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
+                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers", "Diagnosis",
             ],
             exclude: ["Fixtures"]
         ),

@@ -22,6 +22,20 @@ extension TargetSettings {
     /// Whether nothing is said of whom to ask.
     public var isEmpty: Bool { self == TargetSettings() }
 
+    /// Where the targets come from: `configuration` or `public defaults`.
+    public var origin: String { anchors.isEmpty ? "public defaults" : "configuration" }
+
+    /// The targets, with well-known public hosts where none are named.
+    public var effectiveTargets: Targets {
+        var targets = targets
+        guard anchors.isEmpty else { return targets }
+        let others = Targets.publicDefaults
+        targets.anchors = others.anchors
+        targets.answersChallenge = others.answersChallenge
+        if targets.names.nonexistentZone == nil { targets.names.nonexistentZone = others.names.nonexistentZone }
+        return targets
+    }
+
     /// What is wrong although every value is right alone: the key concerned, and a sentence.
     var conflicts: [(key: String, sentence: String)] {
         var found: [(key: String, sentence: String)] = []

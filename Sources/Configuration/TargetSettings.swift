@@ -4,6 +4,8 @@ public import Addressing
 
 /// Whom a diagnosis asks: the `diagnosis` section, and the whole of a file of targets.
 public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
+    /// Whether the service examines the network by itself, again and again.
+    public var isEnabled = false
     /// Hosts that normally answer, best two or more in different networks.
     public var anchors: [AnchorSettings] = []
     /// The page of an anchor that answers with status 204.
@@ -31,6 +33,12 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
     public init() {}
 
     static let settings: [Setting<TargetSettings>] = [
+        Setting(
+            "enabled",
+            \.isEnabled,
+            .boolean,
+            "Let the service examine the network again and again; without anchors it asks well-known public hosts."
+        ),
         Setting(
             list: "anchors",
             \.anchors,

@@ -24,8 +24,8 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var targets: String
     /// Whether everything ended before the time was over.
     public var complete: Bool
-    /// When it began, RFC 3339.
-    public var time: String
+    /// When it began, RFC 3339; `null` before the first round.
+    @Nullable public var time: String?
     /// How long it took, in milliseconds.
     public var ms: Int
     /// The bytes that were sent and came back, without the headers of IP, TCP and UDP.
@@ -73,6 +73,15 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
             self.received = received
             self.isComplete = isComplete
         }
+    }
+
+    /// Nothing was examined.
+    public static let idle = DiagnosisDocument()
+
+    private init() {
+        (verdicts, info, masked, ladder) = ([], [], [], [])
+        (blame, path, targets, complete) = (Blame.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
+        (ms, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0)
     }
 
     /// Shows a diagnosis.

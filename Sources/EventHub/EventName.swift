@@ -59,6 +59,9 @@ public enum EventName: String, CaseIterable, Sendable {
     case captivePortalDetected = "captive_portal.detected"
     /// The captive portal is gone.
     case captivePortalCleared = "captive_portal.cleared"
+    // Diagnosis.
+    /// A fault of the network is certain enough to be told, or over.
+    case verdict
     // Census.
     /// A service appeared.
     case serviceAdded = "service.added"

@@ -35,6 +35,7 @@ extension Daemon {
                 engine.core.monitors.map { ($0.policy.name, $0.path.interfaces.first?.name) }
             }
         )
+        diagnosis.metrics.register(in: registry) { [unowned self] in diagnosis.standing }
         ProcessMetrics().register(in: registry)
     }
 

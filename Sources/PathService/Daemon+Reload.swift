@@ -105,6 +105,7 @@ extension Daemon {
         census?.setWellKnownTypes(new.censusSettings.wellKnownTypes)
         advertiser?.offer(new.mdns.advertised)
         probes.take(new.probeDefinitions)
+        diagnosis.take(new.diagnosis)
     }
 
     /// What is wrong with the daemon's own parts while the path is still right.

@@ -32,6 +32,7 @@ public final class Daemon {
     let providers: ProviderSet
     let census: ServiceCensus?
     let probes: ProbeWatch
+    let diagnosis: DiagnosisWatch
     let store: DocumentStore
     let source: StatusSource
     let registry = MetricRegistry()
@@ -96,6 +97,9 @@ public final class Daemon {
             let path = engine.core.monitors.first?.path ?? Path()
             return ProbeSurroundings(gateways: path.gateways, servers: path.dns.servers)
         }
+        diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
+            DiagnosisSurroundings(engine.core.monitors.first?.path ?? Path(), policy: engine.core.judge.policy)
+        }
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -151,6 +155,7 @@ public final class Daemon {
         advertiser?.open()
         advertiser?.offer(configuration.mdns.advertised)
         probes.take(configuration.probeDefinitions)
+        diagnosis.take(configuration.diagnosis)
         if configuration.log.file != EventLog.standardOutput {
             index.read(log: configuration.log.file, upTo: log.recovered)
         }
@@ -201,6 +206,7 @@ public final class Daemon {
             updates.publish(update)
             counters.observe(update, at: clock)
             probes.take(update)
+            diagnosis.take(update)
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
@@ -229,6 +235,8 @@ public final class Daemon {
         providers.onResume = { [unowned self] in engine.resume() }
         store.history = serviceHistory
         store.probes = probes
+        store.diagnosis = diagnosis
+        diagnosis.onResult = { [unowned self] in server.documentsChanged() }
         probes.onResult = { [unowned self] in server.documentsChanged() }
         census?.onEvent = { [unowned self] event in
             counters.count(event)
@@ -312,6 +320,7 @@ public final class Daemon {
         for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         probes.stop()
+        diagnosis.stop()
         index.stop()
         engine.stop()
         serviceHistory?.close(services: census?.services ?? [])

@@ -30,6 +30,9 @@ final class DocumentStore {
     /// The active probes; their results are no events, so their documents count them in their tags.
     var probes: ProbeWatch?
     private var probeRevision: UInt64 = 0
+    /// The continuous diagnosis, likewise.
+    var diagnosis: DiagnosisWatch?
+    private var diagnosisRevision: UInt64 = 0
     /// The effective configuration as JSON.
     var configuration: () -> JSONValue = { .null }
 
@@ -86,6 +89,10 @@ final class DocumentStore {
             probeRevision = revision
             rendered = rendered.filter { !$0.key.isOfProbes }
         }
+        if document == .diagnosis, let revision = diagnosis?.revision, revision != diagnosisRevision {
+            diagnosisRevision = revision
+            rendered[.diagnosis] = nil
+        }
         if document.showsIgnoredInterfaces { lookForInterfaces() }
         if let snapshot = rendered[document] { return snapshot }
         guard let bytes = try render(document) else { return nil }
@@ -114,6 +121,7 @@ final class DocumentStore {
     private func tag(of document: StatusDocument) -> String {
         let tag = "\(hub.position.stream).\(hub.position.sequence)"
         if document.isOfProbes { return "\(tag).\(probeRevision)" }
+        if document == .diagnosis { return "\(tag).\(diagnosisRevision)" }
         let changes = document == .status ? problemChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0
         return changes > 0 ? "\(tag).\(changes)" : tag
     }
@@ -130,6 +138,7 @@ final class DocumentStore {
             return try interfaces.first { $0.name == name }.map { try encoder.encode(Stated(state, $0)) }
         case .gateways: return try encoder.encode(Listing("gateways", state, path.gateways.map(GatewayDocument.init)))
         case .dns: return try encoder.encode(Stated(state, DNSDocument(path.dns)))
+        case .diagnosis: return try encoder.encode(diagnosis?.document ?? .idle)
         case .probes: return try encoder.encode(Listing("probes", state, probes?.documents ?? []))
         case .probe(let name):
             return try probes?.documents.first { $0.name == name }.map {

@@ -89,6 +89,7 @@ let fullConfiguration = """
           port: 8353
       max_types: 10
     diagnosis:
+      enabled: true
       anchors:
         - {name: a, host: a.anchor.test, addr4: 203.0.113.80, addr6: "2001:db8:ff::80"}
         - {name: b, addr4: 203.0.113.81}

@@ -216,8 +216,8 @@ import Testing
         }
         #expect(
             fields.map(\.name) == [
-                "anchors", "http_path", "http_port", "https_port", "udp_echo_port", "dns", "ntp", "ca", "nq", "peers",
-                "budgets",
+                "enabled", "anchors", "http_path", "http_port", "https_port", "udp_echo_port", "dns", "ntp", "ca", "nq",
+                "peers", "budgets",
             ]
         )
         #expect(keys["anchors"]?["type"] == "array")
@@ -258,5 +258,22 @@ import Testing
     @Test func `nothing is sent because of an empty section`() throws {
         #expect(try read("diagnosis:\n").diagnosis.isEmpty)
         #expect(try read("diagnosis: {dns: , budgets: {}}").diagnosis.isEmpty)
+    }
+
+    @Test func `public hosts are asked where nobody is named, and what else is said stays`() throws {
+        let none = try read("diagnosis: {udp_echo_port: 7, dns: {nx_zone: nx.example.test}}").diagnosis
+        #expect(none.origin == "public defaults" && none.targets.anchors.isEmpty)
+        #expect(none.effectiveTargets.anchors == Targets.publicDefaults.anchors)
+        #expect(none.effectiveTargets.echoPort == 7 && !none.effectiveTargets.answersChallenge)
+        #expect(none.effectiveTargets.names.nonexistentZone == "nx.example.test")
+        #expect(TargetSettings().effectiveTargets == Targets.publicDefaults)
+        let own = try read("diagnosis: {anchors: [{name: a, addr4: 192.0.2.1}]}").diagnosis
+        #expect(own.origin == "configuration" && own.effectiveTargets == own.targets)
+        #expect(own.effectiveTargets.names.nonexistentZone == nil && own.effectiveTargets.answersChallenge)
+    }
+
+    @Test func `nothing is examined by the service unless it is switched on`() throws {
+        #expect(!TargetSettings().isEnabled)
+        #expect(try read("diagnosis: {enabled: true}").diagnosis.isEnabled)
     }
 }

@@ -25,7 +25,10 @@ private let mayImport: [String: Set<String>] = [
         "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
         "Probes", "Diagnosis",
     ],
-    "EventHub": ["Glibc", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Documents"],
+    "EventHub": [
+        "Glibc", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis",
+        "Documents",
+    ],
     "EventLog": ["Glibc", "CLinuxShims", "CZlib", "OrderedJSON", "LinuxIO", "EventHub"],
     "Metrics": ["Glibc", "LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"],
     "WebSocketWire": ["CNettle", "CWslay"],
@@ -42,7 +45,7 @@ private let mayImport: [String: Set<String>] = [
     "PathService": [
         "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
         "PathEngine", "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer",
-        "Configuration", "Probes", "Spelling",
+        "Configuration", "Probes", "Diagnosis", "Examination", "Spelling",
     ],
     "Network": [
         "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing",

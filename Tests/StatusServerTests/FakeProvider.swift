@@ -25,6 +25,7 @@ final class FakeProvider: StatusProviding {
         ),
         .scrapeTargets(type: "_a._tcp,_b._UDP", name: "n", interface: "eth0", family: "ipv6"):
             Snapshot(Array("[1]\n".utf8), tag: "s6"),
+        .diagnosis: Snapshot(Array("{\"verdicts\":[]}\n".utf8), tag: "v1"),
         .probes: Snapshot(Array("{\"probes\":[]}\n".utf8), tag: "b1"),
         .probe(name: "web"): Snapshot(Array("{\"name\":\"web\"}\n".utf8), tag: "b2"),
         .serviceTypes: Snapshot(Array("{\"types\":[]}\n".utf8), tag: "t1"),

@@ -16,6 +16,7 @@ import Testing
         ("/api/v1/interfaces/eth0", "{\"name\":\"eth0\"}\n"),
         ("/api/v1/gateways", "{\"gateways\":[]}\n"),
         ("/api/v1/dns", "{\"dns\":{}}\n"),
+        ("/api/v1/diagnosis", "{\"verdicts\":[]}\n"),
         ("/api/v1/probes", "{\"probes\":[]}\n"),
         ("/api/v1/probes/web", "{\"name\":\"web\"}\n"),
         ("/api/v1/services", "{\"services\":[]}\n"),

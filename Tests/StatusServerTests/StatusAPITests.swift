@@ -20,7 +20,7 @@ private let documents: [(target: String, document: StatusDocument, tag: String)]
         "s2"
     ),
     ("/api/v1/services/types", .serviceTypes, "t1"), ("/api/v1/probes", .probes, "b1"),
-    ("/api/v1/probes/web", .probe(name: "web"), "b2"),
+    ("/api/v1/probes/web", .probe(name: "web"), "b2"), ("/api/v1/diagnosis", .diagnosis, "v1"),
     ("/api/v1/services/_ipp._tcp/B%C3%BCro%2F1", .service(type: "_ipp._tcp", name: "Büro/1"), "s3"),
     ("/api/v1/services/history?name=x*", .serviceHistory(type: nil, name: "x*", interface: nil), "s4"),
     (

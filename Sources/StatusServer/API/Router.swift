@@ -12,6 +12,7 @@ enum Endpoint: String, CaseIterable {
     case interface = "/api/v1/interfaces/{name}"
     case gateways = "/api/v1/gateways"
     case dns = "/api/v1/dns"
+    case diagnosis = "/api/v1/diagnosis"
     case probes = "/api/v1/probes"
     case probe = "/api/v1/probes/{name}"
     case services = "/api/v1/services"

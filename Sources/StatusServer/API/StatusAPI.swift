@@ -180,6 +180,7 @@ extension StatusAPI {
             let detail = "There is no interface '\(parameters[0])'."
             return (.interface(name: parameters[0]), Problem(.unknownInterface, status: 404, detail: detail))
         case .gateways: return (.gateways, notReady)
+        case .diagnosis: return (.diagnosis, notReady)
         case .probes: return (.probes, notReady)
         case .probe: return (.probe(name: parameters[0]), unknownProbe(parameters[0]))
         case .dns: return (.dns, notReady)

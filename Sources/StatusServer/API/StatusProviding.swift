@@ -46,6 +46,8 @@ public enum StatusDocument: Hashable, Sendable {
     case gateways
     /// `/api/v1/dns`.
     case dns
+    /// `/api/v1/diagnosis`.
+    case diagnosis
     /// `/api/v1/probes`.
     case probes
     /// `/api/v1/probes/{name}`.

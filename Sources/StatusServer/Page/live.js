@@ -113,7 +113,7 @@ const names = ['log.opened', 'log.gap', 'daemon.started', 'daemon.stopping', 'co
   'stream.reset', 'netlink.overrun', 'clock.jumped', 'path.snapshot', 'path.changed', 'path.flapping',
   'interface.added', 'interface.changed', 'interface.removed', 'address.added', 'address.removed', 'route.changed',
   'gateway.changed', 'gateway.unreachable', 'gateway.reachable', 'dns.changed', 'probe.failed', 'probe.recovered',
-  'captive_portal.detected', 'captive_portal.cleared', 'service.added', 'service.changed', 'service.removed',
+  'captive_portal.detected', 'captive_portal.cleared', 'verdict', 'service.added', 'service.changed', 'service.removed',
   'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict',
   'sink.connected', 'sink.disconnected'];
 let stream = null;

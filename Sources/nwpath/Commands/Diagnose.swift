@@ -106,9 +106,8 @@ struct DiagnosisSettings {
         }
         self.common = common
         guard let file else {
-            let settings = common.diagnosis
-            origin = settings.anchors.isEmpty ? "public defaults" : "configuration"
-            targets = settings.anchors.isEmpty ? settings.completed(by: .publicDefaults) : settings.targets
+            origin = common.diagnosis.origin
+            targets = common.diagnosis.effectiveTargets
             return
         }
         do {
@@ -117,16 +116,5 @@ struct DiagnosisSettings {
             throw CommandFailure("\(error)", .unfinished)
         }
         origin = "file"
-    }
-}
-
-extension TargetSettings {
-    /// The hosts of others, and whatever else is said here.
-    fileprivate func completed(by others: Targets) -> Targets {
-        var targets = targets
-        targets.anchors = others.anchors
-        targets.answersChallenge = others.answersChallenge
-        if targets.names.nonexistentZone == nil { targets.names.nonexistentZone = others.names.nonexistentZone }
-        return targets
     }
 }

@@ -1,0 +1,61 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// When the daemon examines the network next.
+///
+/// Pure: rounds and moments in, the next moment out. In order, once a minute; a finding that is not certain yet is
+/// looked at again soon; while something stays broken the pauses double; after a change of the path at once.
+struct DiagnosisSchedule: Hashable {
+    /// What a round found.
+    enum Finding: Hashable {
+        /// Nothing is wrong, and nothing was.
+        case sound
+        /// Something began or ended, and is not certain yet.
+        case unsettled
+        /// What was wrong still is.
+        case broken
+    }
+
+    /// From the end of one round to the next while nothing is wrong.
+    static let interval = Duration.seconds(60)
+    /// The same while a finding is not certain.
+    static let confirmation = Duration.seconds(5)
+    /// The longest pause while something is broken.
+    static let longest = Duration.seconds(600)
+    /// By how much everything is slower on a path that costs money or should be spared.
+    static let frugality = 10
+    /// The least time from the start of one round to that of the next.
+    static let gap = Duration.seconds(1)
+
+    /// When the next round is due, as time since boot.
+    private(set) var next: Duration
+    private var brokenRounds = 0
+    private var lastStart: Duration?
+
+    /// Plans the first round for now.
+    init(at now: Duration) { next = now }
+
+    /// A round starts.
+    mutating func begin(at now: Duration) { lastStart = now }
+
+    /// A round ended; `chance` from 0 to 1 keeps machines from asking in step.
+    mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {
+        var pause: Duration
+        switch finding {
+        case .sound:
+            brokenRounds = 0
+            pause = Self.interval - Self.interval * (chance / 10)
+        case .unsettled: pause = Self.confirmation
+        case .broken:
+            pause = min(Self.longest, .seconds(1 << min(brokenRounds, 10)))
+            brokenRounds += 1
+        }
+        if isFrugal { pause = pause * Self.frugality }
+        next = now + pause
+    }
+
+    /// A path changed: what was found is old.
+    mutating func pathChanged(at now: Duration) {
+        brokenRounds = 0
+        next = min(next, max(now, (lastStart ?? now - Self.gap) + Self.gap))
+    }
+}
