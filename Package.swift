@@ -136,7 +136,7 @@ let package = Package(
             name: "Network",
             dependencies: [
                 "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel",
-                "Providers", "PathEngine", "DNSWire", "MulticastDNS",
+                "Providers", "PathEngine", "DNSWire", "MulticastDNS", "WebSocketWire",
             ]
         ),
         .target(
@@ -237,7 +237,7 @@ let package = Package(
             name: "NetworkTests",
             dependencies: [
                 "Network", "CNetworkShims", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "PathEngine",
-                "PathModel", "TestSupport",
+                "PathModel", "WebSocketWire", "TestSupport",
             ]
         ),
         .testTarget(

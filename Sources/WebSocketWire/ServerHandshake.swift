@@ -12,6 +12,11 @@ enum FieldList {
         elements(value ?? "").contains { $0.lowercased() == token }
     }
 
+    /// Whether lines can be sent: none has a character that would break it.
+    static func areSound(_ lines: [String]) -> Bool {
+        lines.allSatisfy { $0.utf8.allSatisfy { $0 >= 32 && $0 != 127 } }
+    }
+
     /// The text without surrounding spaces and tabs.
     static func trimmed(_ text: Substring) -> String {
         var text = text
@@ -40,8 +45,10 @@ public struct WebSocketServerHandshake: Equatable, Sendable {
 
     /// The value of `Sec-WebSocket-Accept`.
     public let accept: String
+    /// The subprotocols that the client offers, the dearest first.
+    public let offers: [String]
     /// The subprotocol both sides know; `nil` when the client offered none of ours.
-    public let subprotocol: String?
+    public var subprotocol: String?
 
     /// Checks a request.
     /// - Parameters:
@@ -62,7 +69,8 @@ public struct WebSocketServerHandshake: Equatable, Sendable {
         guard field("Sec-WebSocket-Version") == "13" else { throw .otherVersion }
         guard let key = field("Sec-WebSocket-Key").flatMap({ WebSocketKey($0) }) else { throw .badKey }
         accept = key.accept
-        subprotocol = FieldList.elements(field("Sec-WebSocket-Protocol") ?? "").first { supported.contains($0) }
+        offers = FieldList.elements(field("Sec-WebSocket-Protocol") ?? "")
+        subprotocol = offers.first { supported.contains($0) }
     }
 
     /// The header fields of the 101 answer, besides `Connection`.

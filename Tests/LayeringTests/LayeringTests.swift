@@ -49,7 +49,7 @@ private let mayImport: [String: Set<String>] = [
     ],
     "Network": [
         "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing",
-        "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS",
+        "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "WebSocketWire",
     ],
     "FoundationBonjour": [
         "Glibc", "Foundation", "Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network",

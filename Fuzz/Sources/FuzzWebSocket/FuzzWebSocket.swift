@@ -30,7 +30,9 @@ import WebSocketWire
         case 0: examine(bytes, as: .server, in: size)
         case 1: examine(bytes, as: .client, in: size)
         case 2: examineAnswer(bytes, in: size)
-        default: examineRequest(bytes)
+        default:
+            examineRequest(bytes)
+            examineHead(bytes, in: size)
         }
     }
 
@@ -86,6 +88,29 @@ import WebSocketWire
             guard progress == .waiting else { fatalError("an answer without the key was taken") }
             rest = rest.dropFirst(size)
         }
+    }
+
+    /// A request on a bare stream tells the same in any pieces, and what it offers goes into the answer as it is.
+    private static func examineHead(_ bytes: [UInt8], in size: Int) {
+        var whole = WebSocketRequest.Reader()
+        guard let (request, rest) = try? whole.receive(bytes) else { return }
+        var pieces = WebSocketRequest.Reader()
+        var start = 0
+        while start < bytes.count {
+            let end = min(start + size, bytes.count)
+            guard let again = try? pieces.receive(Array(bytes[start..<end])) else {
+                start = end
+                continue
+            }
+            require(again.request.target == request.target, "pieces tell another story")
+            require(again.rest + bytes[end...] == rest, "pieces end elsewhere")
+            break
+        }
+        require(start < bytes.count, "pieces are no request")
+        var chosen = request
+        chosen.handshake.subprotocol = request.handshake.offers.first
+        guard let answer = chosen.acceptance() else { return }
+        require(answer.suffix(4) == [13, 10, 13, 10], "an answer without an end")
     }
 
     private static func examineRequest(_ bytes: [UInt8]) {

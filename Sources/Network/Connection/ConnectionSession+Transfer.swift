@@ -16,21 +16,26 @@ extension ConnectionSession {
         guard !sends.isEnded else { return complete(content.completion, .posix(.EPIPE)) }
         let context = content.context
         var bytes = content.bytes ?? Data()
-        if !settings.isStream {
+        let endsStream = settings.isStream && context.isFinal && content.isComplete
+        var isBare = false
+        if settings.hasMessages {
             let key = ObjectIdentifier(context)
             if let piece = pieces.removeValue(forKey: key) { bytes = piece.bytes + bytes }
             guard content.isComplete else {
                 pieces[key] = (context, bytes)
                 return complete(content.completion, nil)
             }
-            // Nothing at all is no datagram; an empty datagram has content without bytes.
-            guard content.bytes != nil || !bytes.isEmpty else { return complete(content.completion, nil) }
+            // Nothing at all is no message; an empty one has content without bytes, or metadata that says what it is.
+            isBare = content.bytes == nil && bytes.isEmpty && !context.isWebSocketMessage
+            guard !isBare || endsStream else { return complete(content.completion, nil) }
         }
         let expiration = context.expirationMilliseconds
         let item = SendQueue<NWConnection.SendCompletion>.Item(
             bytes: bytes,
-            endsStream: settings.isStream && context.isFinal && content.isComplete,
+            endsStream: endsStream,
             deadline: expiration == 0 ? nil : engines.loop.clock.boot + .milliseconds(Int64(clamping: expiration)),
+            metadata: context.protocolMetadata,
+            isBare: isBare,
             token: content.completion
         )
         sends.append(item)
@@ -58,7 +63,7 @@ extension ConnectionSession {
         }
         guard self.flow === flow else { return }
         flow.expect(reading: receives.wanted != nil, writing: !sends.isEmpty)
-        if life.isFinishing, sends.isEmpty, !flow.hasOutput { perform(life.finished()) }
+        if life.isFinishing, sends.isEmpty, !flow.hasOutput, flow.takeLeave() { perform(life.finished()) }
     }
 
     // MARK: - Reading
@@ -76,7 +81,18 @@ extension ConnectionSession {
             }
             deliver(receives.completions())
         }
+        if flow.mayHoldInput, receives.wanted != nil { rest() }
         return nil
+    }
+
+    /// Comes back when others had their turn: what a flow holds is not told of again.
+    private func rest() {
+        guard !isResting else { return }
+        isResting = true
+        engines.loop.schedule(after: .zero) { [weak self] in
+            self?.isResting = false
+            self?.pump()
+        }
     }
 
     /// Keeps everything that the kernel still has of a broken or closed flow.
@@ -124,17 +140,22 @@ extension ConnectionSession {
     private func write(_ flow: any Flow) -> NWError? {
         for completion in sends.expire(at: engines.loop.clock.boot) { complete(completion, .posix(.ETIMEDOUT)) }
         while let bytes = sends.front(limit: Self.gathered, isStream: flow.isStream) {
+            let (metadata, isBare) = (sends.frontMetadata, sends.isFrontBare)
+            if !isBare, let refusal = flow.refusal(of: bytes, with: metadata) {
+                wrote(bytes.count, flow, refusal)
+                continue
+            }
             var failure: NWError?
             do throws(NWError) {
                 // An end of the stream has nothing to write.
-                let isEmpty = flow.isStream && bytes.isEmpty
-                guard let count = isEmpty ? 0 : try flow.write(bytes) else { return nil }
+                let isEmpty = isBare || flow.isStream && bytes.isEmpty
+                guard let count = isEmpty ? 0 : try flow.write(bytes, with: metadata) else { return nil }
                 wrote(count, flow, nil)
             } catch {
                 failure = error
             }
             guard let failure else { continue }
-            guard !flow.isStream, Self.concernsOne(failure) else { return failure }
+            guard !settings.isStream, Self.concernsOne(failure) else { return failure }
             wrote(bytes.count, flow, failure)
         }
         do throws(NWError) {

@@ -49,7 +49,9 @@ final class ConnectionSession: EngineSession {
     var accepted: (any Flow)?
     var receives: ReceiveQueue<ConnectionRequest.Receipt>
     var sends = SendQueue<NWConnection.SendCompletion>()
-    /// Pieces of datagrams that are not complete, by their context.
+    /// Whether it comes back for what the flow holds.
+    var isResting = false
+    /// Pieces of messages that are not complete, by their context.
     var pieces: [ObjectIdentifier: (context: NWConnection.ContentContext, bytes: Data)] = [:]
     private var path: Path?
     private var told: NWPath?
@@ -63,7 +65,7 @@ final class ConnectionSession: EngineSession {
         self.engines = engines
         self.accepted = accepted
         isServer = accepted != nil
-        receives = ReceiveQueue(isStream: accepted?.isStream ?? settings.isStream)
+        receives = ReceiveQueue(isStream: !settings.hasMessages)
     }
 
     /// Lets go of everything, with an error for whoever waits.

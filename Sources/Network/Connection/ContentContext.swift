@@ -60,4 +60,7 @@ extension NWConnection.ContentContext {
         guard !metadata.isEmpty else { return isFinal ? .finalMessage : .defaultMessage }
         return NWConnection.ContentContext(identifier: "Message", isFinal: isFinal, metadata: metadata)
     }
+
+    /// Whether metadata says what kind of WebSocket message the content is, so that it needs no bytes.
+    var isWebSocketMessage: Bool { protocolMetadata(definition: NWProtocolWebSocket.definition) != nil }
 }

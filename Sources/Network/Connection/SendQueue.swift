@@ -13,6 +13,10 @@ struct SendQueue<Token> {
         var endsStream = false
         /// When it is not worth sending any more; `nil` never.
         var deadline: Duration?
+        /// What protocols are to do with it.
+        var metadata: [any NWProtocolMetadata] = []
+        /// Whether there is no message, but only the end of the stream.
+        var isBare = false
         let token: Token
     }
 
@@ -26,6 +30,12 @@ struct SendQueue<Token> {
 
     /// Whether everything was written.
     var isEmpty: Bool { head == items.count }
+
+    /// What protocols are to do with what is written next.
+    var frontMetadata: [any NWProtocolMetadata] { head < items.count ? items[head].metadata : [] }
+
+    /// Whether what is written next is no message, but only the end of the stream.
+    var isFrontBare: Bool { head < items.count && items[head].isBare }
 
     /// How many bytes wait.
     private(set) var count = 0

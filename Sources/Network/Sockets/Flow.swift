@@ -5,7 +5,7 @@ internal import LinuxIO
 
 /// An open way to one peer; confined to the thread of its loop.
 protocol Flow: AnyObject {
-    /// Whether it is a stream; else content goes in datagrams.
+    /// Whether it is a stream; else content goes in messages.
     var isStream: Bool { get }
     /// Our end; `nil` for unix sockets.
     var local: SocketEnd? { get }
@@ -27,6 +27,12 @@ protocol Flow: AnyObject {
     /// Writes without waiting; a datagram goes as a whole.
     /// - Returns: How many bytes went; `nil` when there is no room.
     func write(_ bytes: Data) throws(NWError) -> Int?
+    /// As ``write(_:)``, with what the program wants protocols to do with a message.
+    func write(_ message: Data, with metadata: [any NWProtocolMetadata]) throws(NWError) -> Int?
+    /// Why a message cannot be sent, without harm to others; `nil` when it can.
+    func refusal(of message: Data, with metadata: [any NWProtocolMetadata]) -> NWError?
+    /// Whether something may have come that ``onReadiness`` does not tell of any more.
+    var mayHoldInput: Bool { get }
     /// Whether something was taken by ``write(_:)`` that has not left yet.
     var hasOutput: Bool { get }
     /// Writes what was taken before, as far as there is room.
@@ -37,6 +43,9 @@ protocol Flow: AnyObject {
     func expect(reading: Bool, writing: Bool)
     /// Tells the peer that nothing follows.
     func finishWriting()
+    /// Takes leave of the peer, when the program is done and all that it sent has gone.
+    /// - Returns: Whether nothing more is to be waited for; ``onReadiness`` tells when to ask again.
+    func takeLeave() -> Bool
     /// Lets go of the socket; with `isAbrupt` the peer is told that data was lost.
     func close(isAbrupt: Bool)
 }
@@ -46,13 +55,17 @@ extension Flow {
     func takeError() -> NWError? { nil }
     var hasOutput: Bool { false }
     func flush() throws(NWError) {}
+    func write(_ message: Data, with metadata: [any NWProtocolMetadata]) throws(NWError) -> Int? { try write(message) }
+    func refusal(of message: Data, with metadata: [any NWProtocolMetadata]) -> NWError? { nil }
+    var mayHoldInput: Bool { false }
+    func takeLeave() -> Bool { true }
 }
 
 /// What a flow read.
 enum FlowArrival {
     /// Bytes of a stream.
     case bytes(Data)
-    /// A datagram.
+    /// A message, such as a datagram.
     case message(ReceivedMessage)
     /// The peer sends no more.
     case end

@@ -17,6 +17,7 @@ struct FlowSettings: Sendable {
     /// A protocol upon the transport.
     enum Application: Sendable {
         case tls(sec_protocol_options_t.Values)
+        case webSocket(NWProtocolWebSocket.Options.Values)
     }
 
     let values: NWParameters.Values
@@ -26,7 +27,7 @@ struct FlowSettings: Sendable {
     let internet: NWProtocolIP.Options.Values
 
     /// Reads parameters.
-    /// - Returns: `nil` when they have no transport, or another protocol upon UDP.
+    /// - Returns: `nil` when they have no transport, another protocol upon UDP, or one upon WebSocket.
     init?(_ parameters: NWParameters) {
         values = parameters.values
         let stack = parameters.defaultProtocolStack
@@ -37,8 +38,10 @@ struct FlowSettings: Sendable {
         }
         var applications: [Application] = []
         for options in stack.applicationProtocols.reversed() {
+            if case .webSocket? = applications.last { return nil }
             switch options {
             case let tls as NWProtocolTLS.Options: applications.append(.tls(tls.securityProtocolOptions.values))
+            case let webSocket as NWProtocolWebSocket.Options: applications.append(.webSocket(webSocket.values))
             default: return nil
             }
         }
@@ -50,6 +53,15 @@ struct FlowSettings: Sendable {
     /// Whether the transport is a stream.
     var isStream: Bool {
         if case .tcp = transport { true } else { false }
+    }
+
+    /// Whether content comes and goes in messages, rather than as bytes of a stream.
+    var hasMessages: Bool {
+        if case .webSocket? = applications.last { true } else { !isStream }
+    }
+
+    private var hasTLS: Bool {
+        if case .tls? = applications.first { true } else { false }
     }
 
     /// Puts the protocols of the program upon a flow.
@@ -71,6 +83,9 @@ struct FlowSettings: Sendable {
                     isServer: isServer,
                     loop: loop
                 )
+            case .webSocket(let options):
+                let place = isServer ? nil : WebSocketPlace(endpoint, remote: flow.remote, isSecure: hasTLS)
+                flow = try WebSocketFlow(flow, options: options, place: place, loop: loop)
             }
         }
         return flow

@@ -58,6 +58,7 @@ final class TLSFlow: Flow {
     var remote: SocketEnd? { flow.remote }
     var maximumDatagramSize: Int { 0 }
     var hasOutput: Bool { !output.isEmpty || flow.hasOutput }
+    var mayHoldInput: Bool { true }
 
     var metadata: [any NWProtocolMetadata] {
         (agreed.map { [NWProtocolTLS.Metadata($0)] } ?? []) + flow.metadata
@@ -122,7 +123,7 @@ final class TLSFlow: Flow {
         }
         progress = .asked
         flow.expect(reading: false, writing: hasOutput)
-        let answer = TLSVerdict(loop) { [weak self] isTrusted in
+        let answer = LoopReply<Bool>(loop) { [weak self] isTrusted in
             guard let self, case .asked = progress else { return }
             progress = .judged(isTrusted: isTrusted)
             onReadiness([])
@@ -193,20 +194,5 @@ final class TLSFlow: Flow {
         limit = nil
         flow.onReadiness = { _ in }
         flow.close(isAbrupt: isAbrupt)
-    }
-}
-
-/// Carries the verdict of a verify block, given on any thread, back to the loop, once.
-@safe private final class TLSVerdict: Sendable {
-    private let loop: EventLoop
-    private nonisolated(unsafe) let completion: (Bool) -> Void
-
-    init(_ loop: EventLoop, completion: @escaping (Bool) -> Void) {
-        self.loop = loop
-        unsafe self.completion = completion
-    }
-
-    func give(_ isTrusted: Bool) {
-        loop.perform { [self] in unsafe completion(isTrusted) }
     }
 }
