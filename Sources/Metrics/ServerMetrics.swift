@@ -34,12 +34,23 @@ public final class HTTPMetrics {
         )
     }
 
-    /// Counts one answer; methods nobody uses are counted as `other`, so that clients cannot make series.
-    public func answered(route: String, method: String, status: Int, after duration: Duration) {
-        let method = Self.methods.contains(method) ? method : "other"
-        requests.increment(route, method, "\(status)")
-        let (seconds, attoseconds) = duration.components
-        durations.observe(Double(seconds) + Double(attoseconds) / 1e18, route, method, "\(status)")
+    /// Answers of one kind.
+    public struct Answers {
+        let requests: Counter.Child
+        let durations: Histogram.Child
+
+        /// Counts one more, given this long after its request line.
+        public func count(after duration: Duration) {
+            requests.increment()
+            let (seconds, attoseconds) = duration.components
+            durations.observe(Double(seconds) + Double(attoseconds) / 1e18)
+        }
+    }
+
+    /// Where answers are counted; methods nobody uses are counted as `other`, so that clients cannot make series.
+    public func answers(route: String, method: String, status: Int) -> Answers {
+        let labels = [route, Self.methods.contains(method) ? method : "other", "\(status)"]
+        return Answers(requests: requests.child(labels), durations: durations.child(labels))
     }
 
     /// Counts one request that could not be read far enough to know its route or method, and was answered all the same.

@@ -36,7 +36,7 @@ private func sampleRegistry() -> MetricRegistry {
     for value in [0.00005, 0.5, 0.7, 100] { latency.observe(value) }
     registry.add(latency)
     let http = HTTPMetrics(routes: ["/api/v1/status"])
-    http.answered(route: "/api/v1/status", method: "GET", status: 200, after: .milliseconds(3))
+    http.answers(route: "/api/v1/status", method: "GET", status: 200).count(after: .milliseconds(3))
     http.register(in: registry)
     EventStreamMetrics().register(in: registry)
     ProcessMetrics().register(in: registry)
@@ -148,8 +148,8 @@ private func sampleRegistry() -> MetricRegistry {
 
     @Test func `folds methods that nobody uses`() {
         let metrics = HTTPMetrics()
-        metrics.answered(route: "unknown", method: "BREW", status: 405, after: .zero)
-        metrics.answered(route: "unknown", method: "X\"Y", status: 405, after: .zero)
+        metrics.answers(route: "unknown", method: "BREW", status: 405).count(after: .zero)
+        metrics.answers(route: "unknown", method: "X\"Y", status: 405).count(after: .zero)
         #expect(metrics.requests.value("unknown", "other", "405") == 2)
     }
 
@@ -246,9 +246,9 @@ extension String {
             MetricFamily("x_seconds", .histogram, help: "X.", labels: ["name"]),
             bounds: [1]
         )
-        histogram.prepare(["a"])
+        _ = histogram.child(["a"])
         histogram.observe(0.5, "b")
-        histogram.prepare(["b"])
+        _ = histogram.child(["b"])
         #expect(histogram.count("a") == 0 && histogram.count("b") == 1)
         histogram.keep { $0 == ["a"] }
         let registry = MetricRegistry()

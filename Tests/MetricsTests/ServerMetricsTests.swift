@@ -24,23 +24,23 @@ import Testing
     @Test(arguments: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
     func `methods that people use are told apart`(method: String) {
         let metrics = HTTPMetrics()
-        metrics.answered(route: "/", method: method, status: 200, after: .zero)
+        metrics.answers(route: "/", method: method, status: 200).count(after: .zero)
         #expect(metrics.requests.value("/", method, "200") == 1)
     }
 
     @Test(arguments: ["get", "", "GET ", "TRACE", String(repeating: "A", count: 5000)])
     func `a stranger's method makes no series of its own`(method: String) {
         let metrics = HTTPMetrics()
-        metrics.answered(route: "/", method: method, status: 405, after: .zero)
+        metrics.answers(route: "/", method: method, status: 405).count(after: .zero)
         #expect(metrics.requests.value("/", "other", "405") == 1)
         #expect(text(metrics).split(separator: "\n").filter { $0.hasPrefix("nwpath_http_requests_total{") }.count == 1)
     }
 
     @Test func `the time of an answer is counted in seconds under its route`() {
         let metrics = HTTPMetrics()
-        metrics.answered(route: "/a", method: "GET", status: 200, after: .microseconds(1500))
-        metrics.answered(route: "/a", method: "GET", status: 200, after: .seconds(7))
-        metrics.answered(route: "/a", method: "GET", status: 503, after: .zero)
+        metrics.answers(route: "/a", method: "GET", status: 200).count(after: .microseconds(1500))
+        metrics.answers(route: "/a", method: "GET", status: 200).count(after: .seconds(7))
+        metrics.answers(route: "/a", method: "GET", status: 503).count(after: .zero)
         let text = text(metrics)
         let labels = "handler=\"/a\",method=\"GET\",code=\"200\""
         #expect(text.contains("seconds_bucket{\(labels),le=\"0.001\"} 0\n"))

@@ -32,7 +32,7 @@ final class DiagnosisMetrics {
     func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictKeeper.Standing]) {
         rounds.increment(by: 0)
         for direction in ["sent", "received"] { bytes.increment(direction, by: 0) }
-        duration.prepare([])
+        _ = duration.child([])
         for counter in [rounds, bytes] { registry.add(counter) }
         registry.add(duration)
         registry.add { writer in

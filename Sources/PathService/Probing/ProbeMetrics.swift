@@ -122,7 +122,7 @@ final class ProbeMetrics {
                 failures.increment(labels: labels + [reason.rawValue], by: 0)
             }
             for direction in ["sent", "received"] { bytes.increment(labels: labels + [direction], by: 0) }
-            duration.prepare(labels)
+            _ = duration.child(labels)
         }
     }
 
@@ -143,7 +143,7 @@ final class ProbeMetrics {
     private func countQuery(_ server: String, _ result: ProbeResult) {
         queries.increment(server)
         for reason in ProbeReason.allCases { queryFailures.increment(server, reason.rawValue, by: 0) }
-        queryDuration.prepare([server])
+        _ = queryDuration.child([server])
         if let reason = result.reason { queryFailures.increment(server, reason.rawValue) }
         if result.isSuccess { queryDuration.observe(result.duration.seconds, server) }
     }

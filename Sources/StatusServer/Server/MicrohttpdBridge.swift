@@ -21,8 +21,7 @@ enum MicrohttpdCallbacks {
             guard let connection = unsafe object(HTTPConnection.self, connection), let target = unsafe target else {
                 return nil
             }
-            let bytes = unsafe Array(UnsafeRawBufferPointer(start: target, count: strlen(target)))
-            let exchange = connection.begin(target: bytes, address: UInt(bitPattern: target))
+            let exchange = unsafe connection.begin(target: target)
             return unsafe Unmanaged.passUnretained(exchange).toOpaque()
         }
         unsafe table.request = { _, exchange, raw, method, version, body, size in
@@ -109,56 +108,115 @@ enum MicrohttpdResponse {
     }
 }
 
-/// Reads a request's head as the library kept it.
-enum MicrohttpdHead {
+/// A request's head as the library keeps it, valid during one call.
+///
+/// The library leaves the head in one buffer, parts ended by NUL in place. A part that is shorter than the room it
+/// has, which is how it hides a NUL that a client sent and how it moves folded fields, shows in the distances.
+@safe struct MicrohttpdHead {
     /// One more than is ever allowed.
     private static let capacity = 65
 
-    /// Copies the head, and counts the bytes around its parts.
-    ///
-    /// The library leaves the head in one buffer, parts ended by NUL in place. A part that is shorter than the room it
-    /// has, which is how it hides a NUL that a client sent and how it moves folded fields, shows in the distances.
-    static func read(
-        _ raw: OpaquePointer,
+    private let raw: OpaquePointer
+    private let method: UnsafeRawBufferPointer
+    private let target: [UInt8]
+    private let version: UnsafeRawBufferPointer
+    /// Bytes between the parts of the request line that no part accounts for.
+    private let hiddenInLine: Int
+    /// Bytes of the whole head.
+    private let size: Int
+
+    init(
+        raw: OpaquePointer,
         method: UnsafePointer<CChar>,
         target: [UInt8],
         targetAddress: UInt,
         version: UnsafePointer<CChar>
-    ) -> RequestHead {
-        let methodBytes = unsafe copy(method)
-        let versionBytes = unsafe copy(version)
-        var head = RequestHead(method: methodBytes, target: target, version: versionBytes)
+    ) {
+        unsafe self.raw = raw
+        unsafe self.method = UnsafeRawBufferPointer(start: method, count: strlen(method))
+        self.target = target
+        unsafe self.version = UnsafeRawBufferPointer(start: version, count: strlen(version))
         let start = UInt(bitPattern: method)
-        let versionStart = UInt(bitPattern: version)
-        head.hiddenInLine =
-            distance(from: start &+ UInt(methodBytes.count) &+ 1, to: targetAddress)
-            + distance(from: targetAddress &+ UInt(target.count) &+ 1, to: versionStart)
-        head.size = unsafe nwp_http_head_size(raw)
-        var parts: [(start: UInt, end: UInt)] = []
-        unsafe withUnsafeTemporaryAllocation(of: nwp_http_field.self, capacity: capacity) { buffer in
-            unsafe buffer.initialize(repeating: nwp_http_field())
-            let count = unsafe nwp_http_fields(raw, buffer.baseAddress, Int32(capacity))
-            for index in 0..<min(Int(count), capacity) {
-                let field = unsafe buffer[index]
-                let name = unsafe Array(UnsafeRawBufferPointer(start: field.name, count: field.name_length))
-                let value = unsafe Array(UnsafeRawBufferPointer(start: field.value, count: field.value_length))
-                head.fields.append(RequestHead.Field(name: name, value: value))
-                let end = unsafe UInt(bitPattern: field.value) &+ UInt(value.count)
-                parts.append((unsafe UInt(bitPattern: field.name), end))
+        unsafe hiddenInLine =
+            Self.distance(from: start &+ UInt(self.method.count) &+ 1, to: targetAddress)
+            + Self.distance(from: targetAddress &+ UInt(target.count) &+ 1, to: UInt(bitPattern: version))
+        size = unsafe nwp_http_head_size(raw)
+    }
+
+    /// Copies the head, and counts the bytes around its parts.
+    func copy() -> RequestHead {
+        var head = unsafe RequestHead(method: Array(method), target: target, version: Array(version))
+        head.hiddenInLine = hiddenInLine
+        head.size = size
+        unsafe withFields { fields, _ in
+            for place in fields.indices {
+                let (name, value) = unsafe Self.parts(of: fields[place])
+                var field = unsafe RequestHead.Field(name: Array(name), value: Array(value))
+                field.trailing = unsafe trailing(place, of: fields)
+                head.fields.append(field)
             }
-        }
-        // Behind the last value come its own line end and the empty line.
-        let end = start &+ UInt(head.size) &- 2
-        for index in parts.indices {
-            let next = index + 1 < parts.count ? parts[index + 1].start : end
-            head.fields[index].trailing = distance(from: parts[index].end, to: next)
         }
         return head
     }
 
-    private static func distance(from left: UInt, to right: UInt) -> Int { Int(bitPattern: right &- left) }
-
-    private static func copy(_ text: UnsafePointer<CChar>) -> [UInt8] {
-        unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
+    /// Whether ``copy()`` would be equal to `head`, without making it.
+    func equals(_ head: RequestHead) -> Bool {
+        guard size == head.size, hiddenInLine == head.hiddenInLine, target == head.target else { return false }
+        guard unsafe Self.areEqual(method, head.method) && Self.areEqual(version, head.version) else { return false }
+        return unsafe withFields { fields, isComplete in
+            guard isComplete, fields.count == head.fields.count else { return false }
+            return fields.indices.allSatisfy { place in
+                let (name, value) = unsafe Self.parts(of: fields[place])
+                let field = head.fields[place]
+                return unsafe Self.areEqual(name, field.name) && Self.areEqual(value, field.value)
+                    && trailing(place, of: fields) == field.trailing
+            }
+        }
     }
+
+    /// The bytes of a text of the library, in an array that is there already where it is equal.
+    static func copy(_ text: UnsafePointer<CChar>, orShare known: [UInt8]?) -> [UInt8] {
+        let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
+        if let known, unsafe areEqual(bytes, known) { return known }
+        return unsafe Array(bytes)
+    }
+
+    private func withFields<Result>(
+        _ body: (_ fields: UnsafeBufferPointer<nwp_http_field>, _ isComplete: Bool) -> Result
+    ) -> Result {
+        unsafe withUnsafeTemporaryAllocation(of: nwp_http_field.self, capacity: Self.capacity) { buffer in
+            unsafe buffer.initialize(repeating: nwp_http_field())
+            let count = unsafe Int(nwp_http_fields(raw, buffer.baseAddress, Int32(Self.capacity)))
+            let fields = unsafe UnsafeBufferPointer(rebasing: buffer.prefix(min(count, Self.capacity)))
+            return unsafe body(fields, count <= Self.capacity)
+        }
+    }
+
+    /// Bytes between the end of a value and what follows: the next field, or the line end and the empty line.
+    private func trailing(_ place: Int, of fields: UnsafeBufferPointer<nwp_http_field>) -> Int {
+        let end = unsafe UInt(bitPattern: fields[place].value) &+ UInt(fields[place].value_length)
+        let next =
+            unsafe place + 1 < fields.count
+            ? UInt(bitPattern: fields[place + 1].name) : UInt(bitPattern: method.baseAddress) &+ UInt(size) &- 2
+        return Self.distance(from: end, to: next)
+    }
+
+    private static func parts(
+        of field: nwp_http_field
+    ) -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        unsafe (
+            UnsafeRawBufferPointer(start: field.name, count: field.name_length),
+            UnsafeRawBufferPointer(start: field.value, count: field.value_length)
+        )
+    }
+
+    private static func areEqual(_ left: UnsafeRawBufferPointer, _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe right.withUnsafeBytes { bytes in
+            guard let start = left.baseAddress, let other = bytes.baseAddress else { return true }
+            return unsafe memcmp(start, other, left.count) == 0
+        }
+    }
+
+    private static func distance(from left: UInt, to right: UInt) -> Int { Int(bitPattern: right &- left) }
 }

@@ -29,10 +29,16 @@ final class HTTPConnection {
     }
 
     /// A request line was read.
-    func begin(target: [UInt8], address: UInt) -> MicrohttpdExchange {
-        let exchange = MicrohttpdExchange(target: target, address: address, connection: self)
+    func begin(target: UnsafePointer<CChar>) -> MicrohttpdExchange {
+        let now = server.loop.clock.boot
+        let exchange = unsafe MicrohttpdExchange(
+            target: MicrohttpdHead.copy(target, orShare: server.repeated.target),
+            address: UInt(bitPattern: target),
+            connection: self,
+            at: now
+        )
         self.exchange = exchange
-        let deadline = server.loop.clock.boot + server.limits.headDeadline
+        let deadline = now + server.limits.headDeadline
         if self.deadline.map({ deadline < $0 }) ?? true {
             server.setDeadline(of: self, after: server.limits.headDeadline)
         }
@@ -86,7 +92,7 @@ final class HTTPConnection {
     private var raw: OpaquePointer?
     private var phase = Phase.head
     private var request: HTTPRequest?
-    private(set) var response: (HTTPResponse, route: String)?
+    private(set) var ready: ReadyAnswer?
     private var isSuspended = false
     private var isCancelled = false
     private var stream: OutgoingStream?
@@ -95,11 +101,11 @@ final class HTTPConnection {
     private let began: Duration
     var onCancelled: (() -> Void)?
 
-    init(target: [UInt8], address: UInt, connection: HTTPConnection) {
+    init(target: [UInt8], address: UInt, connection: HTTPConnection, at began: Duration) {
         self.target = target
         targetAddress = address
         self.connection = connection
-        began = connection.server.loop.clock.boot
+        self.began = began
     }
 
     /// The library's access handler.
@@ -113,11 +119,12 @@ final class HTTPConnection {
         case .body:
             guard let request else { return 0 }
             phase = .waiting
-            connection.server.setDeadline(of: connection, after: nil)
             connection.server.handle(request, self)
-            if response == nil { suspend() }
-            return response == nil ? 1 : answer()
-        case .waiting: return response == nil ? 0 : answer()
+            guard ready == nil else { return answer() }
+            connection.server.setDeadline(of: connection, after: nil)
+            suspend()
+            return 1
+        case .waiting: return ready == nil ? 0 : answer()
         case .answered: return 1
         }
     }
@@ -131,9 +138,12 @@ final class HTTPConnection {
         return true
     }
 
-    func respond(_ response: HTTPResponse, route: String) {
-        guard self.response == nil else { return }
-        self.response = (response, route)
+    func respond(_ response: HTTPResponse, route: String) { respond(ReadyAnswer(response, route: route)) }
+
+    /// Answers as another request was answered; only the first call counts.
+    func respond(_ answer: ReadyAnswer) {
+        guard ready == nil else { return }
+        ready = answer
         resume()
     }
 
@@ -143,7 +153,7 @@ final class HTTPConnection {
         isCancelled = true
         if let stream {
             stream.abort()
-        } else if phase == .waiting, response == nil {
+        } else if phase == .waiting, ready == nil {
             let cancelled = onCancelled
             onCancelled = nil
             respond(HTTPResponse.empty(status: 503), route: "cancelled")
@@ -159,7 +169,7 @@ final class HTTPConnection {
     func completed() {
         unsafe raw = nil
         isSuspended = false
-        let cancelled = phase == .waiting && response == nil ? onCancelled : nil
+        let cancelled = phase == .waiting && ready == nil ? onCancelled : nil
         onCancelled = nil
         upgraded?.close()
         upgraded = nil
@@ -170,19 +180,20 @@ final class HTTPConnection {
     }
 
     private func readHead(_ raw: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Int32 {
-        let head = unsafe MicrohttpdHead.read(
-            raw,
+        let parts = unsafe MicrohttpdHead(
+            raw: raw,
             method: method,
             target: target,
             targetAddress: targetAddress,
             version: version
         )
         let server = connection.server
-        if let request = server.repeated.request(of: head, from: connection.peer) {
+        if let request = server.repeated.request(from: connection.peer, ifHead: parts.equals) {
             self.request = request
             server.setDeadline(of: connection, after: server.limits.bodyDeadline)
             return 1
         }
+        let head = parts.copy()
         switch HTTPAdmission(limits: server.limits.request, hosts: server.hosts).admit(head, from: connection.peer) {
         case .admitted(let request):
             self.request = request
@@ -190,17 +201,17 @@ final class HTTPConnection {
             server.setDeadline(of: connection, after: server.limits.bodyDeadline)
             return 1
         case .refused(let problem):
-            response = (HTTPResponse(problem, closes: true), "invalid")
+            ready = ReadyAnswer(HTTPResponse(problem, closes: true), route: "invalid")
             request = HTTPRequest(method: String(decoding: head.method, as: UTF8.self), path: [])
             return answer()
         }
     }
 
     private func answer() -> Int32 {
-        guard let (response, route) = response, let raw = unsafe raw else { return 0 }
+        guard let ready, let raw = unsafe raw else { return 0 }
         phase = .answered
         let server = connection.server
-        switch response.body {
+        switch ready.response.body {
         case .stream(let stream):
             guard begin(stream) else { return 0 }
             server.setDeadline(of: connection, after: nil)
@@ -211,17 +222,8 @@ final class HTTPConnection {
             server.setDeadline(of: connection, after: server.limits.sendDeadline)
         case .bytes: server.setDeadline(of: connection, after: server.limits.sendDeadline)
         }
-        let method = request?.method ?? ""
-        server.metrics.answered(
-            route: route,
-            method: method,
-            status: response.status,
-            after: server.loop.clock.boot - began
-        )
-        guard let native = unsafe MicrohttpdResponse.make(response, for: self) else { return 0 }
-        let queued = unsafe nwp_http_queue(raw, UInt32(response.status), native)
-        unsafe nwp_http_release(native)
-        return queued
+        ready.count(in: server.metrics, method: request?.method ?? "", after: server.loop.clock.boot - began)
+        return unsafe ready.queue(on: raw, for: self)
     }
 
     /// Takes a stream into care.

@@ -134,11 +134,11 @@ extension MicrohttpdServer {
 
     /// Gives a request to the handler, or the answer that the same request had in this turn.
     func handle(_ request: HTTPRequest, _ exchange: MicrohttpdExchange) {
-        if let known = repeated.answer(to: request) { return exchange.respond(known.response, route: known.route) }
+        if let known = repeated.answer(to: request) { return exchange.respond(known) }
         let isFirst = repeated.isEmpty
         handler(request, exchange)
-        guard let (response, route) = exchange.response else { return repeated.pass(request) }
-        repeated.keep(response, route: route, to: request)
+        guard let answer = exchange.ready else { return repeated.pass(request) }
+        repeated.keep(answer, to: request)
         if isFirst, !repeated.isEmpty { loop.deferring { [weak self] in self?.repeated.endTurn() } }
     }
 
