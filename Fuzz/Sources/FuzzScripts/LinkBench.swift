@@ -91,6 +91,7 @@ extension LinkBench {
             wasMulticast: way & 8 == 0,
             isOnLink: way & 16 == 0
         )
+        Fuzzer.countPacket()
         receive(bytes, family, from: origin)
         act()
     }
