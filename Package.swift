@@ -12,6 +12,7 @@ let package = Package(
         .executable(name: "nwpath", targets: ["nwpath"]),
         .library(name: "Network", targets: ["Network"]),
         .library(name: "FoundationBonjour", targets: ["FoundationBonjour"]),
+        .library(name: "FoundationWebSocket", targets: ["FoundationWebSocket"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
@@ -143,6 +144,7 @@ let package = Package(
             name: "FoundationBonjour",
             dependencies: ["Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network"]
         ),
+        .target(name: "FoundationWebSocket", dependencies: ["Network"]),
 
         // Tests.
         .target(
@@ -246,9 +248,13 @@ let package = Package(
                 "FoundationBonjour", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Network", "TestSupport",
             ]
         ),
+        .testTarget(
+            name: "FoundationWebSocketTests",
+            dependencies: ["FoundationWebSocket", "LinuxIO", "Network", "TestSupport"]
+        ),
         .executableTarget(
             name: "ArticlePrograms",
-            dependencies: ["Network", "FoundationBonjour"],
+            dependencies: ["Network", "FoundationBonjour", "FoundationWebSocket"],
             path: "Tests/ArticlePrograms"
         ),
         .testTarget(name: "ArticleTests", dependencies: ["ArticlePrograms", "nwpath", "LinuxIO", "TestSupport"]),

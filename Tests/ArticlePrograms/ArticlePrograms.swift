@@ -24,11 +24,19 @@ struct ArticlePrograms {
         case "join-chat":
             let places = Array(words.dropFirst())
             await joinChat(places.first ?? "", places.dropFirst().first ?? "", Array(places.dropFirst(2)))
+        case "talk": await talk(words.dropFirst().first ?? "", Array(words.dropFirst(2)))
+        case "talk-in-order": await talkInOrder(words.dropFirst().first ?? "", Array(words.dropFirst(2)))
+        case "open-room": await openRoom(words.last ?? "")
+        case "enter-room":
+            let places = Array(words.dropFirst())
+            await enterRoom(places.first ?? "", places.dropFirst().first ?? "", Array(places.dropFirst(2)))
         default:
             print("usage: ArticlePrograms path-handler|path-loop|path-types|browse-stream TYPE|browse-model TYPE")
             print("       ArticlePrograms find-services TYPE…|publish-service NAME TYPE")
             print("       ArticlePrograms host-messages NAME TYPE|exchange-messages TYPE WORD…")
             print("       ArticlePrograms serve-chat PORT|join-chat HOST PORT LINE…")
+            print("       ArticlePrograms talk URL WORD…|talk-in-order URL WORD…")
+            print("       ArticlePrograms open-room PORT|enter-room URL SUBPROTOCOL WORD…")
             exit(2)
         }
     }

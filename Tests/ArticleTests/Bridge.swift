@@ -30,10 +30,14 @@ final class Program {
     private let file: String
 
     /// Starts a program that was built beside the tests.
-    init(_ name: String, _ words: String..., in namespace: Namespace) throws {
+    convenience init(_ name: String, _ words: String..., in namespace: Namespace) throws {
+        try self.init(running: [try Self.path(of: name)] + words, in: namespace)
+    }
+
+    /// Starts a command line.
+    init(running words: [String], in namespace: Namespace) throws {
         file = NSTemporaryDirectory() + "/article-\(UUID().uuidString)"
-        let line = "exec '\(try Self.path(of: name))' \"$@\" >'\(file)' 2>&1"
-        let shell = ["sh", "-c", line, "sh"] + words
+        let shell = ["sh", "-c", "exec \"$@\" >'\(file)' 2>&1", "sh"] + words
         command = try RunningCommand(["nsenter", "--net=\(namespace.path)"] + shell)
     }
 

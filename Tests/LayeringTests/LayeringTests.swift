@@ -54,6 +54,7 @@ private let mayImport: [String: Set<String>] = [
     "FoundationBonjour": [
         "Glibc", "Foundation", "Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network",
     ],
+    "FoundationWebSocket": ["Glibc", "Foundation", "FoundationNetworking", "Network"],
     "nwpath": [
         "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
         "PathEngine",

@@ -6,9 +6,10 @@ import Testing
 ///
 /// Lines of code count on both sides: neither blank ones nor comments, so that a documented interface is not dearer
 /// than a bare one and prose cannot pay for a missing test. Parts that are tested through each other are counted
-/// together: documents are what the bodies of events show, and the service is run by the tests of its commands. C shims have no side here: whoever calls them tests them. Support code that only one part's tests use
-/// counts for that part; `TestSupport` counts for nobody. What a diagnosis finds out is tested by its command, in the
-/// network of `Tests/Lab`.
+/// together: documents are what the bodies of events show, the service is run by the tests of its commands, and the
+/// tasks of `FoundationWebSocket` are connections of `Network`. C shims have no side here: whoever calls them tests
+/// them. Support code that only one part's tests use counts for that part; `TestSupport` counts for nobody. What a
+/// diagnosis finds out is tested by its command, in the network of `Tests/Lab`.
 private struct Part: Sendable, CustomTestStringConvertible {
     let sources: [String]
     let tests: [String]
@@ -31,7 +32,11 @@ private let parts = [
     Part("Documents", "EventHub"), Part("EventLog", tests: ["EventLogTests", "EventLogWriter"]), Part("Metrics"),
     Part("WebSocketWire"), Part("StatusServer", "StatusClient"), Part("Configuration"), Part("CommandLineKit"),
     Part("FoundationBonjour"),
-    Part("Network", tests: ["NetworkTests", "ArticleTests", "ArticlePrograms"]),
+    Part(
+        "Network",
+        "FoundationWebSocket",
+        tests: ["NetworkTests", "FoundationWebSocketTests", "ArticleTests", "ArticlePrograms"]
+    ),
     Part(
         "PathService",
         "Examination",
