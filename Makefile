@@ -5,7 +5,7 @@
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
-# make conformance  Autobahn's cases for the WebSocket codec, server and client
+# make conformance  Autobahn's cases for the WebSocket codec and the library Network, servers and clients
 # make lab FAULT=dns.servfail  a network with that fault to look at, in namespaces; without FAULT the list of faults
 # make screenshots  pictures of the status page, into docs/
 

@@ -265,7 +265,9 @@ let package = Package(
         .testTarget(name: "WebSocketWireTests", dependencies: ["WebSocketWire"]),
         .executableTarget(
             name: "WebSocketEcho",
-            dependencies: ["WebSocketWire", "StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics"],
+            dependencies: [
+                "WebSocketWire", "StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "Network",
+            ],
             path: "Tests/WebSocketEcho"
         ),
         .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),

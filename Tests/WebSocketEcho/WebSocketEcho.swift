@@ -5,8 +5,13 @@
     static func main() throws {
         let words = CommandLine.arguments.dropFirst()
         guard words.count == 2, let port = words.last.flatMap({ UInt16($0) }) else {
-            preconditionFailure("usage: WebSocketEcho serve|client PORT")
+            preconditionFailure("usage: WebSocketEcho serve|client|listen|connect PORT")
         }
-        if words.first == "client" { try EchoClient.run(port: port) } else { try EchoServer.run(port: port) }
+        switch words.first {
+        case "client": try EchoClient.run(port: port)
+        case "listen": try NetworkEcho.listen(port: port)
+        case "connect": try NetworkEcho.connect(port: port)
+        default: try EchoServer.run(port: port)
+        }
     }
 }
