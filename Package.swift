@@ -72,7 +72,9 @@ let package = Package(
         // Finds out what a diagnosis judges.
         .target(
             name: "Examination",
-            dependencies: ["Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis"]
+            dependencies: [
+                "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis", "WebSocketWire",
+            ]
         ),
 
         // What is published, and where it goes.

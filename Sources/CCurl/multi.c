@@ -64,6 +64,12 @@ int nwp_curl_certificate(struct nwp_curl *request) {
     return reason == not_yet_valid || reason == expired ? 2 : 1;
 }
 
+int nwp_curl_secured(struct nwp_curl *request) {
+    curl_off_t moment = 0;
+    api.getinfo(request->easy, CURLINFO_APPCONNECT_TIME_T, &moment);
+    return moment > 0;
+}
+
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received) {
     long head = 0;
     curl_off_t body = 0;

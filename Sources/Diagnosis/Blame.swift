@@ -10,6 +10,8 @@ public enum Blame: String, Hashable, Sendable, Codable, CaseIterable {
     case linkOrGateway = "link_or_gateway"
     /// Neighbours have the same trouble.
     case shared
+    /// The network is in order; it is the destination, or who runs it.
+    case destination
     /// No neighbour could be asked.
     case unknown
 
@@ -19,11 +21,13 @@ public enum Blame: String, Hashable, Sendable, Codable, CaseIterable {
             return
         }
         switch worst.code.layer {
-        case .local: self = .me
+        case .local, .route: self = .me
         case .link, .address: self = worst.code == .addressDuplicate ? .me : .linkOrGateway
         case .gateway: self = Self.comparing(peers.compactMap(\.reachesGateway.value), otherwise: .linkOrGateway)
         case .captive, .wan, .dns, .transport, .application, .performance:
             self = Self.comparing(peers.compactMap(\.reachesAnchors.value), otherwise: .unknown)
+        case .resolve, .reach, .tcp, .tls, .http, .websocket:
+            self = worst.code == .destinationBlocked ? .me : .destination
         }
     }
 

@@ -43,15 +43,21 @@ public struct Diagnosis: Hashable, Sendable {
 
     init(_ found: [Verdict], evidence: Evidence) {
         let faults = found.filter { $0.severity > .info }
-        let graph = MaskingGraph(faults, families: evidence.families)
+        let graph = MaskingGraph(
+            faults,
+            families: evidence.families,
+            isDestinationNear: evidence.destination?.isNear ?? false
+        )
         let hidden = faults.map { (fault: $0, cause: graph.cause(of: $0)) }
         verdicts = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
         masked = hidden.compactMap { entry in entry.cause.map { Masked(verdict: entry.fault, cause: $0) } }
         notes = found.filter { $0.severity == .info && !graph.hides($0.code.layer) }
         let codes = Dictionary(grouping: verdicts, by: \.code.layer).mapValues { $0.map(\.code) }
-        ladder = Layer.allCases.map { layer in
+        let causes = Dictionary(masked.map { ($0.verdict.code.layer, $0.cause) }) { first, _ in first }
+        let network = evidence.isNetworkExamined ? Layer.ofNetwork : []
+        ladder = (network + (evidence.destination?.layers ?? [])).map { layer in
             if let faulty = codes[layer] { return Rung(layer: layer, state: .faulty(faulty)) }
-            if let cause = graph.coverOf(layer) {
+            if let cause = layer > .performance ? causes[layer] : graph.coverOf(layer) {
                 return Rung(layer: layer, state: .notAssessed(because: "hidden by \(cause.rawValue)"))
             }
             guard let gap = evidence.gap(at: layer) else { return Rung(layer: layer, state: .sound) }

@@ -29,6 +29,8 @@ extension Evidence {
         case .performance:
             let asked = performance.gateway != nil || !performance.anchors.isEmpty || performance.load != nil
             return asked ? nil : gaps[.performance] ?? Self.notAsked
+        case .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
+            return destination?.isSound(layer) == true ? nil : destination?.gaps[layer] ?? gaps[layer] ?? Self.notAsked
         }
     }
 

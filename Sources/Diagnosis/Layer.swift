@@ -22,6 +22,25 @@ public enum Layer: String, Hashable, Sendable, Codable, CaseIterable, Comparable
     case application
     /// Loss, latency and throughput of what works.
     case performance
+    /// Of a destination: the addresses of its name.
+    case resolve
+    /// Of a destination: what the routing table says.
+    case route
+    /// Of a destination: whether anything comes back.
+    case reach
+    /// Of a destination: a connection to its port.
+    case tcp
+    /// Of a destination: encryption, and whose certificate it is.
+    case tls
+    /// Of a destination: an answer to an HTTP request.
+    case http
+    /// Of a destination: the opening handshake of a WebSocket.
+    case websocket
+
+    /// The layers of the network, from the cable up.
+    public static let ofNetwork = allCases.filter { $0 <= .performance }
+    /// The steps to a destination, in their order.
+    public static let ofDestination = allCases.filter { $0 > .performance }
 
     /// Orders from the cable up.
     public static func < (left: Layer, right: Layer) -> Bool { left.rank < right.rank }

@@ -8,10 +8,13 @@ internal import Addressing
 struct MaskingGraph {
     private let faults: [Verdict]
     private let families: Set<AddressFamily>
+    private let isDestinationNear: Bool
 
-    init(_ faults: [Verdict], families: Set<AddressFamily>) {
+    /// Makes a graph of faults; a destination is near when no gateway is between it and this machine.
+    init(_ faults: [Verdict], families: Set<AddressFamily>, isDestinationNear: Bool = false) {
         self.faults = faults.sortedByLayer()
         self.families = families
+        self.isDestinationNear = isDestinationNear
     }
 
     /// The lowest fault that explains `fault`; `nil` when it is a root cause.
@@ -28,6 +31,9 @@ struct MaskingGraph {
     }
 
     private func explains(_ cause: Verdict, _ fault: Verdict) -> Bool {
+        if fault.code.layer > .performance {
+            return cause.code.layer <= .performance && explainsDestination(cause, fault)
+        }
         let isAbove = cause.code.layer < fault.code.layer
         if isAbove && stops(cause) {
             // A fault of one family explains what happens to that family, and what happens to both if nothing is left.
@@ -44,6 +50,29 @@ struct MaskingGraph {
             guard fault.family == nil || fault.family == cause.family else { return false }
             return Self.misdirected.contains(fault.code) || fault.code.layer == .performance
         case .transportUDPBlocked: return fault.code == .clockSkew
+        default: return false
+        }
+    }
+
+    /// What is wrong with the network explains what is wrong with a destination beyond it.
+    private func explainsDestination(_ cause: Verdict, _ fault: Verdict) -> Bool {
+        let isNear = isDestinationNear && fault.code.layer != .resolve
+        if stops(cause) && (!isNear || cause.code.layer <= .address || cause.code == .firewallLocal) {
+            if cause.family == nil || cause.family == fault.family { return true }
+            if fault.family == nil && stopsAll(cause) { return true }
+        }
+        if isNear { return [.addressDuplicate, .linkClientIsolation].contains(cause.code) }
+        switch cause.code {
+        case .captivePortal: return true
+        case .addressDuplicate, .gatewayARPConflict: return [.reach, .tcp].contains(fault.code.layer)
+        case .dnsNoConfig, .dnsUnreachable, .dnsServfail, .dnsServerDead, .dnsAAAATimeout, .dnsSlow:
+            return fault.code == .destinationUnresolved
+        case .dnsWrongAnswer: return [.resolve, .reach, .tcp, .tls].contains(fault.code.layer)
+        case .transportPortBlocked: return fault.code == .destinationPortSilent && cause.subject == fault.subject
+        case .transportPortReset: return fault.code == .destinationPortClosed && cause.subject == fault.subject
+        case .pmtuBlackhole: return fault.code == .destinationTLS || fault.code == .destinationNoAnswer
+        case .tlsIntercepted: return fault.code == .destinationCertificate
+        case .clockSkew: return fault.code == .destinationCertificateDates
         default: return false
         }
     }

@@ -57,6 +57,23 @@ public enum VerdictCode: String, Hashable, Sendable, Codable, CaseIterable {
     case performanceBufferbloat = "perf.bufferbloat"
     case performanceLowThroughput = "perf.low-throughput"
     case icmpFiltered = "icmp.filtered"
+    case destinationNoSuchName = "destination.no-such-name"
+    case destinationNoAddress = "destination.no-address"
+    case destinationUnresolved = "destination.unresolved"
+    case destinationNoRoute = "destination.no-route"
+    case destinationDiscarded = "destination.route-discarded"
+    case destinationBlocked = "destination.blocked"
+    case destinationUnreachable = "destination.unreachable"
+    case destinationSilent = "destination.silent"
+    case destinationPartlySilent = "destination.partly-silent"
+    case destinationPortClosed = "destination.port-closed"
+    case destinationPortSilent = "destination.port-silent"
+    case destinationTLS = "destination.tls"
+    case destinationCertificate = "destination.certificate"
+    case destinationCertificateDates = "destination.certificate-dates"
+    case destinationNoAnswer = "destination.no-answer"
+    case destinationStatus = "destination.status"
+    case destinationNoUpgrade = "destination.no-upgrade"
 
     /// The layer at which the fault lies.
     public var layer: Layer {
@@ -79,6 +96,13 @@ public enum VerdictCode: String, Hashable, Sendable, Codable, CaseIterable {
         case .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
             .performanceLowThroughput, .icmpFiltered:
             .performance
+        case .destinationNoSuchName, .destinationNoAddress, .destinationUnresolved: .resolve
+        case .destinationNoRoute, .destinationDiscarded: .route
+        case .destinationBlocked, .destinationUnreachable, .destinationSilent, .destinationPartlySilent: .reach
+        case .destinationPortClosed, .destinationPortSilent: .tcp
+        case .destinationTLS, .destinationCertificate, .destinationCertificateDates: .tls
+        case .destinationNoAnswer, .destinationStatus: .http
+        case .destinationNoUpgrade: .websocket
         }
     }
 }

@@ -16,12 +16,14 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var ladder: [RungDocument]
     /// The worst severity; `null` when nothing is wrong.
     @Nullable public var severity: String?
-    /// `nobody`, `me`, `link_or_gateway`, `shared` or `unknown`.
+    /// `nobody`, `me`, `link_or_gateway`, `shared`, `destination` or `unknown`.
     public var blame: String
     /// The way that was examined.
     public var path: DiagnosedPath
-    /// Where the targets came from: `file`, `configuration` or `public defaults`.
+    /// Where the targets came from: `file`, `configuration` or `public defaults`; `none` when they were not asked.
     public var targets: String
+    /// The destination that was asked for; left out without one.
+    public var destination: DestinationDocument?
     /// Whether everything ended before the time was over.
     public var complete: Bool
     /// When it began, RFC 3339; `null` before the first round.
@@ -44,6 +46,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         case blame
         case path
         case targets
+        case destination
         case complete
         case time
         case ms
@@ -89,12 +92,14 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     ///   - diagnosis: What is wrong.
     ///   - path: The way that was examined.
     ///   - targets: Where the targets came from.
+    ///   - destination: The destination that was asked for.
     ///   - effort: What it took.
     ///   - since: When a verdict was first seen, RFC 3339.
     public init(
         _ diagnosis: Diagnosis,
         path: DiagnosedPath,
         targets: String,
+        destination: DestinationDocument? = nil,
         effort: Effort,
         since: (Verdict) -> String
     ) {
@@ -105,6 +110,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         blame = diagnosis.blame.rawValue
         self.path = path
         self.targets = targets
+        self.destination = destination
         complete = effort.isComplete
         time = effort.time
         ms = Int(effort.duration / .milliseconds(1))

@@ -15,6 +15,8 @@ public struct ExaminationOrder: Sendable {
     public var servers: [DNSServer]?
     /// What the operator decided of interfaces.
     public var policy = PathPolicy()
+    /// The destination that somebody wants to reach; the network is looked at only when something keeps them from it.
+    public var destination: Destination?
     /// Whether nothing may be sent.
     public var isOffline = false
     /// How long it may take.
@@ -53,10 +55,13 @@ public final class Examination: Cancelable {
     let pages: PageClient
     var evidence = Evidence()
     var facts = KernelFacts()
-    private let kernel: any KernelSource
+    let kernel: any KernelSource
+    var hasRequestedPage = false
     private let progress: (Layer) -> Void
     private let completion: (ExaminationResult) -> Void
     private let started: Duration
+    /// When the network was begun to be looked at.
+    private var networkStarted: Duration
     private var bytes = (sent: 0, received: 0)
     private var counters: [String: Int] = [:]
     private var errands: [Int: (layer: Layer, errand: any Cancelable)] = [:]
@@ -88,6 +93,7 @@ public final class Examination: Cancelable {
         self.progress = progress
         self.completion = completion
         started = loop.clock.boot
+        networkStarted = started
         facts = try KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets).read(at: started)
         takeKernelFacts()
         timer = loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
@@ -120,6 +126,25 @@ public final class Examination: Cancelable {
 
     private func begin() {
         guard !isOver else { return }
+        guard let destination = order.destination else { return examineNetwork() }
+        evidence.isNetworkExamined = false
+        askDestination(destination)
+        tick(Layer.ofDestination)
+        if errands.isEmpty { advance() }
+    }
+
+    /// Goes on once every question of a stage was answered: a destination that works needs no explanation.
+    private func advance() {
+        guard !evidence.isNetworkExamined, let destination = evidence.destination else { return end(isComplete: true) }
+        let faults = Judge().judge(evidence).verdicts
+        let isOwn = destination.isGenuine && faults.allSatisfy { $0.code.layer >= .http }
+        guard destination.mayBeForged || !faults.isEmpty && !isOwn else { return end(isComplete: true) }
+        evidence.isNetworkExamined = true
+        examineNetwork()
+    }
+
+    private func examineNetwork() {
+        networkStarted = loop.clock.boot
         guard !order.isOffline else {
             leave(because: "nothing is sent with --offline")
             return end(isComplete: true)
@@ -130,12 +155,17 @@ public final class Examination: Cancelable {
         askAnchors()
         askPages()
         askNameServers()
-        for layer in Layer.allCases where !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
+        tick(Layer.ofNetwork)
         if errands.isEmpty { end(isComplete: true) }
     }
 
+    /// Tells those layers that nobody is asked about.
+    private func tick(_ layers: [Layer]) {
+        for layer in layers where !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
+    }
+
     private func leave(because reason: String) {
-        for layer in Layer.allCases where layer > .local { evidence.gaps[layer] = reason }
+        for layer in Layer.ofNetwork where layer > .local { evidence.gaps[layer] = reason }
         for place in evidence.gateways.indices {
             evidence.gateways[place].hardwareAddresses = .unknown(because: reason)
         }
@@ -155,7 +185,7 @@ public final class Examination: Cancelable {
     private func finish(_ number: Int) {
         guard let (layer, _) = errands.removeValue(forKey: number), !isOver else { return }
         if !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
-        if errands.isEmpty { end(isComplete: true) }
+        if errands.isEmpty { advance() }
     }
 
     /// Counts traffic.
@@ -177,8 +207,10 @@ public final class Examination: Cancelable {
         release()
         let duration = loop.clock.boot - started
         if !isComplete { noteUnfinished() }
-        askKernelAboutGateways(after: duration)
-        lookAgain(after: duration)
+        if evidence.isNetworkExamined {
+            askKernelAboutGateways(after: loop.clock.boot - networkStarted)
+            lookAgain(after: loop.clock.boot - networkStarted)
+        }
         completion(
             ExaminationResult(
                 evidence: evidence,

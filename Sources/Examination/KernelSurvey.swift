@@ -117,24 +117,53 @@ struct KernelSurvey {
         return way
     }
 
+    /// What becomes of packets to one address.
+    func route(to address: ScopedAddress, _ facts: KernelFacts) -> Assessment<DestinationEvidence.Route> {
+        var query = RouteQuery(address.address, kind: .decision)
+        if let scope = address.scope {
+            query.outputInterface = Int(scope) ?? facts.links.first { $0.name == scope }?.index
+        }
+        switch kernel.lookup(query) {
+        case .success(let answer):
+            let leg = answer.legs.first
+            let link = leg.flatMap { leg in (try? kernel.link(index: leg.index)) ?? nil }
+            return .known(.found(interface: link?.name ?? "lo", gateway: leg?.gateway))
+        case .failure(let failure):
+            switch failure {
+            case .blackhole, .unreachable, .prohibited:
+                guard query.outputInterface == nil else { return .known(.missing) }
+                let (type, text) = discarding(address.address, failure)
+                return .known(.discarded(type: type, text: text))
+            case .noRoute, .noSuchInterface, .familyUnsupported: return .known(.missing)
+            case .other(let code): return .unknown(because: "the kernel answers with error \(code)")
+            }
+        }
+    }
+
     private func refused(
         _ way: KernelFacts.Way,
         _ destination: IPAddress,
         _ failure: RouteFailure
     ) -> KernelFacts.Way {
         var way = way
+        let (type, text) = discarding(destination, failure)
+        way.route = .known(.discarded(type: type, text: text))
+        return way
+    }
+
+    /// The route that throws packets away: its type and its text.
+    private func discarding(_ destination: IPAddress, _ failure: RouteFailure) -> (type: String, text: String) {
         let type: RouteType =
             switch failure {
             case .unreachable: .unreachable
             case .prohibited: .prohibit
             default: .blackhole
             }
-        let routes = try? kernel.routes(way.family, type: type, limit: 10_000) { entry in
+        let routes = try? kernel.routes(destination.family, type: type, limit: 10_000) { entry in
             entry.destination.contains(destination)
         }
         let best = routes?.values.max { $0.destination.length < $1.destination.length }
-        way.route = .known(.discarded(type: "\(type)", text: Self.text(type, best)))
-        return way
+        return ("\(type)", Self.text(type, best))
     }
 
     /// Such as `blackhole default`, as `ip route del` takes it.

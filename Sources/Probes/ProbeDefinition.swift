@@ -72,6 +72,12 @@ public struct PageExpectation: Hashable, Sendable {
     public var authorities: String?
     /// What is sent as `X-NWPath-Challenge` and must come back as `X-NWPath-Response` after the word `response`.
     public var challenge: String?
+    /// The key of a WebSocket's opening handshake (RFC 6455 section 4.1), which makes the request one.
+    public var key: String?
+    /// Whether the head of the answer is enough, so that its body is left alone.
+    public var isHeadEnough = false
+    /// When the request ends by itself, which tells how far it got; `nil` leaves that to the probe's timeout.
+    public var limit: Duration?
 
     /// A page, or none on purpose.
     public init(statuses: [Int] = [200, 204], authorities: String? = nil) {

@@ -32,6 +32,8 @@ public struct PageAnswer: Hashable, Sendable {
     public var status: Int
     /// Where a redirect leads.
     public var location: String?
+    /// The answer to the key of a WebSocket's handshake.
+    public var acceptance: String?
     /// Whether the challenge of the request came back, which somebody on the way could not know of.
     public var isEchoed = false
 
@@ -80,6 +82,8 @@ public struct ProbeResult: Hashable, Sendable {
     public var page: PageAnswer?
     /// What is wrong with the server's certificate; `nil` when nothing is known against it.
     public var certificate: CertificateFailure?
+    /// Whether the connection was encrypted, whatever became of it then.
+    public var isSecured = false
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 

@@ -118,7 +118,7 @@ import Testing
         #expect(gone.status == 3 && gone.messages.contains("/nowhere.yaml: cannot be read"))
         let config = try await tool.run("diagnose", "--config", "/nowhere.yaml")
         #expect(config.status == 3 && config.output.isEmpty)
-        for words in [["--offlin"], ["--timeout", "soon"], ["--timeout", "1ms"], ["somewhere"]] {
+        for words in [["--offlin"], ["--timeout", "soon"], ["--timeout", "1ms"], ["a b"]] {
             let wrong = try await tool.run(["diagnose"] + words)
             #expect(wrong.status == 3 && wrong.output.isEmpty && wrong.messages.hasPrefix("nwpath diagnose: "))
         }

@@ -26,7 +26,7 @@ import Testing
         let lab = try RunningCommand(
             ["sh", "-c", "\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", scratch.file("lab")] + words
         )
-        await Namespace.current.loop.eventually(within: .seconds(180), "the end of the lab") {
+        await Namespace.current.loop.eventually(within: .seconds(400), "the end of the lab") {
             scratch.read("lab.rc").hasSuffix("\n")
         }
         withExtendedLifetime(lab) {}
@@ -49,8 +49,10 @@ import Testing
     @Test func `there are faults of every layer, and networks without one`() {
         let names = Self.hands.flatMap(\.self)
         #expect(names.count > 35)
-        for layer in ["link.", "addr.", "route.", "gateway.", "captive.", "dns.", "transport.", "target.", "compound."]
-        {
+        for layer in [
+            "link.", "addr.", "route.", "gateway.", "captive.", "dns.", "transport.", "target.", "compound.",
+            "destination.",
+        ] {
             #expect(names.contains { $0.hasPrefix(layer) }, "\(layer)")
         }
         #expect(names.contains("healthy") && names.contains("icmp-filtered"))
@@ -65,6 +67,7 @@ import Testing
     @Test func `the same with other addresses and names`() async throws {
         let faults = [
             "healthy", "gateway.unresolved", "dns.server-dead", "ipv6.broken", "captive.portal", "route.blackhole",
+            "destination.page", "destination.no-such-name", "destination.route-discarded", "destination.port-silent",
         ]
         Self.judge(try await Self.check(faults, ["--other"]), of: faults)
     }

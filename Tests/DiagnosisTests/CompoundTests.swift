@@ -94,5 +94,6 @@ import Testing
     @Test func `layers and severities have an order`() {
         #expect(Layer.allCases == Layer.allCases.sorted() && Severity.allCases == Severity.allCases.sorted())
         #expect(Layer.link < .performance && Severity.info < .broken)
+        #expect(Layer.ofNetwork + Layer.ofDestination == Layer.allCases && Layer.ofNetwork.last == .performance)
     }
 }

@@ -9,7 +9,7 @@ import Testing
         let diagnosis = Judge().judge(Healthy.evidence)
         #expect(diagnosis.verdicts.isEmpty && diagnosis.masked.isEmpty && diagnosis.notes.isEmpty)
         #expect(diagnosis.severity == nil && diagnosis.blame == .nobody)
-        #expect(diagnosis.ladder.map(\.layer) == Layer.allCases)
+        #expect(diagnosis.ladder.map(\.layer) == Layer.ofNetwork)
         #expect(diagnosis.ladder.allSatisfy { $0.state == .sound })
     }
 

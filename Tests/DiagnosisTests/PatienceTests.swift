@@ -17,7 +17,7 @@ import Testing
             #expect(patience.rounds == (code == .linkLoss ? 3 : 1))
         case .gateway:
             #expect(patience.rounds == 2 && patience.age == .seconds(1))
-        case .captive, .wan, .dns, .transport, .application:
+        case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
             #expect(patience.rounds == 2 && patience.age == .seconds(5))
         case .performance:
             #expect(patience.rounds == 3 && patience.window == 5 && patience.age == .seconds(30))

@@ -55,7 +55,7 @@ import Testing
         #expect(value["severity"] == .null)
         #expect(value["blame"]?.string == "nobody")
         let layers = value["ladder"]?.array?.compactMap { $0["layer"]?.string }
-        #expect(layers == Layer.allCases.map(\.rawValue))
+        #expect(layers == Layer.ofNetwork.map(\.rawValue))
         #expect(value["ladder"]?.array?.first?["state"]?.string == "ok")
         #expect(value["ladder"]?.array?.first?["because"] == .null)
         #expect(value["ladder"]?.array?.last?["state"]?.string == "not_assessed")
@@ -138,7 +138,7 @@ import Testing
     @Test func `the states of a layer are told apart`() throws {
         let evidence = DiagnosisDocumentTests.evidence
         let rungs = Judge().judge(evidence).ladder.map(RungDocument.init)
-        #expect(rungs.map(\.layer) == Layer.allCases.map(\.rawValue))
+        #expect(rungs.map(\.layer) == Layer.ofNetwork.map(\.rawValue))
         #expect(Set(rungs.map(\.state)) == ["ok", "not_assessed"])
         #expect(rungs.allSatisfy { ($0.because == nil) == ($0.state == "ok") && $0.codes.isEmpty })
     }

@@ -3,18 +3,18 @@
 
 
 class Fault:
-    """Steps that break, steps that heal, and what must be told meanwhile."""
+    """Steps that break, steps that heal, what must be told meanwhile, and the destination that is asked for, if any."""
 
-    def __init__(self, codes, inject, heal=lambda network: None):
+    def __init__(self, codes, inject, heal, destination):
         self.codes = codes.split()
-        self.inject, self.heal = inject, heal
+        self.inject, self.heal, self.destination = inject, heal, destination
 
 
 FAULTS = {}
 
 
-def fault(name, codes=None):
-    """Declares a fault: a generator that breaks before its `yield` and heals after it."""
+def fault(name, codes=None, to=lambda plan: None):
+    """Declares a fault: a generator that breaks before its `yield` and heals after it; `to` is a destination."""
 
     def declare(steps):
         running = []
@@ -27,21 +27,28 @@ def fault(name, codes=None):
             for _ in running.pop():
                 raise RuntimeError(f"{name} heals in more than one step")
 
-        FAULTS[name] = Fault(name if codes is None else codes, inject, heal)
+        FAULTS[name] = Fault(name if codes is None else codes, inject, heal, to)
         return steps
 
     return declare
 
 
-def filtered(name, machine, family, hook, rules, codes=None, **more):
+def filtered(name, machine, family, hook, rules, codes=None, to=lambda plan: None, **more):
     """A fault that is a packet filter on one machine."""
 
-    @fault(name, codes)
+    @fault(name, codes, to)
     def steps(network):
         at = getattr(network, machine)
         at.filter("lab", family, hook, rules(network.plan), **more)
         yield
         at.unfilter("lab", family)
+
+
+def steps_of(name, network):
+    """The steps of another fault, for one that is more than it."""
+    FAULTS[name].inject(network)
+    yield
+    FAULTS[name].heal(network)
 
 
 def misled(name, servers, mode, codes=None):
@@ -310,3 +317,74 @@ def wan_and_dns(network):
     network.provider.unfilter("lab", "inet")
     for server in network.servers.names.values():
         server.mode = "right"
+
+
+# One destination
+
+
+def destined(name, to, codes=None):
+    """A destination that is what it is, in a network in order."""
+
+    @fault(name, codes, to)
+    def steps(network):
+        yield
+
+
+destined("destination.page", lambda plan: f"https://{plan.hosts[0]}/generate_204", codes="")
+destined("destination.websocket", lambda plan: f"ws://{plan.hosts[1]}/live", codes="")
+destined("destination.no-such-name", lambda plan: f"nowhere.{plan.domain}:22")
+destined("destination.no-address", lambda plan: f"http://big.{plan.domain}/")
+destined("destination.unresolved", lambda plan: f"https://broken.{plan.domain}/")
+destined("destination.unreachable", lambda plan: f"{plan.nowhere}:80")
+destined("destination.port-closed", lambda plan: f"{plan.hosts[0]}:81")
+destined("destination.tls", lambda plan: f"https://{plan.hosts[0]}:80/")
+destined("destination.certificate", lambda plan: f"https://{plan.hosts[0]}:8443/")
+destined("destination.certificate-dates", lambda plan: f"https://{plan.hosts[0]}:9443/")
+destined("destination.no-answer", lambda plan: f"http://{plan.hosts[0]}/mute")
+destined("destination.status", lambda plan: f"http://{plan.hosts[0]}/fail")
+destined("destination.no-upgrade", lambda plan: f"ws://{plan.hosts[0]}/generate_204")
+
+
+@fault("destination.no-route", to=lambda plan: f"http://{plan.nowhere}/")
+def thrown(network):
+    network.device.ip(f"route add throw {network.plan.nowhere}/32")
+    yield
+    network.device.ip(f"route del throw {network.plan.nowhere}/32")
+
+
+@fault("destination.route-discarded", to=lambda plan: f"http://{plan.nowhere}/")
+def discarded(network):
+    network.device.ip(f"route add prohibit {network.plan.nowhere}/32")
+    yield
+    network.device.ip(f"route del prohibit {network.plan.nowhere}/32")
+
+
+filtered("destination.blocked", "device", "ip", "output", lambda plan: [f"ip daddr {plan.nowhere} drop"],
+         to=lambda plan: plan.nowhere)
+filtered("destination.silent", "provider", "inet", "forward", lambda plan: [
+    f"ip daddr {plan.anchors[0]} drop", f"ip6 daddr {plan.anchors6[0]} drop"],
+    to=lambda plan: f"https://{plan.hosts[0]}/")
+filtered("destination.partly-silent", "provider", "ip6", "forward", lambda plan: [
+    f"ip6 daddr {plan.anchors6[0]} drop"], to=lambda plan: f"https://{plan.hosts[0]}/generate_204")
+filtered("destination.port-silent", "internet", "inet", "input", lambda plan: ["tcp dport 81 drop"],
+         to=lambda plan: f"{plan.hosts[0]}:81")
+
+
+@fault("destination.far-while-wan-is-down", "wan.down", to=lambda plan: f"https://{plan.anchors[0]}/")
+def far_without_wan(network):
+    yield from steps_of("wan.down", network)
+
+
+@fault("destination.near-while-wan-is-down", "", to=lambda plan: plan.peer)
+def near_without_wan(network):
+    yield from steps_of("wan.down", network)
+
+
+@fault("destination.name-while-servers-are-dead", "dns.unreachable", to=lambda plan: f"https://{plan.hosts[0]}/")
+def name_without_servers(network):
+    yield from steps_of("dns.unreachable", network)
+
+
+@fault("destination.page-behind-portal", "captive.portal", to=lambda plan: f"http://{plan.hosts[0]}/")
+def page_behind_portal(network):
+    yield from steps_of("captive.portal", network)

@@ -72,6 +72,7 @@ class Plan:
         self.anchors = [f"{self.net}.80", f"{self.net}.81"]
         self.anchors6 = [f"{self.net6}::80", f"{self.net6}::81"]
         self.server = f"{self.net}.53"
+        self.nowhere = "203.0.113.7" if other else "192.0.2.7"
         self.hosts = [f"{letter}.{self.domain}" for letter in "ab"]
 
 
@@ -168,6 +169,22 @@ class Network:
             self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                          "-keyout", f"{base}.key", "-out", f"{base}.pem", "-subj", "/CN=anchor", "-days", "2",
                          "-CA", f"{base}-ca.pem", "-CAkey", f"{base}-ca.key", "-addext", f"subjectAltName={names}")
+        self.certify_stale(names)
+
+    def certify_stale(self, names):
+        """A certificate of the right authority that was good once."""
+        base = f"{self.folder}/stale"
+        with open(f"{base}.cnf", "w") as file:
+            file.write(f"[ca]\ndefault_ca = lab\n[lab]\ndatabase = {base}.txt\nnew_certs_dir = {self.folder}\n"
+                       "policy = any\nrand_serial = yes\ndefault_md = sha256\ncopy_extensions = copy\n"
+                       "[any]\ncommonName = supplied\n")
+        open(f"{base}.txt", "w").close()
+        self.openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                     f"{base}.key", "-out", f"{base}.csr", "-subj", "/CN=anchor", "-addext", f"subjectAltName={names}")
+        right = f"{self.folder}/right-ca"
+        self.openssl("ca", "-batch", "-notext", "-config", f"{base}.cnf", "-cert", f"{right}.pem", "-keyfile",
+                     f"{right}.key", "-in", f"{base}.csr", "-out", f"{base}.pem", "-startdate", "20200101000000Z",
+                     "-enddate", "20200201000000Z")
 
     def openssl(self, *words):
         subprocess.run(("openssl",) + words, check=True, capture_output=True)
@@ -175,6 +192,9 @@ class Network:
     def configure(self):
         plan = self.plan
         self.resolver = f"{self.folder}/resolv.conf"
+        self.order = f"{self.folder}/nsswitch.conf"
+        with open(self.order, "w") as file:
+            file.write("hosts: files dns\n")
         self.set_servers([plan.gateway, plan.server])
         anchors = [{"name": letter, "host": host, "addr4": v4, "addr6": v6}
                    for letter, host, v4, v6 in zip("ab", plan.hosts, plan.anchors, plan.anchors6)]
@@ -187,6 +207,11 @@ class Network:
         with open(self.configuration, "w") as file:
             for key, value in [("dns", {"resolv_conf": self.resolver}), ("diagnosis", self.targets)]:
                 file.write(f"{key}: {_flow(value)}\n")
+
+    def as_resolver(self, command):
+        """The command, for a machine whose C library asks the name servers of the lab."""
+        script = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, "sh", self.resolver, self.order] + command
 
     def set_servers(self, servers):
         with open(self.resolver, "w") as file:

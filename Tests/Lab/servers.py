@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Servers of the lab: pages, encrypted pages, name servers, echo; all on one event loop of one thread."""
-import asyncio, socket, ssl, struct, threading
+import asyncio, base64, hashlib, socket, ssl, struct, threading
 
 
 class Servers:
@@ -12,12 +12,14 @@ class Servers:
         plan = network.plan
         self.loop = asyncio.new_event_loop()
         self.names = {plan.gateway: NameServer(plan), plan.server: NameServer(plan)}
-        right, wrong = (self._context(f"{network.folder}/{name}") for name in ("right", "wrong"))
+        right, wrong, stale = (self._context(f"{network.folder}/{name}") for name in ("right", "wrong", "stale"))
         stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
         work = []
         for host in plan.anchors + plan.anchors6:
             work += [self._pages(listen(network.internet, host, 80, stream), anchor),
                      self._pages(listen(network.internet, host, 443, stream), anchor, right),
+                     self._pages(listen(network.internet, host, 8443, stream), anchor, wrong),
+                     self._pages(listen(network.internet, host, 9443, stream), anchor, stale),
                      self._echo(listen(network.internet, host, 7007, datagram))]
         for machine, host in [(network.router, plan.gateway), (network.internet, plan.server)]:
             work += [self._names(listen(machine, host, 53, datagram), self.names[host]),
@@ -49,6 +51,8 @@ class Servers:
                 head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
                 writer.write(answer(head))
                 await writer.drain()
+                if head.startswith(b"GET /mute"):
+                    await asyncio.wait_for(reader.read(), 30)
             except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, OSError, ssl.SSLError):
                 pass
             writer.close()
@@ -112,7 +116,19 @@ def page(status, *fields, body=b""):
 
 
 def anchor(head):
-    """204, and the challenge back."""
+    """204, and the challenge back; a few paths answer otherwise."""
+    path = head.split(b" ", 2)[1]
+    if path == b"/mute":
+        return b""
+    if path == b"/fail":
+        return page("500 Internal Server Error")
+    key = field(head, "sec-websocket-key")
+    if path == b"/live" and key:
+        digest = hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()
+        accept = base64.b64encode(digest).decode()
+        lines = ["HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
+                 f"Sec-WebSocket-Accept: {accept}"]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
     challenge = field(head, "x-nwpath-challenge")
     return page("204 No Content", *([f"X-NWPath-Response: response {challenge}"] if challenge else []))
 
@@ -162,7 +178,7 @@ class NameServer:
         plan, domain = self.plan, self.plan.domain
         v4 = {f"a.{domain}": plan.anchors[0], f"b.{domain}": plan.anchors[1]}
         v6 = {f"a.{domain}": plan.anchors6[0], f"b.{domain}": plan.anchors6[1]}
-        if self.mode == "servfail":
+        if self.mode == "servfail" or name == f"broken.{domain}":
             return 2, []
         if self.mode == "deaf to AAAA" and kind == 28:
             return 0, None

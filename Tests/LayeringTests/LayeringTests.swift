@@ -20,7 +20,9 @@ private let mayImport: [String: Set<String>] = [
     "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
     "Diagnosis": ["Addressing"],
     "Probes": ["Glibc", "CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"],
-    "Examination": ["Glibc", "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis"],
+    "Examination": [
+        "Glibc", "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis", "WebSocketWire",
+    ],
     "Documents": [
         "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
         "Probes", "Diagnosis",

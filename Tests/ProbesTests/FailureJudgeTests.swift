@@ -159,7 +159,7 @@ extension ProbeResult.Outcome {
     }
 
     @Test func `a name that nobody knows is told in words`() async throws {
-        guard case .failed(let text) = try await Self.look(up: "no-such-host.invalid") else {
+        guard case .failed(let text, _) = try await Self.look(up: "no-such-host.invalid") else {
             Issue.record("an invalid name has an address")
             return
         }

@@ -85,6 +85,16 @@ import Testing
         #expect(head.location == nil)
     }
 
+    @Test func `a head is complete where it ends, and an interim one is not`() {
+        #expect(!Self.read(["HTTP/1.1 200 OK", "Server: x"]).isComplete)
+        #expect(Self.read(["HTTP/1.1 200 OK", ""]).isComplete)
+        #expect(!Self.read(["HTTP/1.1 103 Early Hints", ""]).isComplete)
+        #expect(Self.read(["HTTP/1.1 100 Continue", "", "HTTP/1.1 204 No Content", ""]).isComplete)
+        let upgraded = Self.read(["HTTP/1.1 101 Switching Protocols", "sec-websocket-ACCEPT:  s3p= ", ""])
+        #expect(upgraded.isComplete && upgraded.acceptance == "s3p=")
+        #expect(Self.read(["HTTP/1.1 100 Continue", "Sec-WebSocket-Accept: x", "HTTP/1.1 204 No"]).acceptance == nil)
+    }
+
     @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 x", "Location", ":", "", "\u{0}"])
     func `odd lines do no harm`(line: String) {
         #expect(Self.read([line]).status == 0)

@@ -61,6 +61,8 @@ int nwp_curl_errno(struct nwp_curl *request);
 /// What became of the server's certificate in a request that failed: 0 nothing is known against it, 1 it does not
 /// verify, 2 the same because of its dates.
 int nwp_curl_certificate(struct nwp_curl *request);
+/// Whether the handshake of TLS came to its end: 1 or 0.
+int nwp_curl_secured(struct nwp_curl *request);
 /// How many bytes of HTTP the request sent and the answer had.
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received);
 

@@ -22,6 +22,10 @@ public struct Evidence: Hashable, Sendable {
     public var application = ApplicationEvidence()
     /// Loss, latency and throughput.
     public var performance = PerformanceEvidence()
+    /// The way to one destination, if somebody asked for it.
+    public var destination: DestinationEvidence?
+    /// Whether the network was looked at; a destination that works gives no reason to.
+    public var isNetworkExamined = true
     /// Why nothing was found out at a layer, where that is known better than by the evidence itself.
     public var gaps: [Layer: String] = [:]
 

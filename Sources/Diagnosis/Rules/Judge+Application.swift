@@ -40,8 +40,11 @@ extension Judge {
 
     /// One that is down while another one of its family works is down itself.
     private func targets(_ evidence: Evidence) -> [Verdict] {
+        // What was asked for by name is judged by itself.
+        let own = Set((evidence.destination?.paths ?? []).map(\.address.address))
         let dead = evidence.reach.filter { $0.isAlive == true }.flatMap { reach in
-            reach.anchors.filter { $0.isReachable == false }.map { (family: reach.family, anchor: $0) }
+            reach.anchors.filter { $0.isReachable == false && !own.contains($0.address) }
+                .map { (family: reach.family, anchor: $0) }
         }
         var names: [String] = []
         for entry in dead where !names.contains(entry.anchor.name) { names.append(entry.anchor.name) }

@@ -14,10 +14,12 @@ public struct Judge: Sendable {
 
     /// Judges one round of evidence.
     public func judge(_ evidence: Evidence) -> Diagnosis {
+        guard evidence.isNetworkExamined else { return Diagnosis(destinationFaults(evidence), evidence: evidence) }
         let found =
             linkFaults(evidence) + addressFaults(evidence) + localFaults(evidence) + gatewayFaults(evidence)
             + portalFaults(evidence) + reachFaults(evidence) + nameServerFaults(evidence)
             + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
+            + destinationFaults(evidence)
         return Diagnosis(found, evidence: evidence)
     }
 }

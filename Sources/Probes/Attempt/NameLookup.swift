@@ -13,8 +13,26 @@ internal import LinuxIO
     enum Outcome: Equatable {
         /// The addresses in the order of preference.
         case addresses([ScopedAddress])
-        /// Why there are none.
-        case failed(String)
+        /// Why there are none, and whether that is certain.
+        case failed(String, certainty: Certainty)
+    }
+
+    /// What a failure says of a name.
+    enum Certainty: Equatable {
+        /// There is no such name (`EAI_NONAME`).
+        case noSuchName
+        /// The name is there and has no address (`EAI_NODATA`).
+        case noAddress
+        /// Nothing: it could not be found out.
+        case none
+
+        init(_ code: Int32) {
+            switch code {
+            case -2: self = .noSuchName
+            case -5: self = .noAddress
+            default: self = .none
+            }
+        }
     }
 
     private let loop: EventLoop
@@ -57,7 +75,9 @@ internal import LinuxIO
         guard let raw = unsafe raw else { return nil }
         var entries = [nwp_resolved](repeating: nwp_resolved(), count: 16)
         let count = unsafe nwp_resolve_result(raw, &entries, 16)
-        guard count >= 0 else { return .failed(unsafe String(cString: nwp_resolve_text(count))) }
+        guard count >= 0 else {
+            return .failed(unsafe String(cString: nwp_resolve_text(count)), certainty: Certainty(count))
+        }
         return .addresses(entries.prefix(Int(count)).compactMap(Self.address))
     }
 

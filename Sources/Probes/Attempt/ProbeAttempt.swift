@@ -105,7 +105,7 @@ public final class ProbeAttempt {
                 return finish(ProbeResult(.failure(.dns, detail: "the name has no address")))
             }
             ask(first)
-        case .failed(let text): finish(ProbeResult(.failure(.dns, detail: text)))
+        case .failed(let text, _): finish(ProbeResult(.failure(.dns, detail: text)))
         }
     }
 

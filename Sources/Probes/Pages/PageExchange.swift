@@ -43,16 +43,16 @@ internal import LinuxIO
         guard let raw = unsafe nwp_curl_open("\(page)") else { return finish(Self.withoutMemory) }
         unsafe self.raw = raw
         unsafe nwp_curl_header(raw, "Cache-Control: no-cache")
+        for field in Self.handshake(expectation.key) { unsafe nwp_curl_header(raw, field) }
+        if let limit = expectation.limit { unsafe nwp_curl_timeout(raw, 0, max(1, Int(limit / .milliseconds(1)))) }
         if let challenge = expectation.challenge { unsafe nwp_curl_header(raw, "X-NWPath-Challenge: \(challenge)") }
         unsafe nwp_curl_probe(
             raw,
             pin,
             expectation.authorities ?? "",
             { context, bytes, count in
-                unsafe PageExchange.at(context)?.head.take(
-                    unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
-                )
-                return 1
+                let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+                return unsafe PageExchange.at(context)?.takeHead(line) ?? false ? 1 : 0
             },
             { context, _, count in unsafe PageExchange.at(context)?.takeBody(count) ?? false ? 1 : 0 },
             { context, descriptor in unsafe PageExchange.at(context)?.prepare(descriptor) ?? false ? 1 : 0 },
@@ -75,6 +75,19 @@ internal import LinuxIO
         return unsafe Unmanaged<PageExchange>.fromOpaque(context).takeUnretainedValue()
     }
 
+    /// The fields that ask for a WebSocket (RFC 6455 section 4.1).
+    private static func handshake(_ key: String?) -> [String] {
+        key.map {
+            ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: \($0)"]
+        } ?? []
+    }
+
+    /// - Returns: Whether more is wanted.
+    private func takeHead(_ line: [UInt8]) -> Bool {
+        head.take(line)
+        return !(expectation.isHeadEnough && head.isComplete)
+    }
+
     private func takeBody(_ count: Int) -> Bool {
         bodyLength += count
         return bodyLength <= Self.longestBody
@@ -95,8 +108,10 @@ internal import LinuxIO
         var (sent, received) = (0, 0)
         unsafe nwp_curl_traffic(raw, &sent, &received)
         var answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
+        answer?.acceptance = head.acceptance
         answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
         var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)
+        ended.isSecured = unsafe nwp_curl_secured(raw) == 1
         switch unsafe nwp_curl_certificate(raw) {
         case 1: ended.certificate = .untrusted
         case 2: ended.certificate = .outOfDate

@@ -57,15 +57,23 @@ struct PageHead: Equatable {
 
     /// The answer to a challenge, made safe to show.
     private(set) var response: String?
+    /// The answer to the key of a WebSocket's handshake, made safe to show.
+    private(set) var acceptance: String?
+    /// Whether the final head ended; one of status 101 is final.
+    private(set) var isComplete = false
 
     /// Takes one line with its end.
     mutating func take(_ line: [UInt8]) {
+        if line.allSatisfy({ $0 == 13 || $0 == 10 }) {
+            isComplete = status >= 200 || status == 101
+            return
+        }
         let text = String(decoding: line.prefix(Self.longest + 64), as: UTF8.self)
         if text.hasPrefix("HTTP/") {
             // Interim answers (1xx) come before the final one.
             let words = text.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Int(words[1].prefix(3)) ?? 0 : 0
-            (location, response) = (nil, nil)
+            (location, response, acceptance) = (nil, nil, nil)
             return
         }
         guard let colon = text.firstIndex(of: ":") else { return }
@@ -74,6 +82,7 @@ struct PageHead: Equatable {
         case "location": location = Self.visible(value.filter { $0 != " " })
         case "x-nwpath-response":
             response = Self.visible(value.drop { $0 == " " }.filter { $0 != "\r" })
+        case "sec-websocket-accept": acceptance = Self.visible(value.filter { $0 != " " && $0 != "\r" })
         default: return
         }
     }

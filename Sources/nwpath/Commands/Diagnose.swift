@@ -4,11 +4,16 @@ internal import CommandLineKit
 internal import Configuration
 internal import Diagnosis
 internal import Documents
+internal import Examination
 internal import LinuxIO
 internal import OrderedJSON
+internal import PathEngine
+internal import Probes
+internal import Spelling
 
 /// `nwpath diagnose`: what is wrong with the network, found out by asking it.
 struct Diagnose: Command {
+    var target: String?
     var targets: String?
     var config: String?
     var isOffline = false
@@ -24,14 +29,21 @@ struct Diagnose: Command {
 
             Whom it asks is told by the diagnosis section of the configuration, or by a file with the same keys; without \
             either by well-known public hosts. What this process may not do is not assessed, and said so.
+
+            With a host, HOST:PORT or a URL (http, https, ws, wss) it goes the way there step by step: name, route, \
+            answer, TCP, TLS, HTTP, WebSocket. Only that destination is asked; the network is looked at when it does not \
+            work, to tell a fault of the network from one of the destination.
             """,
         examples: [
             CommandExample("nwpath diagnose", "what is wrong"),
             CommandExample("nwpath diagnose --json", "the same for programs"),
+            CommandExample("nwpath diagnose https://example.test/", "why does this page not work"),
+            CommandExample("nwpath diagnose example.test:22", "why does this port not answer"),
             CommandExample("nwpath diagnose --targets targets.yaml", "asking hosts of your own"),
             CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
         ],
         arguments: [
+            .positional("HOST|URL", into: \.target, .text, help: "The destination; the whole network without it."),
             .option("--targets", value: "FILE", into: \.targets, .path, help: "A file that says whom to ask."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
             .flag("--offline", into: \.isOffline, help: "Send nothing; look at the machine itself only."),
@@ -44,15 +56,22 @@ struct Diagnose: Command {
             ExitNote(.unfinished, "it could not be found out, or wrong usage"), ExitNote(.interrupted),
         ],
         mistakeStatus: .unfinished,
-        check: { $0.limit < .milliseconds(100) ? "--timeout must be 100ms or longer" : nil }
+        check: { $0.complaint }
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
             let settings = try DiagnosisSettings(targets: targets, config: config)
             let screen = Screen(common)
-            let ticker = LayerTicker(isShown: !common.isJSON && !common.isQuiet && Terminal.isWatched)
-            var run = try DiagnosisRun(settings, isOffline: isOffline, limit: limit) { ticker.tick($0) }
+            let destination = try? self.destination
+            let layers = destination == nil ? Layer.ofNetwork : Layer.ofDestination
+            let isWatched = !common.isJSON && !common.isQuiet && Terminal.isWatched
+            let ticker = LayerTicker(isShown: isWatched, layers)
+            var order = settings.order
+            order.destination = destination
+            order.isOffline = isOffline
+            order.limit = limit
+            var run = try DiagnosisRun(settings, order) { ticker.tick($0) }
             let outcome = run.wait()
             ticker.clear()
             guard let outcome else {
@@ -61,6 +80,30 @@ struct Diagnose: Command {
             }
             try show(outcome, common, screen)
             return outcome.status
+        }
+    }
+
+    /// What is wrong with the command line; `nil` when nothing is.
+    private var complaint: String? {
+        if limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
+        do throws(Destination.Mistake) {
+            guard case .name(let name)? = try destination?.host, isOffline else { return nil }
+            return "--offline looks no name up; give an address in place of \(name)"
+        } catch {
+            let text = PrintableText.escape(target ?? "")
+            guard case .unknownScheme(let scheme) = error else {
+                return "HOST|URL is '\(text)', expected \(Destination.expectation)"
+            }
+            let nearest = NearestSpelling.nearest(to: scheme, among: Destination.schemes)
+            let question = nearest.map { " (did you mean '\($0)'?)" } ?? ""
+            return "HOST|URL is '\(text)', expected \(Destination.expectation)\(question)"
+        }
+    }
+
+    private var destination: Destination? {
+        get throws(Destination.Mistake) {
+            guard let target else { return nil }
+            return try Destination(target)
         }
     }
 
@@ -116,5 +159,13 @@ struct DiagnosisSettings {
             throw CommandFailure("\(error)", .unfinished)
         }
         origin = "file"
+    }
+
+    /// What an examination may do; of the network of this machine, as it is now.
+    var order: ExaminationOrder {
+        let servers = ExplanationReader.usedServers(at: common.resolverFile)
+        var order = ExaminationOrder(targets: targets, servers: servers)
+        order.policy = common.engine.policy
+        return order
     }
 }

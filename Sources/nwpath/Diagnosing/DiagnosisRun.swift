@@ -23,6 +23,7 @@ struct DiagnosisRun {
     }
 
     private let settings: DiagnosisSettings
+    private let isOffline: Bool
     private let loop: EventLoop
     private let pages: PageClient
     private let examination: Examination
@@ -36,11 +37,11 @@ struct DiagnosisRun {
     /// Starts to examine.
     init(
         _ settings: DiagnosisSettings,
-        isOffline: Bool,
-        limit: Duration,
+        _ order: ExaminationOrder,
         progress: @escaping (Layer) -> Void
     ) throws(CommandFailure) {
         self.settings = settings
+        isOffline = order.isOffline
         let box = Box()
         self.box = box
         do {
@@ -54,11 +55,6 @@ struct DiagnosisRun {
         } catch {
             throw CommandFailure("cannot make an event loop: \(error)", .unfinished)
         }
-        let servers = ExplanationReader.usedServers(at: settings.common.resolverFile)
-        var order = ExaminationOrder(targets: settings.targets, servers: servers)
-        order.policy = settings.common.engine.policy
-        order.isOffline = isOffline
-        order.limit = limit
         do {
             examination = try Examination(
                 order,
@@ -83,10 +79,12 @@ struct DiagnosisRun {
         guard !box.isInterrupted, let result = box.result else { return nil }
         let diagnosis = Judge(budgets: settings.targets.budgets).judge(result.evidence)
         let time = loop.clock.calendar(at: result.started).description
+        let evidence = result.evidence
         let document = DiagnosisDocument(
             diagnosis,
-            path: DiagnosedPath(result.evidence),
-            targets: settings.origin,
+            path: DiagnosedPath(evidence),
+            targets: evidence.isNetworkExamined ? settings.origin : "none",
+            destination: evidence.destination.map(DestinationDocument.init),
             effort: DiagnosisDocument.Effort(
                 time: time,
                 duration: result.duration,
@@ -96,7 +94,9 @@ struct DiagnosisRun {
             ),
             since: { _ in time }
         )
-        return Outcome(document: document, status: Self.status(diagnosis.severity, isComplete: result.isComplete))
+        let isKnown = isOffline || evidence.destination.map { $0.isComplete } ?? true
+        let status = Self.status(diagnosis.severity, isComplete: result.isComplete && isKnown)
+        return Outcome(document: document, status: status)
     }
 
     /// What is wrong decides; that nothing is wrong takes an examination that came to its end.

@@ -12,7 +12,8 @@ struct DiagnosisText {
         var text = sentences(document)
         for note in document.list("info") { text += sheet.paint("i \(note.text("say"))", .faint) + "\n" }
         text += "\n"
-        for rung in document.list("ladder") { text += line(rung) }
+        let details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
+        for rung in document.list("ladder") { text += line(rung, details[rung.text("layer")] ?? "") }
         return text + "\n" + footer(document)
     }
 
@@ -23,21 +24,26 @@ struct DiagnosisText {
             guard document.isTrue("complete") else {
                 return sheet.paint("? the time was over before everything was examined", .warning) + "\n"
             }
+            if let destination = document["destination"] {
+                return DestinationText(sheet: sheet).sentence(destination, document)
+            }
             return sheet.paint("✓ nothing is wrong with what was examined", .good) + "\n"
         }
         return verdicts.map { verdict in
             let tone: Palette.Tone = verdict.text("severity") == "broken" ? .bad : .warning
-            let doubt = verdict.text("confidence") == "possible" ? " (one target only)" : ""
+            let isOwn = verdict.text("code").hasPrefix("destination.")
+            let doubt = verdict.text("confidence") == "possible" && !isOwn ? " (one target only)" : ""
             return sheet.paint("✗ \(verdict.text("say"))\(doubt)", tone) + "\n"
                 + sheet.paint("  → \(verdict.text("action"))") + "\n"
         }.joined()
     }
 
-    private func line(_ rung: JSONValue) -> String {
+    private func line(_ rung: JSONValue, _ detail: String) -> String {
         let name = rung.text("layer")
         let blanks = String(repeating: " ", count: max(1, 12 - name.count))
         switch rung.text("state") {
-        case "ok": return sheet.paint("✓", .good) + " \(name)\n"
+        case "ok":
+            return sheet.paint("✓", .good) + " \(name)" + (detail.isEmpty ? "" : blanks + sheet.paint(detail)) + "\n"
         case "faulty":
             let codes = rung.texts("codes").joined(separator: ", ")
             return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
@@ -48,10 +54,12 @@ struct DiagnosisText {
     private func footer(_ document: JSONValue) -> String {
         let seconds = Double(document["ms"]?.int ?? 0) / 1000
         var words = "\(ProbeText.time(seconds)), \(document["sent_bytes"]?.int ?? 0) bytes sent, "
-        words += "\(document["received_bytes"]?.int ?? 0) received; targets: \(document.text("targets"))"
+        words += "\(document["received_bytes"]?.int ?? 0) received"
+        if document.text("targets") != "none" { words += "; targets: \(document.text("targets"))" }
         switch document.text("blame") {
         case "me": words += "; the fault is in this machine"
         case "link_or_gateway": words += "; the fault is on the link or at the gateway"
+        case "destination": words += "; the fault is at the destination"
         case "shared": words += "; neighbours have the same trouble"
         default: break
         }

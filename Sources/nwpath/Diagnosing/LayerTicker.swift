@@ -6,15 +6,19 @@ internal import Glibc
 /// Shows on a terminal which layers are done, on one line of standard error that vanishes at the end.
 final class LayerTicker {
     private let isShown: Bool
+    private let layers: [Layer]
     private var done: Set<Layer> = []
 
     /// Shows a line, or nothing.
-    init(isShown: Bool) { self.isShown = isShown }
+    init(isShown: Bool, _ layers: [Layer] = Layer.ofNetwork) {
+        self.isShown = isShown
+        self.layers = layers
+    }
 
     /// Ticks a layer off.
     func tick(_ layer: Layer) {
         done.insert(layer)
-        if isShown { Terminal.rewrite(Self.line(done)) }
+        if isShown { Terminal.rewrite(Self.line(done, of: layers)) }
     }
 
     /// Takes the line away.
@@ -23,7 +27,7 @@ final class LayerTicker {
     }
 
     /// The line: every layer, ticked or waited for.
-    static func line(_ done: Set<Layer>) -> String {
-        Layer.allCases.map { "\(done.contains($0) ? "✓" : "…") \($0.rawValue)" }.joined(separator: "  ")
+    static func line(_ done: Set<Layer>, of layers: [Layer] = Layer.ofNetwork) -> String {
+        layers.map { "\(done.contains($0) ? "✓" : "…") \($0.rawValue)" }.joined(separator: "  ")
     }
 }

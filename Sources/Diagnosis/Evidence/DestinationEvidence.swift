@@ -1,0 +1,178 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// The way to one host, port or page, step by step.
+public struct DestinationEvidence: Hashable, Sendable {
+    /// As it was asked for.
+    public var text: String
+    /// The name or address of the host.
+    public var host: String
+    /// What is wanted of it.
+    public var service: Service
+    /// What came of looking its name up; `nil` when it is an address.
+    public var lookup: Assessment<Lookup>?
+    /// The ways to its addresses, in the order of preference.
+    public var paths: [Path] = []
+    /// What came of the request for its page.
+    public var exchange: Assessment<Exchange> = .notAsked
+    /// The port that a page or WebSocket is asked for at.
+    public var port: UInt16?
+    /// Why a step was not made, where that is known.
+    public var gaps: [Layer: String] = [:]
+    /// How long looking up the name took.
+    public var lookupTime: Duration?
+
+    /// What is wanted of a host.
+    public enum Service: Hashable, Sendable {
+        /// Any answer.
+        case host
+        /// A connection.
+        case port
+        /// A page.
+        case page(isSecure: Bool)
+        /// A WebSocket.
+        case webSocket(isSecure: Bool)
+    }
+
+    /// What looking up a name came to.
+    public enum Lookup: Hashable, Sendable {
+        /// It has addresses.
+        case found
+        /// There is no such name.
+        case noSuchName
+        /// The name is there and has no address.
+        case noAddress
+        /// It could not be found out.
+        case failed(String)
+    }
+
+    /// What the routing table says of an address.
+    public enum Route: Hashable, Sendable {
+        /// Packets leave by an interface, to a router or, without one, to the host itself.
+        case found(interface: String, gateway: IPAddress?)
+        /// There is none.
+        case missing
+        /// A route throws packets away: its type and text.
+        case discarded(type: String, text: String)
+    }
+
+    /// The way to one address.
+    public struct Path: Hashable, Sendable {
+        /// The address.
+        public var address: ScopedAddress
+        /// What the routing table says of it.
+        public var route: Assessment<Route> = .notAsked
+        /// Whether it answers ICMP echo.
+        public var echo: Assessment<Bool> = .notAsked
+        /// The median round trip of echoes.
+        public var roundTrip: Duration?
+        /// What became of a connection to the port.
+        public var connection: Assessment<ReachEvidence.Connection> = .notAsked
+        /// How long a connection took.
+        public var connectTime: Duration?
+        /// Who says that there is no way (ICMP unreachable).
+        public var unreachableFrom: IPAddress?
+        /// Whether a packet filter of this machine refused every packet (`EPERM`).
+        public var isRefused = false
+
+        /// Makes a way that was not tried.
+        public init(_ address: ScopedAddress) { self.address = address }
+
+        /// Whether anything came back; `nil` when nothing was asked.
+        public var isReachable: Bool? {
+            guard echo.value != nil || connection.value != nil else { return nil }
+            return echo.value == true || connection.value.map { $0 != .silent } == true
+        }
+
+        var isRouted: Bool { if case .found? = route.value { true } else { false } }
+
+        /// Whether no router is between it and this machine.
+        var isNear: Bool { if case .found(_, nil)? = route.value { true } else { false } }
+    }
+
+    /// What came of a request.
+    public enum Exchange: Hashable, Sendable {
+        /// The certificate does not verify.
+        case untrusted(detail: String, isAboutTime: Bool)
+        /// The encrypted connection could not be made.
+        case unencrypted(detail: String)
+        /// There was no answer, even if the connection was encrypted; the text says why.
+        case unanswered(detail: String)
+        /// There was an answer: its status, where it leads, and whether it opened a WebSocket.
+        case answered(status: Int, location: String?, isUpgraded: Bool)
+    }
+
+    /// Makes evidence of a destination that was not asked yet.
+    public init(_ text: String, host: String, port: UInt16?, _ service: Service) {
+        self.text = text
+        self.host = host
+        self.port = port
+        self.service = service
+    }
+
+    // MARK: - Steps
+
+    /// The steps that lead to it.
+    public var layers: [Layer] {
+        let start: [Layer] = lookup == nil ? [.route, .reach] : [.resolve, .route, .reach]
+        switch service {
+        case .host: return start
+        case .port: return start + [.tcp]
+        case .page(let isSecure): return start + (isSecure ? [.tcp, .tls, .http] : [.tcp, .http])
+        case .webSocket(let isSecure): return start + (isSecure ? [.tcp, .tls, .http] : [.tcp, .http]) + [.websocket]
+        }
+    }
+
+    /// Whether no router is between it and this machine.
+    var isNear: Bool { !paths.isEmpty && paths.allSatisfy(\.isNear) }
+
+    /// Whether a step is known to work.
+    func isSound(_ layer: Layer) -> Bool {
+        switch layer {
+        case .resolve: return lookup?.value == .found
+        case .route: return paths.contains(where: \.isRouted)
+        case .reach: return paths.contains { $0.isReachable == true }
+        case .tcp: return paths.contains { $0.connection.value == .connected }
+        case .tls:
+            switch exchange.value {
+            case .answered, .unanswered: return true
+            case .untrusted, .unencrypted, nil: return false
+            }
+        case .http:
+            guard case .answered? = exchange.value else { return false }
+            return true
+        case .websocket:
+            guard case .answered(_, _, true)? = exchange.value else { return false }
+            return true
+        default: return false
+        }
+    }
+
+    /// Whether every step was made and works.
+    public var isComplete: Bool { layers.allSatisfy(isSound) }
+
+    /// Whether an answer came that nobody on the way can have given.
+    public var isGenuine: Bool {
+        guard case .answered? = exchange.value else { return false }
+        return service == .page(isSecure: true) || service == .webSocket(isSecure: true)
+    }
+
+    /// Whether the answer may be that of somebody on the way: only encryption shows that it is not.
+    public var mayBeForged: Bool {
+        guard service == .page(isSecure: false), case .answered(let status, let location?, _)? = exchange.value else {
+            return false
+        }
+        return (300..<400).contains(status) && !leadsBack(location)
+    }
+
+    /// Whether a redirect stays at the host.
+    private func leadsBack(_ location: String) -> Bool {
+        if location.hasPrefix("/") && !location.hasPrefix("//") { return true }
+        let rest = location.drop { $0 != "/" }.drop { $0 == "/" }
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let isBracketed = authority.hasPrefix("[")
+        let name = isBracketed ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        return name.lowercased() == host.lowercased()
+    }
+}

@@ -1,0 +1,253 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+extension Judge {
+    /// What keeps a destination from being reached: the first step that fails, and addresses of which others work.
+    func destinationFaults(_ evidence: Evidence) -> [Verdict] {
+        guard let destination = evidence.destination else { return [] }
+        if let fault = lookupFault(destination) ?? routeFault(destination) { return [fault] }
+        let others = evidence.isNetworkExamined && evidence.reach.contains { $0.isAlive == true }
+        if let fault = reachFault(destination, doOthersAnswer: others) { return [fault] }
+        let partly = partialFault(destination)
+        let last = portFault(destination) ?? exchangeFault(destination)
+        return [last, partly].compactMap(\.self)
+    }
+
+    // MARK: - Finding it
+
+    private func lookupFault(_ destination: DestinationEvidence) -> Verdict? {
+        let host = destination.host
+        switch destination.lookup?.value {
+        case .noSuchName:
+            return Verdict(
+                .destinationNoSuchName,
+                .broken,
+                about: host,
+                say: "there is no host named \(host)",
+                action: "check the spelling, or ask whoever runs the domain"
+            )
+        case .noAddress:
+            return Verdict(
+                .destinationNoAddress,
+                .broken,
+                about: host,
+                say: "the name \(host) has no address",
+                action: "check the spelling, or ask whoever runs the domain for an A or AAAA record"
+            )
+        case .failed(let text):
+            return Verdict(
+                .destinationUnresolved,
+                .broken,
+                .likely,
+                about: host,
+                say: "the name \(host) could not be looked up: \(text)",
+                action: "ask whoever runs the name servers of \(host); `nwpath resolve` and `nwpath dns` show ours"
+            )
+        case .found, nil: return nil
+        }
+    }
+
+    /// A route for one of the addresses is enough: many machines have no IPv6.
+    private func routeFault(_ destination: DestinationEvidence) -> Verdict? {
+        let asked = destination.paths.filter { $0.route.value != nil }
+        guard let first = asked.first, !asked.contains(where: \.isRouted) else { return nil }
+        let names = Figures.list(asked.map { "\($0.address)" })
+        let family = asked.allSatisfy { $0.family == first.family } ? first.family : nil
+        for path in asked {
+            guard case .discarded(let type, let text)? = path.route.value else { continue }
+            return Verdict(
+                .destinationDiscarded,
+                .broken,
+                family: family,
+                about: destination.host,
+                say: "the \(path.family.name) route `\(text)` throws packets to \(destination.host) away (\(type))",
+                action: "`\(path.family.command) route del \(text)`",
+                evidence: [.init("route", text)]
+            )
+        }
+        return Verdict(
+            .destinationNoRoute,
+            .broken,
+            family: family,
+            about: destination.host,
+            say: "there is no route to \(destination.host)" + (names == destination.host ? "" : " (\(names))"),
+            action: "`\(first.family.command) route get \(first.address.address)`, then add a route or a default route"
+        )
+    }
+
+    // MARK: - Reaching it
+
+    private func reachFault(_ destination: DestinationEvidence, doOthersAnswer: Bool) -> Verdict? {
+        let asked = destination.paths.filter { $0.isReachable != nil }
+        guard let first = asked.first, asked.allSatisfy({ $0.isReachable == false }) else { return nil }
+        let family = asked.allSatisfy { $0.family == first.family } ? first.family : nil
+        let host = destination.named(asked)
+        if asked.allSatisfy(\.isRefused) {
+            return Verdict(
+                .destinationBlocked,
+                .broken,
+                family: family,
+                about: destination.host,
+                say: "a local firewall rule drops packets to \(host)",
+                action: "`nft list ruleset`: look at the output hook"
+            )
+        }
+        if !destination.isNear, let speaker = asked.lazy.compactMap(\.unreachableFrom).first {
+            return Verdict(
+                .destinationUnreachable,
+                .broken,
+                family: family,
+                about: destination.host,
+                say: "\(speaker) says that \(host) cannot be reached",
+                action: "ask whoever runs \(speaker), or \(destination.host) itself",
+                evidence: [.init("speaker", "\(speaker)")]
+            )
+        }
+        let place = destination.isNear ? " on the own link" : ""
+        let command = "`nwpath diagnose \(destination.host):PORT`"
+        let hint = destination.service == .host ? "; \(command) asks a port that matters" : ""
+        return Verdict(
+            .destinationSilent,
+            .broken,
+            destination.service == .host ? .possible : .likely,
+            family: family,
+            about: destination.host,
+            say: "nothing comes back from \(host)\(place)" + (doOthersAnswer ? "; other hosts do answer" : ""),
+            action: destination.isNear
+                ? "check that \(destination.host) is on, and that its address is right"
+                : "ask whoever runs \(destination.host): it is down, or a filter drops packets to it\(hint)"
+        )
+    }
+
+    /// Programs try one address after another: one that is dead costs time, even where another one works.
+    private func partialFault(_ destination: DestinationEvidence) -> Verdict? {
+        let asked = destination.paths.filter { destination.works($0) != nil }
+        let dead = asked.filter { destination.works($0) == false }
+        guard let first = dead.first, let alive = asked.first(where: { destination.works($0) == true }) else {
+            return nil
+        }
+        let isWhole = dead.allSatisfy { $0.family == first.family } && alive.family != first.family
+        let fate = dead.allSatisfy { $0.connection.value == .refused } ? "refuses connections" : "does not answer"
+        let names = Figures.list(dead.map { "\($0.address)" })
+        return Verdict(
+            .destinationPartlySilent,
+            .degraded,
+            .likely,
+            family: isWhole ? first.family : nil,
+            about: destination.host,
+            say: "\(destination.host) \(fate) at \(names); it works at \(alive.address)",
+            action: "ask whoever runs \(destination.host): its name has an address that does not work",
+            evidence: [.init("addresses", dead.map { "\($0.address)" }.joined(separator: " "))]
+        )
+    }
+
+    private func portFault(_ destination: DestinationEvidence) -> Verdict? {
+        guard destination.service != .host, let port = destination.port else { return nil }
+        let asked = destination.paths.filter { $0.connection.value != nil }
+        guard !asked.isEmpty, !asked.contains(where: { $0.connection.value == .connected }) else { return nil }
+        let families = Set(asked.map(\.family))
+        let family = families.count == 1 ? families.first : nil
+        guard asked.contains(where: { $0.connection.value == .refused }) else {
+            return Verdict(
+                .destinationPortSilent,
+                .broken,
+                .likely,
+                family: family,
+                about: port,
+                say: "\(destination.named(asked)) answers ping, and drops connections to TCP port \(port)",
+                action: "ask whoever runs \(destination.host), or the firewall in front of it, "
+                    + "to open TCP port \(port)",
+                evidence: [.init("port", Int(port))]
+            )
+        }
+        return Verdict(
+            .destinationPortClosed,
+            .broken,
+            family: family,
+            about: port,
+            say: "TCP port \(port) of \(destination.named(asked)) is closed; the host is up",
+            action: "start the service at \(destination.host), or check the port number",
+            evidence: [.init("port", Int(port))]
+        )
+    }
+
+    // MARK: - Its answer
+
+    private func exchangeFault(_ destination: DestinationEvidence) -> Verdict? {
+        let text = destination.text
+        switch destination.exchange.value {
+        case .untrusted(let detail, let isAboutTime):
+            return Verdict(
+                isAboutTime ? .destinationCertificateDates : .destinationCertificate,
+                .broken,
+                about: destination.host,
+                say: "the certificate of \(destination.host) "
+                    + (isAboutTime ? "is out of date: " : "does not verify: ") + detail,
+                action: isAboutTime
+                    ? "ask whoever runs \(destination.host) to renew it, and check the clock of this machine"
+                    : "check the name, or ask whoever runs \(destination.host) for a certificate that others trust"
+            )
+        case .unencrypted(let detail):
+            return Verdict(
+                .destinationTLS,
+                .broken,
+                about: destination.host,
+                say: "no encrypted connection to \(destination.host) can be made: \(detail)",
+                action: "check that port \(destination.port ?? 443) of \(destination.host) speaks TLS"
+            )
+        case .unanswered(let detail):
+            return Verdict(
+                .destinationNoAnswer,
+                .broken,
+                about: destination.host,
+                say: "\(destination.host) takes connections and gives no HTTP answer: \(detail)",
+                action: "look at the service at \(destination.host): it hangs, or speaks another protocol"
+            )
+        case .answered(let status, let location, let isUpgraded):
+            if case .webSocket = destination.service { return isUpgraded ? nil : refusal(destination, status) }
+            guard status >= 400 else { return nil }
+            return Verdict(
+                .destinationStatus,
+                status >= 500 ? .broken : .warning,
+                about: destination.host,
+                say: "\(text) is answered with status \(status)" + (location.map { " to \($0)" } ?? ""),
+                action: status >= 500
+                    ? "look at the service at \(destination.host): the network is not to blame"
+                    : "check the URL, or log in: the network is not to blame",
+                evidence: [.init("http_status", status)]
+            )
+        case nil: return nil
+        }
+    }
+
+    private func refusal(_ destination: DestinationEvidence, _ status: Int) -> Verdict {
+        let what = status == 101 ? "with another key's answer" : "with status \(status)"
+        return Verdict(
+            .destinationNoUpgrade,
+            .broken,
+            about: destination.host,
+            say: "\(destination.text) does not open a WebSocket: the handshake is answered \(what)",
+            action: "check the path, and that no proxy on the way takes the Upgrade field away",
+            evidence: [.init("http_status", status)]
+        )
+    }
+}
+
+extension DestinationEvidence {
+    /// The host with the addresses that were asked.
+    fileprivate func named(_ paths: [Path]) -> String {
+        let names = Figures.list(paths.map { "\($0.address)" })
+        return names == host ? host : "\(host) (\(names))"
+    }
+
+    /// Whether an address does what is wanted; `nil` when it was not asked.
+    fileprivate func works(_ path: Path) -> Bool? {
+        if case .host = service { return path.isReachable }
+        return path.connection.value.map { $0 == .connected }
+    }
+}
+
+extension DestinationEvidence.Path {
+    fileprivate var family: AddressFamily { address.address.family }
+}

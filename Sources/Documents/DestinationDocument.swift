@@ -1,0 +1,92 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+public import Diagnosis
+public import OrderedJSON
+
+/// What was found out about the destination of `nwpath diagnose HOST|URL`.
+public struct DestinationDocument: Encodable, Equatable, Sendable {
+    /// As it was asked for.
+    public var target: String
+    /// The name or address of the host.
+    public var host: String
+    /// The port; `null` for a host.
+    @Nullable public var port: Int?
+    /// How long looking up the name took, in milliseconds; `null` for an address.
+    @Nullable public var lookupMilliseconds: Double?
+    /// Its addresses, the preferred ones first, three of each family at most.
+    public var addresses: [Address]
+    /// The status of the HTTP answer; `null` without one.
+    @Nullable public var status: Int?
+    /// Where the answer leads; `null` unless it is a redirect.
+    @Nullable public var location: String?
+
+    enum CodingKeys: String, CodingKey {
+        case target
+        case host
+        case port
+        case lookupMilliseconds = "lookup_ms"
+        case addresses
+        case status
+        case location
+    }
+
+    /// The way to one address.
+    public struct Address: Encodable, Equatable, Sendable {
+        /// The address.
+        public var address: String
+        /// The interface that packets leave by; `null` without a route.
+        @Nullable public var interface: String?
+        /// The router they are handed to; `null` when the host is on the link.
+        @Nullable public var gateway: String?
+        /// Whether it answers ICMP echo; `null` when it was not asked.
+        @Nullable public var echo: Bool?
+        /// The median round trip, in milliseconds.
+        @Nullable public var echoMilliseconds: Double?
+        /// `connected`, `refused` or `silent`; `null` when no connection was tried.
+        @Nullable public var connection: String?
+        /// How long a connection took, in milliseconds.
+        @Nullable public var connectMilliseconds: Double?
+
+        enum CodingKeys: String, CodingKey {
+            case address
+            case interface
+            case gateway
+            case echo
+            case echoMilliseconds = "echo_ms"
+            case connection
+            case connectMilliseconds = "connect_ms"
+        }
+
+        /// Shows a way.
+        public init(_ path: DestinationEvidence.Path) {
+            address = "\(path.address)"
+            if case .found(let interface, let gateway)? = path.route.value {
+                self.interface = interface
+                self.gateway = gateway.map { "\($0)" }
+            }
+            echo = path.echo.value
+            echoMilliseconds = path.roundTrip.map(DestinationDocument.milliseconds)
+            connection = path.connection.value?.rawValue
+            connectMilliseconds = path.connectTime.map(DestinationDocument.milliseconds)
+        }
+    }
+
+    /// Shows a destination.
+    public init(_ destination: DestinationEvidence) {
+        target = destination.text
+        host = destination.host
+        addresses = destination.paths.map(Address.init)
+        port = destination.port.map(Int.init)
+        lookupMilliseconds = destination.lookupTime.map(Self.milliseconds)
+        if case .answered(let status, let location, _)? = destination.exchange.value {
+            self.status = status
+            self.location = location
+        }
+    }
+
+    /// To the hundredth.
+    private static func milliseconds(_ duration: Duration) -> Double {
+        (duration / .milliseconds(1) * 100).rounded() / 100
+    }
+}

@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import LinuxIO
+
+/// What looking up a host name came to.
+public struct HostLookupResult: Hashable, Sendable {
+    /// What was found.
+    public enum Outcome: Hashable, Sendable {
+        /// The addresses, the preferred ones first, without doubles.
+        case addresses([ScopedAddress])
+        /// There is no such name.
+        case noSuchName
+        /// The name is there and has no address.
+        case noAddress
+        /// It could not be found out; the text says why, for people.
+        case failed(String)
+    }
+
+    /// What was found.
+    public var outcome: Outcome
+    /// How long it took.
+    public var duration: Duration
+
+    init(_ outcome: NameLookup.Outcome, duration: Duration) {
+        self.duration = duration
+        switch outcome {
+        case .addresses(let found):
+            var seen: Set<ScopedAddress> = []
+            let addresses = found.filter { seen.insert($0).inserted }
+            self.outcome = addresses.isEmpty ? .noAddress : .addresses(addresses)
+        case .failed(_, .noSuchName): self.outcome = .noSuchName
+        case .failed(_, .noAddress): self.outcome = .noAddress
+        case .failed(let text, .none): self.outcome = .failed(text.lowercased())
+        }
+    }
+}
+
+/// Looks a host name up as any program does, by both families, within a time limit.
+///
+/// What is sent, and to whom, is the C library's business (nsswitch.conf(5), resolv.conf(5)). Confined to the loop's
+/// thread.
+public final class HostLookup: Cancelable {
+    private let loop: EventLoop
+    private let name: String
+    private let limit: Duration
+    private let completion: (HostLookupResult) -> Void
+    private let started: Duration
+    private var lookup: NameLookup?
+    private var timer: EventLoop.Timer?
+    private var isOver = false
+
+    /// Starts to look up.
+    /// - Parameters:
+    ///   - name: The name of a host.
+    ///   - limit: When it counts as failed.
+    ///   - loop: Where it goes on.
+    ///   - completion: Takes the result, never before this call returns.
+    public init(
+        _ name: String,
+        limit: Duration,
+        loop: EventLoop,
+        completion: @escaping (HostLookupResult) -> Void
+    ) {
+        self.loop = loop
+        self.name = name
+        self.limit = limit
+        self.completion = completion
+        started = loop.clock.boot
+        timer = loop.schedule(at: started) { [weak self] in self?.begin() }
+    }
+
+    deinit { release() }
+
+    /// Ends it without a result.
+    public func cancel() {
+        isOver = true
+        release()
+    }
+
+    private func begin() {
+        timer = loop.schedule(at: started + limit) { [weak self] in
+            self?.finish(.failed("no answer in time", certainty: .none))
+        }
+        do {
+            lookup = try NameLookup(name, family: nil, loop: loop) { [weak self] found in self?.finish(found) }
+        } catch {
+            finish(.failed(error.description, certainty: .none))
+        }
+    }
+
+    private func finish(_ outcome: NameLookup.Outcome) {
+        guard !isOver else { return }
+        isOver = true
+        release()
+        completion(HostLookupResult(outcome, duration: loop.clock.boot - started))
+    }
+
+    private func release() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        lookup?.cancel()
+        lookup = nil
+    }
+}

@@ -1,0 +1,190 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import CommandLineKit
+import Diagnosis
+import Documents
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+@testable import Examination
+@testable import Probes
+@testable import nwpath
+
+/// `nwpath diagnose HOST|URL`, without the servers of the lab.
+@Suite(.inNamespace) struct DestinationCommandTests {
+    /// A cable to another machine of the same kernel, which answers echo requests and refuses connections.
+    private static func connect() throws -> (Tool, String, Namespace) {
+        let tool = Tool(scratch: try Scratch())
+        let resolver = try tool.scratch.write("nameserver 192.0.2.2\n", to: "resolv.conf")
+        let text = "dns: {resolv_conf: \(resolver)}\ndiagnosis: {anchors: [{name: a, addr4: 198.51.100.80}]}\n"
+        let far = try Namespace()
+        try Namespace.current.connect("eth0", to: far, as: "eth1")
+        try Namespace.current.ipBatch(["address add 192.0.2.1/24 dev eth0", "route add default via 192.0.2.2"])
+        try far.ipBatch(["address add 192.0.2.2/24 dev eth1"])
+        try Namespace.current.waitUntilRunning("eth0")
+        return (tool, try tool.scratch.write(text, to: "nwpath.yaml"), far)
+    }
+
+    private static func codes(_ value: JSONValue) -> [String] { value.list("verdicts").map { $0.text("code") } }
+
+    @Test func `a host that answers works, and nobody else is asked`() async throws {
+        let (tool, file, far) = try Self.connect()
+        let result = try await tool.run("diagnose", "192.0.2.2", "--json", "--config", file)
+        #expect(result.status == 0, "\(result.output)\(result.messages)")
+        let value = try result.json
+        #expect(value.list("verdicts").isEmpty && value.text("targets") == "none" && value.text("blame") == "nobody")
+        #expect(value.list("ladder").map { $0.text("layer") } == ["route", "reach"])
+        #expect(value.list("ladder").allSatisfy { $0.text("state") == "ok" })
+        let address = try #require(value["destination"]?.list("addresses").first)
+        #expect(address.text("interface") == "eth0" && address["gateway"] == .null)
+        #expect(address["echo"]?.bool == true && address.text("connection") == "refused")
+        let text = try await tool.run("diagnose", "192.0.2.2", "--config", file)
+        #expect(text.firstLine == "✓ 192.0.2.2 works" && text.status == 0)
+        #expect(text.output.contains("✓ route       on eth0\n✓ reach       192.0.2.2 ("), "\(text.output)")
+        withExtendedLifetime(far) {}
+    }
+
+    @Test func `a port that is closed is told, and the network is looked at`() async throws {
+        let (tool, file, far) = try Self.connect()
+        let result = try await tool.run("diagnose", "http://192.0.2.2:81/", "--json", "--config", file)
+        #expect(result.status == 2)
+        let value = try result.json
+        #expect(Self.codes(value).contains("destination.port-closed"), "\(result.output)")
+        #expect(value.text("targets") == "configuration" && value["destination"]?["port"]?.int == 81)
+        #expect(value.list("ladder").map { $0.text("layer") }.suffix(4) == ["route", "reach", "tcp", "http"])
+        withExtendedLifetime(far) {}
+    }
+
+    @Test func `without a route nothing is sent, and the kernel says why`() async throws {
+        let (tool, file, far) = try Self.connect()
+        try Namespace.current.ip("route add blackhole 198.51.100.7/32")
+        let hole = try await tool.run("diagnose", "198.51.100.7", "--offline", "--json", "--config", file)
+        #expect(try Self.codes(hole.json) == ["destination.route-discarded"] && hole.status == 2)
+        #expect(try hole.json["bytes"]?.int == 0)
+        let fine = try await tool.run("diagnose", "198.51.100.8", "--offline", "--json", "--config", file)
+        let gateway = try fine.json["destination"]?.list("addresses").first?.text("gateway")
+        #expect(fine.status == 0 && gateway == "192.0.2.2")
+        let text = try await tool.run("diagnose", "198.51.100.8", "--offline", "--config", file)
+        #expect(text.firstLine == "? 198.51.100.8 works as far as it was examined; reach: not asked")
+        withExtendedLifetime(far) {}
+    }
+
+    @Test(arguments: [
+        (
+            ["htps://a.test/"],
+            "HOST|URL is 'htps://a.test/', expected a host, HOST:PORT, or a URL of http, https, ws or wss "
+                + "(did you mean 'https'?)"
+        ),
+        (["ftp://a.test/"], "HOST|URL is 'ftp://a.test/', expected a host, HOST:PORT, or a URL"),
+        (["a b"], "HOST|URL is 'a b', expected"), (["a.test:99999"], "HOST|URL is 'a.test:99999', expected"),
+        (["a.test", "b.test"], "unexpected argument 'b.test'"),
+        (["a.test", "--offline"], "--offline looks no name up; give an address in place of a.test"),
+        (["192.0.2.1", "--timeout", "5"], "--timeout is '5', expected a duration"),
+    ])
+    func `a wrong command line is one line, and status 3`(words: [String], message: String) async throws {
+        let result = try await Tool(scratch: try Scratch()).run(["diagnose"] + words)
+        #expect(result.status == 3 && result.output.isEmpty)
+        #expect(result.messages.hasPrefix("nwpath diagnose: " + message), "\(result.messages)")
+        #expect(result.messages.split(separator: "\n").count == 1)
+    }
+}
+
+@Suite struct DestinationEvidenceTests {
+    private static func result(
+        _ outcome: ProbeResult.Outcome,
+        isSecured: Bool = false,
+        _ change: (inout ProbeResult) -> Void = { _ in }
+    ) -> ProbeResult {
+        var result = ProbeResult(outcome)
+        result.isSecured = isSecured
+        change(&result)
+        return result
+    }
+
+    @Test func `a request that fails tells how far it got`() {
+        let late = Self.result(.failure(.timeout, detail: "x"))
+        #expect(DestinationEvidence.Exchange(late, isSecure: true, nil) == .unencrypted(detail: "no answer in time"))
+        #expect(DestinationEvidence.Exchange(late, isSecure: false, nil) == .unanswered(detail: "no answer in time"))
+        let mute = Self.result(.failure(.timeout, detail: "x"), isSecured: true)
+        #expect(DestinationEvidence.Exchange(mute, isSecure: true, nil) == .unanswered(detail: "no answer in time"))
+        let odd = Self.result(.failure(.answer, detail: "garbage"))
+        #expect(DestinationEvidence.Exchange(odd, isSecure: false, nil) == .unanswered(detail: "garbage"))
+        let expired = Self.result(.failure(.tls, detail: "expired")) { $0.certificate = .outOfDate }
+        #expect(
+            DestinationEvidence.Exchange(expired, isSecure: true, nil)
+                == .untrusted(detail: "expired", isAboutTime: true)
+        )
+    }
+
+    @Test func `a WebSocket is open when its key was answered`() {
+        let right = Self.result(.success) { result in
+            result.page = PageAnswer(status: 101)
+            result.page?.acceptance = "abc="
+        }
+        #expect(
+            DestinationEvidence.Exchange(right, isSecure: false, "abc=")
+                == .answered(status: 101, location: nil, isUpgraded: true)
+        )
+        for key in ["abd=", nil] {
+            #expect(
+                DestinationEvidence.Exchange(right, isSecure: false, key)
+                    == .answered(status: 101, location: nil, isUpgraded: false)
+            )
+        }
+    }
+
+    @Test func `of several connections the best one counts`() {
+        var path = DestinationEvidence.Path(ScopedAddress(.v4(1)))
+        path.take(Self.result(.failure(.resources, detail: "")))
+        #expect(path.connection == .notAsked && path.isReachable == nil)
+        path.take(Self.result(.failure(.timeout, detail: "")))
+        #expect(path.connection == .known(.silent) && path.isReachable == false)
+        path.take(Self.result(.failure(.refused, detail: "")))
+        path.take(Self.result(.failure(.unreachable, detail: "")))
+        #expect(path.connection == .known(.refused) && path.isReachable == true && path.connectTime == nil)
+        path.take(Self.result(.success) { $0.duration = .milliseconds(5) })
+        path.take(Self.result(.failure(.blocked, detail: "")))
+        #expect(path.connection == .known(.connected) && path.connectTime == .milliseconds(5) && path.isRefused)
+    }
+
+    @Test func `what is shown has everything that was found`() throws {
+        var evidence = DestinationEvidence(try Destination("https://a.test/x"))
+        #expect(evidence.service == .page(isSecure: true) && evidence.host == "a.test" && evidence.port == 443)
+        evidence.lookupTime = .microseconds(1_234)
+        var path = DestinationEvidence.Path(ScopedAddress(.v4(0xC000_0202)))
+        path.route = .known(.found(interface: "eth0", gateway: .v4(0xC000_0201)))
+        path.take(Self.result(.success) { $0.duration = .milliseconds(5) })
+        evidence.paths = [path]
+        evidence.exchange = .known(.answered(status: 301, location: "/y", isUpgraded: false))
+        let value = try JSONValue(parsing: try OrderedJSONEncoder().encode(DestinationDocument(evidence)))
+        #expect(
+            value.object?.keys == ["target", "host", "port", "lookup_ms", "addresses", "status", "location"]
+        )
+        #expect(value["lookup_ms"]?.double == 1.23 && value["status"]?.int == 301 && value.text("location") == "/y")
+        let details = DestinationText(sheet: Sheet(now: WallTime(nanoseconds: 0))).details(value)
+        #expect(details["resolve"] == "192.0.2.2 (1.23 ms)" && details["route"] == "via 192.0.2.1 on eth0")
+        #expect(details["tcp"] == "192.0.2.2 (5.00 ms)" && details["http"] == "status 301 to /y")
+        #expect(details["reach"] == "")
+    }
+
+    @Test(arguments: [
+        (#"{"target":"a.test","status":null}"#, #"[{"layer":"reach","state":"ok"}]"#, "✓ a.test works\n"),
+        (
+            #"{"target":"http://a/","status":204}"#, #"[{"layer":"http","state":"ok"}]"#,
+            "✓ http://a/ works: status 204\n"
+        ),
+        (
+            #"{"target":"https://a/","status":null}"#,
+            #"[{"layer":"tcp","state":"ok"},{"layer":"tls","state":"not_assessed","because":"HTTP needs libcurl"}]"#,
+            "? https://a/ works as far as it was examined; tls: HTTP needs libcurl\n"
+        ),
+    ])
+    func `a destination that works is one line`(destination: String, ladder: String, line: String) throws {
+        let document = try JSONValue(parsing: #"{"ladder":\#(ladder)}"#)
+        let text = DestinationText(sheet: Sheet(now: WallTime(nanoseconds: 0)))
+        #expect(text.sentence(try JSONValue(parsing: destination), document) == line)
+    }
+}
