@@ -110,6 +110,16 @@ int nwp_probe_tell_faults(int descriptor, int family) {
     return set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }
 
+int nwp_probe_keep_whole(int descriptor, int family) {
+    if (family == AF_INET) return set(descriptor, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
+    return set(descriptor, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
+}
+
+int nwp_probe_limit_hops(int descriptor, int family, int hops) {
+    if (family == AF_INET) return set(descriptor, IPPROTO_IP, IP_TTL, hops);
+    return set(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, hops);
+}
+
 int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault) {
     union {
         char bytes[512];

@@ -27,7 +27,7 @@ extension Evidence {
             let asked = !application.certificates.isEmpty || application.clockOffset.value != nil
             return asked ? nil : gaps[.application] ?? Self.noTargets
         case .performance:
-            let asked = performance.gateway != nil || !performance.anchors.isEmpty || performance.load != nil
+            let asked = !performance.anchors.isEmpty || performance.gateway != nil || performance.load != nil
             return asked ? nil : gaps[.performance] ?? Self.notAsked
         case .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
             return destination?.isSound(layer) == true ? nil : destination?.gaps[layer] ?? gaps[layer] ?? Self.notAsked

@@ -30,11 +30,13 @@ extension Examination {
         let family = evidence.reach[place].family
         sendTrain(.echo, to: anchor.address, count: 3) { [unowned self] result in
             evidence.reach[place].anchors[number].echo = result.answered
+            roundTrips[anchor.address] = result.median
             note(result, at: place, asked: anchor.address)
         }
         if let port = order.targets.echoPort {
             sendTrain(.datagram(port: port), to: anchor.address, count: 6) { [unowned self] result in
                 evidence.reach[place].anchors[number].datagrams = result.answered
+                roundTrips[anchor.address] = roundTrips[anchor.address] ?? result.median
                 note(result, at: place, asked: anchor.address)
             }
         }

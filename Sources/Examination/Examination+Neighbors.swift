@@ -132,7 +132,7 @@ extension Examination {
 
 extension Link {
     /// The hardware address that questions come from; `nil` where neighbours are not looked for.
-    fileprivate var sender: HardwareAddress? {
+    var sender: HardwareAddress? {
         guard hardwareType == 1, !flags.contains(.noARP) else { return nil }
         return HardwareAddress(hardwareAddress)
     }

@@ -19,7 +19,8 @@ extension Examination {
         }
     }
 
-    private func definition(
+    /// The request for an anchor's page.
+    func definition(
         _ anchor: Targets.Anchor,
         _ family: AddressFamily,
         isSecure: Bool

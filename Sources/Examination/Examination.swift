@@ -19,6 +19,8 @@ public struct ExaminationOrder: Sendable {
     public var destination: Destination?
     /// Whether nothing may be sent.
     public var isOffline = false
+    /// Whether this is one of many: servers that hand out addresses are asked only by a link that has none.
+    public var isRepeated = false
     /// How long it may take.
     public var limit = Duration.seconds(10)
 
@@ -57,17 +59,34 @@ public final class Examination: Cancelable {
     var facts = KernelFacts()
     let kernel: any KernelSource
     var hasRequestedPage = false
+    /// How far away anchors are, by address.
+    var roundTrips: [IPAddress: Duration] = [:]
     private let progress: (Layer) -> Void
     private let completion: (ExaminationResult) -> Void
     private let started: Duration
     /// When the network was begun to be looked at.
     private var networkStarted: Duration
+    private var stage = Stage.network
     private var bytes = (sent: 0, received: 0)
     private var counters: [String: Int] = [:]
     private var errands: [Int: (layer: Layer, errand: any Cancelable)] = [:]
     private var nextErrand = 0
     private var timer: EventLoop.Timer?
     private var isOver = false
+
+    /// What is asked at once; each stage waits for all answers of the one before.
+    private enum Stage: CaseIterable {
+        /// One destination, if there is any.
+        case destination
+        /// Everything that one question answers.
+        case network
+        /// What depends on who answers: where packets end, and how large they may be.
+        case depth
+        /// Whether packets that are too large bring transfers to a halt.
+        case confirmation
+        /// Trains of packets, alone, so that nothing disturbs them.
+        case quality
+    }
 
     /// Starts an examination.
     /// - Parameters:
@@ -128,14 +147,33 @@ public final class Examination: Cancelable {
         guard !isOver else { return }
         guard let destination = order.destination else { return examineNetwork() }
         evidence.isNetworkExamined = false
+        stage = .destination
         askDestination(destination)
         tick(Layer.ofDestination)
-        if errands.isEmpty { advance() }
+        advance()
     }
 
     /// Goes on once every question of a stage was answered: a destination that works needs no explanation.
     private func advance() {
-        guard !evidence.isNetworkExamined, let destination = evidence.destination else { return end(isComplete: true) }
+        while errands.isEmpty, !isOver {
+            switch stage {
+            case .destination: explainDestination()
+            case .network:
+                stage = .depth
+                askDepth()
+            case .depth:
+                stage = .confirmation
+                confirmSizes()
+            case .confirmation:
+                stage = .quality
+                measureQuality()
+            case .quality: end(isComplete: true)
+            }
+        }
+    }
+
+    private func explainDestination() {
+        guard let destination = evidence.destination else { return end(isComplete: true) }
         let faults = Judge().judge(evidence).verdicts
         let isOwn = destination.isGenuine && faults.allSatisfy { $0.code.layer >= .http }
         guard destination.mayBeForged || !faults.isEmpty && !isOwn else { return end(isComplete: true) }
@@ -145,6 +183,7 @@ public final class Examination: Cancelable {
 
     private func examineNetwork() {
         networkStarted = loop.clock.boot
+        stage = .network
         guard !order.isOffline else {
             leave(because: "nothing is sent with --offline")
             return end(isComplete: true)
@@ -155,8 +194,11 @@ public final class Examination: Cancelable {
         askAnchors()
         askPages()
         askNameServers()
-        tick(Layer.ofNetwork)
-        if errands.isEmpty { end(isComplete: true) }
+        askTime()
+        askRouters()
+        askLeases()
+        tick(Layer.ofNetwork.filter { $0 != .performance })
+        advance()
     }
 
     /// Tells those layers that nobody is asked about.

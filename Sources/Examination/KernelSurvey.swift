@@ -16,6 +16,8 @@ struct KernelFacts {
     var ways: [Way] = []
     /// The hardware addresses of all interfaces, whatever they are for.
     var hardwareAddresses: Set<String> = []
+    /// The indexes of ways out that are tunnels.
+    var tunnels: Set<Int> = []
 
     /// What becomes of packets of one family.
     struct Way: Equatable {
@@ -57,6 +59,8 @@ struct KernelSurvey {
             state.links.values.compactMap { HardwareAddress($0.hardwareAddress)?.description }
         )
         facts.ways = AddressFamily.allCases.map { way($0, judge) }
+        let used = facts.ways.flatMap(\.legs).compactMap { state.links[$0.index] }
+        facts.tunnels = Set(used.filter(judge.isTunnel).map(\.index))
         facts.links = candidates(judge, carrying: facts.ways.flatMap(\.legs).map(\.index))
         return facts
     }
@@ -68,7 +72,8 @@ struct KernelSurvey {
         let links = judge.state.links.values.sorted { $0.index < $1.index }.filter(judge.isEligible)
         let used = carrying.compactMap { index in links.first { $0.index == index } }
         var idle = links.filter { !judge.isIgnored($0) && !judge.isTunnel($0) }
-        if used.isEmpty && idle.isEmpty { idle = links.filter { Self.isContainerEnd($0) } }
+        // Below a tunnel, too, there is a device.
+        if used.allSatisfy(judge.isTunnel) && idle.isEmpty { idle = links.filter { Self.isContainerEnd($0) } }
         idle.sort { left, right in rank(left, judge) < rank(right, judge) }
         var seen: Set<Int> = []
         return (used + idle).filter { seen.insert($0.index).inserted }

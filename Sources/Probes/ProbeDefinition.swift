@@ -74,6 +74,8 @@ public struct PageExpectation: Hashable, Sendable {
     public var challenge: String?
     /// The key of a WebSocket's opening handshake (RFC 6455 section 4.1), which makes the request one.
     public var key: String?
+    /// How many bytes the request is made longer by, so that it fills several packets.
+    public var padding = 0
     /// Whether the head of the answer is enough, so that its body is left alone.
     public var isHeadEnough = false
     /// When the request ends by itself, which tells how far it got; `nil` leaves that to the probe's timeout.

@@ -72,6 +72,27 @@ import Testing
         withExtendedLifetime(far) {}
     }
 
+    @Test func `Ctrl-C ends it at once, and the limit ends it with what is known`() async throws {
+        let (tool, file, far) = try Self.connect()
+        // Nobody has this address: the kernel looks for it for three seconds.
+        let running = try tool.launch("diagnose", "192.0.2.77:80", "--json", "--config", file)
+        await Namespace.current.loop.eventually("a connection that is tried") {
+            (try? Namespace.current.run("ss -Htn state syn-sent").contains("192.0.2.77")) == true
+        }
+        running.command.signal(2)
+        #expect(running.command.wait() == 130)
+        #expect(running.output.isEmpty && running.messages.contains("interrupted; nothing was changed"))
+        let short = try await tool.run("diagnose", "192.0.2.77:80", "--timeout", "100ms", "--json", "--config", file)
+        #expect(short.status == 3, "\(short.output)")
+        #expect(try short.json["complete"]?.bool == false && short.json.list("verdicts").isEmpty)
+        let silent = try await tool.run("diagnose", "192.0.2.77:80", "--json", "--config", file)
+        #expect(try silent.status == 2 && Self.codes(silent.json).contains("destination.silent"), "\(silent.output)")
+        #expect(
+            try silent.json.list("ladder").contains { $0.text("layer") == "tcp" && $0.text("state") == "not_assessed" }
+        )
+        withExtendedLifetime(far) {}
+    }
+
     @Test(arguments: [
         (
             ["htps://a.test/"],
@@ -134,6 +155,14 @@ import Testing
                     == .answered(status: 101, location: nil, isUpgraded: false)
             )
         }
+    }
+
+    @Test func `what a look-up says is kept`() {
+        let outcomes: [(HostLookupResult.Outcome, DestinationEvidence.Lookup)] = [
+            (.addresses([ScopedAddress(.v4(1))]), .found), (.noSuchName, .noSuchName), (.noAddress, .noAddress),
+            (.failed("no answer in time"), .failed("no answer in time")),
+        ]
+        for (outcome, lookup) in outcomes { #expect(DestinationEvidence.Lookup(outcome) == lookup) }
     }
 
     @Test func `of several connections the best one counts`() {

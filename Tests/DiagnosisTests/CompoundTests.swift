@@ -15,7 +15,7 @@ import Testing
             servers[1].nonexistent = .silent
             servers[1].known = .silent
             evidence.dns = .known(servers)
-            evidence.performance.gateway?.received = 50
+            evidence.loseOnLink(50)
         }
         #expect(diagnosis.codes == [.ipv6Broken, .linkLoss, .dnsServerDead, .clockSkew])
         #expect(diagnosis.masked.isEmpty && diagnosis.severity == .broken)

@@ -134,6 +134,12 @@ extension Evidence {
         performance.anchors = []
     }
 
+    /// Of 60 packets over the own link so many come back.
+    mutating func loseOnLink(_ received: Int) {
+        performance.gateway?.received = received
+        for place in performance.anchors.indices { performance.anchors[place].received = received }
+    }
+
     /// The gateways answer nothing either.
     mutating func loseGateways() {
         cutOff()

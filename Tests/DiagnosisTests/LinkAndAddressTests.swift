@@ -219,7 +219,7 @@ import Testing
     @Test func `an address that two use hides the loss that follows, and nothing else`() throws {
         let diagnosis = Healthy.broken { evidence in
             evidence.links[0].addresses[0].otherHolders = .known(["02:00:00:00:00:66"])
-            evidence.performance.gateway?.received = 40
+            evidence.loseOnLink(40)
             evidence.dns = .known([])
         }
         #expect(diagnosis.codes == [.addressDuplicate, .dnsNoConfig])

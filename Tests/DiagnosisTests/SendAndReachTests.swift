@@ -110,7 +110,7 @@ import Testing
         let diagnosis = Healthy.broken { evidence in
             evidence.gateways[1].hardwareAddresses = .known([])
             evidence.cutOff([.ipv6])
-            evidence.performance.gateway?.received = 30
+            evidence.loseOnLink(30)
         }
         #expect(Set(diagnosis.codes) == [.gatewayUnresolved, .linkLoss])
         #expect(diagnosis.masked.map(\.verdict.code) == [.ipv6Broken])
@@ -129,8 +129,8 @@ import Testing
         let diagnosis = Healthy.broken { evidence in
             evidence.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"])
             evidence.cutOff([.ipv4])
-            evidence.performance.gateway?.received = 30
             evidence.performance.anchors = [Healthy.train("a", median: .milliseconds(400))]
+            evidence.loseOnLink(30)
         }
         #expect(diagnosis.codes == [.gatewayARPConflict])
         #expect(Set(diagnosis.masked.map(\.verdict.code)) == [.linkLoss, .ipv4Broken, .performanceHighLatency])
@@ -150,6 +150,16 @@ import Testing
 }
 
 @Suite struct ReachRuleTests {
+    @Test func `hops of two families are told once`() throws {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.cutOff()
+            evidence.reach[0].hops = [.init(1, Healthy.gateway)]
+            evidence.reach[1].hops = [.init(1, Healthy.gateway6)]
+        }
+        #expect(diagnosis.codes == [.wanDown])
+        #expect(try #require(diagnosis.verdicts.first).evidence == [.init("hops", "1:10.77.0.1")])
+    }
+
     @Test func `the gateway alone answers: the line is down`() throws {
         let diagnosis = Healthy.broken { evidence in
             evidence.cutOff()

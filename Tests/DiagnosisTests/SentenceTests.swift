@@ -67,7 +67,7 @@ private let nearby: [Spoken] = [
         .degraded,
         "15 % of the packets on eth0 are lost already to the gateway",
         "check the cable or the radio, and the counters in `ip -s link show eth0`"
-    ) { $0.performance.gateway?.received = 51 },
+    ) { $0.loseOnLink(51) },
     Spoken(
         .linkClientIsolation,
         .warning,

@@ -1,19 +1,26 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
 
+import os, random
+
+from network import tunnel
+
+# Packets without which nobody on a link finds anybody.
+NEIGHBORS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
+
 
 class Fault:
     """Steps that break, steps that heal, what must be told meanwhile, and the destination that is asked for, if any."""
 
-    def __init__(self, codes, inject, heal, destination):
-        self.codes = codes.split()
+    def __init__(self, codes, inject, heal, destination, notes):
+        self.codes, self.notes = codes.split(), notes.split()
         self.inject, self.heal, self.destination = inject, heal, destination
 
 
 FAULTS = {}
 
 
-def fault(name, codes=None, to=lambda plan: None):
+def fault(name, codes=None, to=lambda plan: None, notes=""):
     """Declares a fault: a generator that breaks before its `yield` and heals after it; `to` is a destination."""
 
     def declare(steps):
@@ -27,16 +34,16 @@ def fault(name, codes=None, to=lambda plan: None):
             for _ in running.pop():
                 raise RuntimeError(f"{name} heals in more than one step")
 
-        FAULTS[name] = Fault(name if codes is None else codes, inject, heal, to)
+        FAULTS[name] = Fault(name if codes is None else codes, inject, heal, to, notes)
         return steps
 
     return declare
 
 
-def filtered(name, machine, family, hook, rules, codes=None, to=lambda plan: None, **more):
+def filtered(name, machine, family, hook, rules, codes=None, to=lambda plan: None, notes="", **more):
     """A fault that is a packet filter on one machine."""
 
-    @fault(name, codes, to)
+    @fault(name, codes, to, notes)
     def steps(network):
         at = getattr(network, machine)
         at.filter("lab", family, hook, rules(network.plan), **more)
@@ -74,7 +81,19 @@ def healthy(network):
 
 
 filtered("icmp-filtered", "router", "inet", "prerouting", lambda plan: [
-    "icmp type echo-request drop", "icmpv6 type echo-request drop"], codes="")
+    "icmp type echo-request drop", "icmpv6 type echo-request drop"], codes="", notes="icmp.filtered")
+filtered("long-pings-filtered", "provider", "inet", "forward", lambda plan: [
+    f"{kind} type echo-request meta length > 1000 drop" for kind in ("icmp", "icmpv6")], codes="", notes="pmtu.reduced")
+
+
+@fault("pmtu.reduced", "", notes="pmtu.reduced")
+def reduced(network):
+    network.internet.ip("link set net0 mtu 1400")
+    network.provider.ip("link set up0 mtu 1400")
+    yield
+    network.provider.ip("link set up0 mtu 1500")
+    network.internet.ip("link set net0 mtu 1500")
+    network.device.batch(["route flush cache"])
 
 # The link
 
@@ -143,6 +162,52 @@ def duplicate(network):
     network.neighbor.ip(f"addr del {network.plan.own}/32 dev eth0")
 
 
+@fault("addr.none-with-server", "addr.none")
+def no_address_with_server(network):
+    network.servers.lease(network.router, "lan0", network.plan.gateway, network.plan.gateway)
+    yield from steps_of("addr.none", network)
+    network.servers.fall_silent()
+
+
+@fault("dhcp.rogue")
+def rogue_server(network):
+    network.servers.lease(network.router, "lan0", network.plan.gateway, network.plan.gateway)
+    network.servers.lease(network.neighbor, "eth0", network.plan.peer, network.plan.peer)
+    yield
+    network.servers.fall_silent()
+
+
+@fault("dhcp-in-order", "")
+def one_server(network):
+    network.servers.lease(network.router, "lan0", network.plan.gateway, network.plan.gateway)
+    yield
+    network.servers.fall_silent()
+
+
+@fault("ra.rogue")
+def rogue_router(network):
+    network.servers.advertise(network.router, "lan0", f"{network.plan.lan6}::")
+    network.servers.advertise(network.neighbor, "eth0", "2001:db8:666::")
+    yield
+    network.servers.fall_silent()
+
+
+@fault("redundant-routers", "")
+def redundant_routers(network):
+    network.servers.advertise(network.router, "lan0", f"{network.plan.lan6}::")
+    network.servers.advertise(network.neighbor, "eth0", f"{network.plan.lan6}::")
+    yield
+    network.servers.fall_silent()
+
+
+@fault("thread-border-router", "")
+def border_router(network):
+    network.servers.advertise(network.router, "lan0", f"{network.plan.lan6}::")
+    network.servers.advertise(network.neighbor, "eth0", "fd66:77::", lifetime=0)
+    yield
+    network.servers.fall_silent()
+
+
 # The machine itself
 
 
@@ -168,6 +233,29 @@ def unreachable(network):
     network.connect_device()
 
 
+@fault("route.dead-tunnel")
+def dead_tunnel(network):
+    end = tunnel(network.device, "tun0")  # nobody reads what arrives there
+    network.device.batch([
+        "addr add 10.99.0.2/24 dev tun0", "addr add fd99::2/64 dev tun0 nodad", "link set tun0 up",
+        f"route add default via {network.plan.gateway} metric 100", "route replace default dev tun0",
+        "route add ::/0 dev tun0 metric 1"])
+    yield
+    os.close(end)
+    network.connect_device()
+    network.device.batch([f"route del default via {network.plan.gateway} metric 100"])
+
+
+@fault("route.wrong-gateway")
+def wrong_gateway(network):
+    plan = network.plan
+    network.servers.lease(network.router, "lan0", plan.gateway, plan.gateway)
+    network.device.batch([f"route replace default via {plan.peer}"])
+    yield
+    network.servers.fall_silent()
+    network.connect_device()
+
+
 filtered("firewall.local", "device", "inet", "output", lambda plan: ["oif != lo drop"])
 
 # The gateway
@@ -187,6 +275,9 @@ def gateway_twice(network):
     yield
     network.neighbor.ip(f"addr del {network.plan.gateway}/32 dev eth0")
     network.device.ip(f"neigh flush dev {network.plan.interface}")
+
+
+filtered("gateway.not-forwarding", "router", "inet", "prerouting", lambda plan: [NEIGHBORS, "drop"])
 
 
 # Beyond
@@ -225,7 +316,19 @@ def wan_down(network):
     network.connect_router()
 
 
-filtered("wan.silent", "provider", "inet", "forward", lambda plan: ["drop"], codes="wan.down")
+filtered("wan.silent", "router", "inet", "forward", lambda plan: ["drop"], codes="wan.down")
+filtered("upstream.blackhole", "provider", "inet", "forward", lambda plan: ["drop"])
+
+
+@fault("upstream.loop")
+def loop(network):
+    plan = network.plan
+    back = [f"{plan.net}.80/31 via {plan.wan}.2", f"{plan.net6}::80/127 via {plan.wan6}::2"]
+    network.provider.batch([f"route add {route}" for route in back])
+    yield
+    network.provider.batch([f"route del {route}" for route in back])
+
+
 filtered("ipv6.broken", "provider", "ip6", "forward", lambda plan: ["drop"])
 filtered("ipv4.broken", "provider", "ip", "forward", lambda plan: ["drop"])
 
@@ -260,6 +363,16 @@ filtered("dns.tcp-blocked", "router", "inet", "prerouting", lambda plan: ["tcp d
 
 # Transport and targets
 
+filtered("pmtu.blackhole", "provider", "inet", "forward", lambda plan: ["meta length > 1396 drop"])
+
+
+@fault("clock.skew")
+def skewed(network):
+    network.servers.skew = 100
+    yield
+    network.servers.skew = 0
+
+
 filtered("transport.port-blocked", "provider", "inet", "forward", lambda plan: ["tcp dport 443 drop"])
 filtered("transport.port-reset", "provider", "inet", "forward", lambda plan: ["tcp dport 443 reject with tcp reset"])
 filtered("transport.udp-blocked", "provider", "inet", "forward", lambda plan: [
@@ -273,6 +386,30 @@ def target_down(network):
     yield
     network.internet.batch([f"addr add {plan.anchors[1]}/24 dev net0",
                             f"addr add {plan.anchors6[1]}/64 dev net0 nodad"])
+
+
+# Loss, latency and jitter
+
+
+def losing(share):
+    """Drops some of the packets that are only sent once."""
+    return [f"{kind} numgen random mod 100 < {share} drop"
+            for kind in ("icmp type echo-request", "icmpv6 type echo-request", "udp dport 7007")]
+
+
+filtered("link.loss", "router", "inet", "prerouting", lambda plan: losing(15))
+filtered("perf.loss", "provider", "inet", "forward", lambda plan: losing(15))
+filtered("loss-at-the-gateway-alone", "router", "inet", "input", lambda plan: losing(15), codes="")
+
+
+@fault("perf.high-latency")
+def far_away(network):
+    yield from network.slowed(lambda: 0.14)
+
+
+@fault("perf.jitter")
+def unsteady(network):
+    yield from network.slowed(lambda: random.uniform(0.002, 0.06))
 
 
 # Two at a time
@@ -308,7 +445,7 @@ def portal_and_duplicate(network):
             pass
 
 
-@fault("compound.wan-and-dns", "wan.down")
+@fault("compound.wan-and-dns", "upstream.blackhole")
 def wan_and_dns(network):
     for server in network.servers.names.values():
         server.mode = "dead"

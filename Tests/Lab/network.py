@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The network of the lab: namespaces, cables, addresses, servers."""
-import ctypes, os, shutil, socket, subprocess, tempfile
+import ctypes, fcntl, os, shutil, socket, struct, subprocess, tempfile, threading
 
 from servers import Servers
 
@@ -21,6 +21,7 @@ class Machine:
         self.descriptor = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self.set("ipv6/conf/all/accept_dad", 0)
         self.set("ipv6/conf/default/accept_dad", 0)
+        self.set("ipv6/conf/default/accept_ra", 0)
         self.set("ipv4/ping_group_range", "0 2147483647")
         self.batch(["link set lo up"])
 
@@ -199,7 +200,7 @@ class Network:
         anchors = [{"name": letter, "host": host, "addr4": v4, "addr6": v6}
                    for letter, host, v4, v6 in zip("ab", plan.hosts, plan.anchors, plan.anchors6)]
         self.targets = {
-            "anchors": anchors, "udp_echo_port": 7007, "ca": f"{self.folder}/right-ca.pem", "peers": [plan.peer],
+            "anchors": anchors, "udp_echo_port": 7007, "ntp": [plan.server], "ca": f"{self.folder}/right-ca.pem", "peers": [plan.peer],
             "dns": {"wildcard": f"p.{plan.domain}", "wildcard_a": plan.anchors[0], "nx_zone": f"nx.{plan.domain}",
                     "big_txt": f"big.{plan.domain}"},
         }
@@ -213,9 +214,69 @@ class Network:
         script = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
         return ["unshare", "--mount", "sh", "-c", script, "sh", self.resolver, self.order] + command
 
+    def slowed(self, delay):
+        """Steps of a fault: the router's way out is a line that carries each packet over after `delay()` seconds."""
+        plan = self.plan
+        line = Line(self.servers.loop, self.router, self.provider, delay)
+        self.router.batch([
+            f"addr add {plan.wan}.6/30 dev line0", f"addr add {plan.wan6}:1::2/64 dev line0 nodad", "link set line0 up",
+            f"route replace default via {plan.wan}.5", f"route replace default via {plan.wan6}:1::1"])
+        self.provider.batch([
+            f"addr add {plan.wan}.5/30 dev line0", f"addr add {plan.wan6}:1::1/64 dev line0 nodad", "link set line0 up",
+            f"route replace {plan.lan}.0/24 via {plan.wan}.6", f"route replace {plan.lan6}::/64 via {plan.wan6}:1::2"])
+        yield
+        self.connect_router()
+        self.provider.batch([f"route replace {plan.lan}.0/24 via {plan.wan}.2",
+                             f"route replace {plan.lan6}::/64 via {plan.wan6}::2"])
+        line.close()
+
     def set_servers(self, servers):
         with open(self.resolver, "w") as file:
             file.write("".join(f"nameserver {server}\n" for server in servers))
+
+
+def tunnel(machine, name):
+    """A tunnel of a machine: what it sends there is read from the descriptor."""
+    machine.enter()
+    end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    fcntl.ioctl(end, 0x400454CA, struct.pack("16sH22x", name.encode(), 0x1001))  # TUNSETIFF: IFF_TUN, IFF_NO_PI
+    return end
+
+
+class Line:
+    """A cable between two machines over which packets take their time: a tunnel's end on each, and a loop between."""
+
+    def __init__(self, loop, left, right, delay):
+        self.loop, self.delay = loop, delay
+        self.ends = [tunnel(left, "line0"), tunnel(right, "line0")]
+        for near, far in (self.ends, self.ends[::-1]):
+            loop.call_soon_threadsafe(loop.add_reader, near, self._carry, near, far)
+
+    def _carry(self, near, far):
+        try:
+            packet = os.read(near, 65536)
+        except OSError:
+            return
+        self.loop.call_later(self.delay(), self._deliver, far, packet)
+
+    def _deliver(self, far, packet):
+        try:
+            if far in self.ends:
+                os.write(far, packet)
+        except OSError:
+            pass
+
+    def close(self):
+        done = threading.Event()
+        self.loop.call_soon_threadsafe(self._close, done)
+        done.wait()
+
+    def _close(self, done):
+        ends, self.ends = self.ends, []
+        for end in ends:
+            self.loop.remove_reader(end)
+            os.close(end)
+        done.set()
 
 
 def _flow(value):

@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Servers of the lab: pages, encrypted pages, name servers, echo; all on one event loop of one thread."""
-import asyncio, base64, hashlib, socket, ssl, struct, threading
+import asyncio, base64, hashlib, socket, ssl, struct, threading, time
 
 
 class Servers:
@@ -11,6 +11,8 @@ class Servers:
 
         plan = network.plan
         self.loop = asyncio.new_event_loop()
+        self.skew = 0
+        self.advertisers = []
         self.names = {plan.gateway: NameServer(plan), plan.server: NameServer(plan)}
         right, wrong, stale = (self._context(f"{network.folder}/{name}") for name in ("right", "wrong", "stale"))
         stream, datagram = socket.SOCK_STREAM, socket.SOCK_DGRAM
@@ -24,6 +26,7 @@ class Servers:
         for machine, host in [(network.router, plan.gateway), (network.internet, plan.server)]:
             work += [self._names(listen(machine, host, 53, datagram), self.names[host]),
                      self._name_stream(listen(machine, host, 53, stream), self.names[host])]
+        work.append(self._time(listen(network.internet, plan.server, 123, datagram)))
         for port, answer, context in [(8080, portal, None), (8081, impostor, None), (8443, anchor, wrong)]:
             work.append(self._pages(listen(network.router, "0.0.0.0", port, stream), answer, context))
         self.loop.run_until_complete(self._start(work))
@@ -33,6 +36,61 @@ class Servers:
     def stop(self):
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
+
+    def advertise(self, machine, interface, prefix, lifetime=1800):
+        """Lets a machine answer router solicitations, with a prefix of 64 bits."""
+        machine.enter()
+        made = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+        index = socket.if_nametoindex(interface)
+        everybody = socket.inet_pton(socket.AF_INET6, "ff02::2") + struct.pack("@I", index)
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, everybody)
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, 255)
+        made.setblocking(False)
+        option = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + socket.inet_pton(socket.AF_INET6, prefix)
+        answer = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, lifetime, 0, 0) + option
+
+        def hear():
+            question, asker = made.recvfrom(2048)
+            if question[:1] == b"\x85":
+                made.sendto(answer, asker)
+
+        self.advertisers.append(made)
+        self.loop.call_soon_threadsafe(self.loop.add_reader, made, hear)
+
+    def lease(self, machine, interface, server, router):
+        """Lets a machine offer an address to whoever asks for DHCP servers."""
+        machine.enter()
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+        made.bind(("", 67))
+        made.setblocking(False)
+        options = (b"\x35\x01\x02" + b"\x36\x04" + socket.inet_aton(server) + b"\x03\x04" + socket.inet_aton(router)
+                   + b"\x01\x04\xff\xff\xff\x00\xff")
+
+        def hear():
+            question = made.recv(2048)
+            if question[:1] == b"\x01" and b"\x35\x01\x01" in question[240:]:
+                answer = b"\x02" + question[1:16] + socket.inet_aton(server)[:3] + b"\x63" + question[20:240] + options
+                made.sendto(answer, ("255.255.255.255", 68))
+
+        self.advertisers.append(made)
+        self.loop.call_soon_threadsafe(self.loop.add_reader, made, hear)
+
+    def fall_silent(self):
+        """Ends what `advertise` and `lease` began."""
+        done = threading.Event()
+
+        def end():
+            for made in self.advertisers:
+                self.loop.remove_reader(made)
+                made.close()
+            self.advertisers = []
+            done.set()
+
+        self.loop.call_soon_threadsafe(end)
+        done.wait()
 
     @staticmethod
     async def _start(work):
@@ -68,6 +126,23 @@ class Servers:
                 self.transport.sendto(data, address)
 
         await asyncio.get_running_loop().create_datagram_endpoint(Echo, sock=made)
+
+    async def _time(self, made):
+        """A time server whose clock is `skew` seconds ahead."""
+        servers = self
+
+        class Time(asyncio.DatagramProtocol):
+            def connection_made(self, transport):
+                self.transport = transport
+
+            def datagram_received(self, data, address):
+                if len(data) < 48 or data[0] & 7 != 3:
+                    return
+                now = int((time.time() + servers.skew + 2208988800) * 2**32)
+                answer = struct.pack("!BBBbII4sQ8sQQ", 0x24, 2, 4, -20, 0, 0, b"LAB ", now, data[40:48], now, now)
+                self.transport.sendto(answer, address)
+
+        await asyncio.get_running_loop().create_datagram_endpoint(Time, sock=made)
 
     async def _names(self, made, server):
         class Names(asyncio.DatagramProtocol):

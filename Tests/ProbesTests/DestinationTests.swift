@@ -118,6 +118,9 @@ import Testing
             protocol_version = "HTTP/1.1"
             def do_GET(self):
                 if self.path == "/hang": time.sleep(60)
+                if self.path == "/length":
+                    self.send_response(302); self.send_header("Location", "/%d" % len(self.headers["X-NWPath-Padding"] or ""))
+                    self.send_header("Content-Length", "0"); self.end_headers(); return
                 if self.headers.get("Upgrade") == "websocket" and "Sec-WebSocket-Key" in self.headers:
                     self.send_response(101); self.send_header("Upgrade", "websocket")
                     self.send_header("Connection", "Upgrade"); self.send_header("Sec-WebSocket-Accept", "abc=")
@@ -157,12 +160,78 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 6000])
+    func `a request is as long as it is wanted`(padding: Int) async throws {
+        try await Self.with { network in
+            let result = try await network.attempt(.http, "http://192.0.2.2/length") { $0.page.padding = padding }
+            #expect(result.page?.status == 302 && result.page?.location == "/\(padding)")
+            #expect(result.sent > padding && result.sent < padding + 400)
+        }
+    }
+
     @Test func `a request ends by itself after its limit`() async throws {
         try await Self.with { network in
             let result = try await network.attempt(.http, "http://192.0.2.2/hang") { definition in
                 definition.page.limit = .milliseconds(200)
             }
             #expect(result.reason == .timeout && result.page == nil && result.duration < .seconds(20))
+        }
+    }
+}
+
+@Suite(.inNamespace) struct SecuredProbeTests {
+    /// Two servers with a certificate of their own: one that never answers a request, one that never shakes hands.
+    private static let server = """
+        import socket, ssl, subprocess, tempfile, threading
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                            "-keyout", folder + "/key", "-out", folder + "/pem", "-subj", "/CN=x", "-days", "2",
+                            "-addext", "subjectAltName=IP:192.0.2.2"], check=True, capture_output=True)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); context.load_cert_chain(folder + "/pem", folder + "/key")
+            open("FILE", "w").write(open(folder + "/pem").read())
+        kept = []
+        def serve(port, hand):
+            s = socket.create_server(("0.0.0.0", port))
+            while True:
+                c = s.accept()[0]; kept.append(c)
+                threading.Thread(target=hand, args=(c,), daemon=True).start()
+        def secure(c):
+            try: kept.append(context.wrap_socket(c, server_side=True))
+            except (OSError, ssl.SSLError): pass
+        threading.Thread(target=serve, args=(8443, lambda c: None), daemon=True).start()
+        serve(443, secure)
+        """
+
+    private static func with(_ body: (ProbeNetwork, String) async throws -> Void) async throws {
+        let network = try ProbeNetwork()
+        let file = "/tmp/nwpath-secured-\(UInt64.random(in: 0 ... .max)).pem"
+        let program = server.split(separator: "FILE", omittingEmptySubsequences: false).joined(separator: file)
+        let running = try network.servePython(program)
+        try await network.waitForPort(443)
+        try await network.waitForPort(8443)
+        try await body(network, file)
+        running.signal(9)
+        _ = try Command.run(["rm", "-f", file])
+    }
+
+    @Test func `how far an encrypted request got is known`() async throws {
+        try await Self.with { network, authorities in
+            let mute = try await network.attempt(.http, "https://192.0.2.2/") { definition in
+                definition.page.authorities = authorities
+                definition.page.limit = .seconds(2)
+            }
+            #expect(mute.reason == .timeout && mute.isSecured && mute.page == nil)
+            let deaf = try await network.attempt(.http, "https://192.0.2.2:8443/") {
+                $0.page.limit = .milliseconds(300)
+            }
+            #expect(deaf.reason == .timeout && !deaf.isSecured && deaf.certificate == nil)
+        }
+    }
+
+    @Test func `a certificate that nobody vouches for secures nothing`() async throws {
+        try await Self.with { network, _ in
+            let result = try await network.attempt(.http, "https://192.0.2.2/") { $0.page.limit = .seconds(20) }
+            #expect(result.reason == .tls && result.certificate == .untrusted && result.page == nil)
         }
     }
 }

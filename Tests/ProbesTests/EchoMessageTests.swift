@@ -101,3 +101,25 @@ extension EchoMessage {
 
     fileprivate static func sum(_ bytes: [UInt8]) -> UInt16 { checksum(bytes.span) }
 }
+
+@Suite struct EchoSizeTests {
+    private static func isAnswered(_ message: EchoMessage, by bytes: [UInt8]) -> Bool {
+        message.isAnswered(by: bytes.span, isRaw: false)
+    }
+
+    private static func checksum(_ bytes: [UInt8]) -> UInt16 { EchoMessage.checksum(bytes.span) }
+
+    @Test(arguments: [AddressFamily.ipv4, .ipv6], [24, 64, 65, 548, 1480])
+    func `a request may be of any size, and its reply is known`(family: AddressFamily, size: Int) {
+        let token = (0..<16).map { UInt8($0) }
+        let message = EchoMessage(family: family, identifier: 7, sequence: 9, token: token, size: size)
+        let request = message.request
+        #expect(request.count == size)
+        #expect(family == .ipv6 || Self.checksum(request) == 0)
+        var reply = request
+        reply[0] = family == .ipv4 ? 0 : 129
+        #expect(Self.isAnswered(message, by: reply))
+        reply[8] ^= 1
+        #expect(!Self.isAnswered(message, by: reply))
+    }
+}

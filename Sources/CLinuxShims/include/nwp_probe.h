@@ -44,6 +44,11 @@ int nwp_probe_error(int descriptor);
 int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw);
 /// Asks a datagram socket for errors of routers (IP_RECVERR). Returns 0 or a negative errno.
 int nwp_probe_tell_faults(int descriptor, int family);
+/// Keeps packets whole, whatever the kernel knows of the path (IP_PMTUDISC_PROBE): larger ones than the own link takes
+/// are refused, larger ones than the path takes are told of by a router. Returns 0 or a negative errno.
+int nwp_probe_keep_whole(int descriptor, int family);
+/// Lets packets pass so many routers less one (IP_TTL). Returns 0 or a negative errno.
+int nwp_probe_limit_hops(int descriptor, int family, int hops);
 /// Takes one error that a router or the kernel told of. Returns 1, or 0 when there is none.
 int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault);
 /// Receives one datagram or a piece of a stream without waiting; `hop_limit` is -1 when the kernel did not say.

@@ -70,7 +70,7 @@ public struct ReachEvidence: Hashable, Sendable {
     public init(_ family: AddressFamily) { self.family = family }
 
     /// Whether any anchor answers; `nil` when none was asked.
-    var isAlive: Bool? {
+    public var isAlive: Bool? {
         let asked = anchors.compactMap(\.isReachable)
         return asked.isEmpty ? nil : asked.contains(true)
     }

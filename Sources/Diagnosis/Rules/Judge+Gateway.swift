@@ -66,14 +66,17 @@ extension Judge {
 
     /// It answers ARP and nothing else: the machine is there and does not route.
     private func hung(_ gateway: GatewayEvidence, _ evidence: Evidence) -> Verdict? {
-        guard gateway.hardwareAddresses.value?.count == 1, gateway.answersEcho.value == false,
-            gateway.answersHopLimit.value == false, evidence.reach(gateway.address.family)?.isAlive == false
-        else { return nil }
+        func isHung(_ gateway: GatewayEvidence) -> Bool {
+            gateway.hardwareAddresses.value?.count == 1 && gateway.answersEcho.value == false
+                && gateway.answersHopLimit.value == false
+                && evidence.reach(gateway.address.family)?.isAlive == false
+        }
+        guard isHung(gateway) else { return nil }
         return Verdict(
             .gatewayNotForwarding,
             .broken,
             .likely,
-            family: gateway.address.family,
+            family: family(of: gateway, evidence, isHung),
             about: gateway.address,
             say: "the gateway \(gateway.address) answers \(question(gateway)) and forwards nothing",
             action: "restart the router"

@@ -14,7 +14,10 @@ extension Judge {
     /// Loss at the gateway explains loss at the anchors; loss at one anchor alone is its own.
     private func loss(_ evidence: Evidence) -> Verdict? {
         let performance = evidence.performance
-        if let gateway = performance.gateway, gateway.received > 0, gateway.loss >= budgets.loss {
+        let trains = performance.anchors.filter { $0.received > 0 }
+        // A router that answers some echo requests only, and forwards everything, loses nothing.
+        let isCarried = trains.contains { $0.loss < budgets.loss / 2 }
+        if let gateway = performance.gateway, gateway.received > 0, gateway.loss >= budgets.loss, !isCarried {
             let interface = evidence.mainLink?.interface ?? "the link"
             return Verdict(
                 .linkLoss,
@@ -24,7 +27,6 @@ extension Judge {
                 evidence: [.init("loss_percent", Figures.tenths(gateway.loss))]
             )
         }
-        let trains = performance.anchors.filter { $0.received > 0 }
         guard let least = trains.map(\.loss).min(), least >= budgets.loss else { return nil }
         return Verdict(
             .performanceLoss,

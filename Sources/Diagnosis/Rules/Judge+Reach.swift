@@ -63,7 +63,8 @@ extension Judge {
             say: speaker.map { "\($0) says that the Internet cannot be reached" }
                 ?? "the gateway is there, and nothing beyond it answers",
             action: "check the modem and the provider",
-            evidence: dead.flatMap(hops)
+            // Both families go the same way; one of them is enough.
+            evidence: dead.lazy.map(hops).first { !$0.isEmpty } ?? []
         )
     }
 

@@ -61,11 +61,15 @@ extension Judge {
                 evidence: facts
             )
         }
+        // What else keeps full packets back is not known to hurt anybody.
+        guard size.isAnnounced || size.transferStalls.value == false else { return nil }
         return Verdict(
             .pmtuReduced,
             .info,
             family: size.family,
-            say: "\(size.family.name) packets up to \(size.largest) bytes pass; path MTU discovery works",
+            say: "\(size.family.name) packets up to \(size.largest) bytes pass; "
+                + (size.isAnnounced
+                    ? "path MTU discovery works" : "larger ones vanish, and TCP gets through all the same"),
             action: "nothing",
             evidence: facts
         )

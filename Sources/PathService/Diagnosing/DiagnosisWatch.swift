@@ -119,6 +119,7 @@ final class DiagnosisWatch {
         let around = surroundings()
         var order = ExaminationOrder(targets: settings.effectiveTargets, servers: around.servers)
         order.policy = around.policy
+        order.isRepeated = true
         do {
             let kernel = try self.kernel ?? LiveKernel()
             self.kernel = kernel

@@ -120,16 +120,30 @@ final class ProbeSocket {
         guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
     }
 
+    /// Keeps packets whole, even those that the kernel knows to be too big for the path.
+    func keepWhole() throws(SocketFailure) {
+        let code = nwp_probe_keep_whole(descriptor.rawValue, family == .ipv4 ? AF_INET : AF_INET6)
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
+    /// Lets packets come so many routers far.
+    func limitHops(to hops: Int) throws(SocketFailure) {
+        let code = nwp_probe_limit_hops(descriptor.rawValue, family == .ipv4 ? AF_INET : AF_INET6, Int32(hops))
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
     /// Takes what a router said of a packet; `nil` when nothing is left.
     func nextFault() -> PacketFault? {
         var raw = nwp_probe_fault()
         guard unsafe nwp_probe_next_fault(descriptor.rawValue, &raw) == 1 else { return nil }
         let length = Int(min(raw.length, 16))
         let bytes = unsafe withUnsafeBytes(of: &raw.speaker) { unsafe Array($0.prefix(length)) }
-        return PacketFault(
+        var fault = PacketFault(
             speaker: IPAddress(bytes: bytes.span),
             kind: raw.is_icmp == 0 ? .other : PacketFault.Kind(family, type: raw.type, code: raw.subtype)
         )
+        if fault.kind == .tooBig && raw.info > 0 { fault.largest = Int(raw.info) }
+        return fault
     }
 
     /// The error that is pending; `nil` without one.

@@ -14,13 +14,15 @@ struct EchoMessage: Equatable {
     let sequence: UInt16
     /// 16 bytes that nobody can guess, so that a forged reply is seen.
     let token: [UInt8]
+    /// How long the request is, in bytes.
+    var size = Self.length
 
     /// The request; the kernel fills in the checksum of ICMPv6, and both fields of a datagram socket.
     var request: [UInt8] {
         var bytes: [UInt8] = [family == .ipv4 ? 8 : 128, 0, 0, 0]
         bytes += [UInt8(identifier >> 8), UInt8(identifier & 0xFF), UInt8(sequence >> 8), UInt8(sequence & 0xFF)]
         bytes += token
-        while bytes.count < Self.length { bytes.append(UInt8(truncatingIfNeeded: bytes.count)) }
+        while bytes.count < size { bytes.append(UInt8(truncatingIfNeeded: bytes.count)) }
         if family == .ipv4 {
             let sum = Self.checksum(bytes.span)
             (bytes[2], bytes[3]) = (UInt8(sum >> 8), UInt8(sum & 0xFF))

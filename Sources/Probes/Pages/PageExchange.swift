@@ -44,6 +44,9 @@ internal import LinuxIO
         unsafe self.raw = raw
         unsafe nwp_curl_header(raw, "Cache-Control: no-cache")
         for field in Self.handshake(expectation.key) { unsafe nwp_curl_header(raw, field) }
+        if expectation.padding > 0 {
+            unsafe nwp_curl_header(raw, "X-NWPath-Padding: " + String(repeating: "x", count: expectation.padding))
+        }
         if let limit = expectation.limit { unsafe nwp_curl_timeout(raw, 0, max(1, Int(limit / .milliseconds(1)))) }
         if let challenge = expectation.challenge { unsafe nwp_curl_header(raw, "X-NWPath-Challenge: \(challenge)") }
         unsafe nwp_curl_probe(

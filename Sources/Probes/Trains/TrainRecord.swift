@@ -8,6 +8,8 @@ public struct PacketFault: Hashable, Sendable {
     public var speaker: IPAddress?
     /// What was said.
     public var kind: Kind
+    /// The largest packet that would have passed, in bytes; `nil` unless it was too big and this was told.
+    public var largest: Int?
 
     /// What can be said of a packet.
     public enum Kind: Hashable, Sendable {

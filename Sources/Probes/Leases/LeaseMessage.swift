@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+
+/// What a DHCP server offers (RFC 2131 section 4.3.1), as far as it tells one server from another.
+public struct LeaseOffer: Hashable, Sendable {
+    /// The server identifier (option 54).
+    public var server: IPAddress
+    /// The first router (option 3).
+    public var router: IPAddress?
+
+    /// Makes an offer.
+    public init(server: IPAddress, router: IPAddress? = nil) {
+        self.server = server
+        self.router = router
+    }
+}
+
+/// The question for DHCP servers, and how their offers are known (RFC 2131, RFC 2132).
+///
+/// Answers go to everybody on the link, so that an interface without an address hears them. Nothing is ever accepted:
+/// an offer without a request for it leases nothing.
+struct LeaseMessage: Equatable {
+    /// The bytes before the options, from the operation code to the magic cookie.
+    private static let head = 240
+    private static let cookie: [UInt8] = [99, 130, 83, 99]
+
+    /// Tells our question from those of others; nobody can guess it.
+    let transaction: UInt32
+    /// The hardware address that an address would be for.
+    let sender: HardwareAddress
+
+    private var number: [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: transaction >> UInt32(24 - 8 * $0)) } }
+
+    /// The message: DHCPDISCOVER with the broadcast flag.
+    var discover: [UInt8] {
+        var bytes: [UInt8] = [1, 1, 6, 0] + number + [0, 0, 0x80, 0]
+        bytes += [UInt8](repeating: 0, count: 16) + sender.bytes
+        bytes += [UInt8](repeating: 0, count: Self.head - 4 - bytes.count) + Self.cookie
+        // Message type 1; mask, router, name servers and server identifier are wanted.
+        bytes += [53, 1, 1, 55, 4, 1, 3, 6, 54, 255]
+        // Some servers drop what is shorter than a BOOTP message.
+        return bytes + [UInt8](repeating: 0, count: 300 - bytes.count)
+    }
+
+    /// The message as an IPv4 packet from nobody to everybody.
+    var packet: [UInt8] {
+        let message = discover
+        let length = message.count + 28
+        var header: [UInt8] = [0x45, 0, UInt8(length >> 8), UInt8(length & 0xFF), 0, 0, 0, 0, 64, 17, 0, 0]
+        header += [0, 0, 0, 0, 255, 255, 255, 255]
+        let sum = EchoMessage.checksum(header.span)
+        (header[10], header[11]) = (UInt8(sum >> 8), UInt8(sum & 0xFF))
+        let datagram = message.count + 8
+        // From port 68 to 67; a checksum of zero is none (RFC 768).
+        return header + [0, 68, 0, 67, UInt8(datagram >> 8), UInt8(datagram & 0xFF), 0, 0] + message
+    }
+
+    /// Reads an IPv4 packet; any bytes are allowed.
+    /// - Returns: `nil` unless it is an offer that answers the question.
+    func offer(in packet: Span<UInt8>) -> LeaseOffer? {
+        guard packet.count >= 20, packet[0] >> 4 == 4 else { return nil }
+        let start = Int(packet[0] & 0xF) * 4
+        guard start >= 20, packet[9] == 17, packet.count >= start + 8 + Self.head else { return nil }
+        let base = start + 8
+        func holds(_ bytes: [UInt8], _ offset: Int) -> Bool {
+            bytes.indices.allSatisfy { packet[base + offset + $0] == bytes[$0] }
+        }
+        guard packet[start + 2] == 0, packet[start + 3] == 68, packet[base] == 2, holds(number, 4),
+            holds(sender.bytes, 28), holds(Self.cookie, 236)
+        else { return nil }
+        return Self.offer(in: packet, from: base + Self.head)
+    }
+
+    private static func offer(in packet: Span<UInt8>, from start: Int) -> LeaseOffer? {
+        var offset = start
+        var type: UInt8?
+        var server: IPAddress?
+        var router: IPAddress?
+        while offset < packet.count, packet[offset] != 255 {
+            guard packet[offset] != 0 else {
+                offset += 1
+                continue
+            }
+            guard offset + 1 < packet.count else { break }
+            let (code, length) = (packet[offset], Int(packet[offset + 1]))
+            guard offset + 2 + length <= packet.count else { return nil }
+            if code == 53 && length == 1 { type = packet[offset + 2] }
+            if code == 54 && length == 4 { server = address(packet, offset + 2) }
+            if code == 3 && length >= 4 { router = address(packet, offset + 2) }
+            offset += 2 + length
+        }
+        guard type == 2, let server else { return nil }
+        return LeaseOffer(server: server, router: router)
+    }
+
+    /// An address; `nil` for one that nobody has.
+    private static func address(_ packet: Span<UInt8>, _ offset: Int) -> IPAddress? {
+        let bytes = (0..<4).map { packet[offset + $0] }
+        guard let address = IPAddress(bytes: bytes.span), !address.isUnspecified, !address.isMulticast else {
+            return nil
+        }
+        return address
+    }
+}
