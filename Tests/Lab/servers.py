@@ -34,6 +34,7 @@ class Servers:
         self.thread.start()
 
     def stop(self):
+        asyncio.run_coroutine_threadsafe(self._end(), self.loop).result(10)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
 
@@ -93,6 +94,14 @@ class Servers:
         done.wait()
 
     @staticmethod
+    async def _end():
+        """Lets nobody wait any more, so that nothing is left when the loop stops."""
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+    @staticmethod
     async def _start(work):
         for server in work:
             await server
@@ -111,7 +120,8 @@ class Servers:
                 await writer.drain()
                 if head.startswith(b"GET /mute"):
                     await asyncio.wait_for(reader.read(), 30)
-            except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, OSError, ssl.SSLError):
+            except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError, TimeoutError,
+                    OSError, ssl.SSLError):
                 pass
             writer.close()
 
@@ -165,7 +175,7 @@ class Servers:
                 if answer:
                     writer.write(struct.pack("!H", len(answer)) + answer)
                     await writer.drain()
-            except (asyncio.IncompleteReadError, TimeoutError, OSError):
+            except (asyncio.IncompleteReadError, asyncio.CancelledError, TimeoutError, OSError):
                 pass
             writer.close()
 
