@@ -56,6 +56,15 @@ int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uin
     return code < 0 ? -errno : 0;
 }
 
+int nwp_probe_bind(int descriptor, const uint8_t *address, size_t length) {
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    if (length == 4) memcpy(&in.sin_addr, address, 4);
+    else memcpy(&in6.sin6_addr, address, 16);
+    const void *source = length == 4 ? (const void *)&in : (const void *)&in6;
+    return bind(descriptor, source, length == 4 ? sizeof in : sizeof in6) < 0 ? -errno : 0;
+}
+
 int nwp_probe_error(int descriptor) {
     int code = 0;
     socklen_t size = sizeof code;

@@ -16,7 +16,9 @@ extension Examination {
             case false?:
                 walk(place)
                 askAround(place)
-            case true?: measureSizes(place)
+            case true?:
+                measureSizes(place)
+                askFromSources(place)
             case nil: break
             }
         }

@@ -31,7 +31,7 @@ extension Examination {
     }
 
     /// Whether a device that is no tunnel has a router of its own on the way to an address.
-    private func leads(_ link: Link, to address: IPAddress) -> Bool {
+    func leads(_ link: Link, to address: IPAddress) -> Bool {
         guard !facts.tunnels.contains(link.index), link.flags.contains(.up) else { return false }
         let query = RouteQuery(address, kind: .decision, outputInterface: link.index)
         guard case .success(let answer) = kernel.lookup(query) else { return false }

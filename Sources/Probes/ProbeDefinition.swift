@@ -22,6 +22,10 @@ public struct ProbeRoute: Hashable, Sendable {
     public var mark: UInt32?
     /// The user they count as, for rules by user id; needs CAP_CHOWN.
     public var userID: UInt32?
+    /// The own address they come from; `nil` leaves the choice to the routes.
+    ///
+    /// Trains of packets alone heed it.
+    public var source: IPAddress?
 
     /// The way of any program of the same user.
     public init(interface: String? = nil, mark: UInt32? = nil, userID: UInt32? = nil) {

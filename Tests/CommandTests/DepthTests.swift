@@ -4,6 +4,7 @@ import Addressing
 import Diagnosis
 import LinuxIO
 import Netlink
+import PathModel
 import TestSupport
 import Testing
 
@@ -156,6 +157,42 @@ private struct Row {
         #expect(!dead.answersAround)
     }
 
+    @Test func `an address to which nobody has a way back is told, one beside the usual one is not`() async throws {
+        let row = try Row()
+        try Namespace.current.ip("address add 192.0.2.33/24 dev eth0")
+        let fine = try await row.examine()
+        let four = try #require(fine.sending.first { $0.family == .ipv4 })
+        #expect(four.sources == [.init(.v4(0xC000_0201), answers: true), .init(.v4(0xC000_0221), answers: true)])
+        try Namespace.current.ip("address add 203.0.113.10/24 dev eth0")
+        let stray = try await row.examine()
+        #expect(
+            stray.sending.first { $0.family == .ipv4 }?.sources.map(\.answers).sorted { $0 && !$1 } == [
+                true, true, false,
+            ]
+        )
+        #expect(Judge().judge(stray).verdicts.map(\.code).contains(.routeAsymmetric))
+        #expect(stray.sending.first { $0.family == .ipv6 }?.sources.isEmpty == true)
+    }
+
+    @Test func `a device without a way out of its own has no address that should be answered`() async throws {
+        var row = try Row()
+        // Ends of cables between containers are left alone unless somebody wants them.
+        row.order.policy.interfaces = [InterfacePolicy(match: "eth9", isRequired: true)]
+        try Namespace.current.ipBatch([
+            "link add eth9 type veth peer name far9", "address add 203.0.113.10/24 dev eth9", "link set eth9 up",
+            "link set far9 up",
+        ])
+        let alone = try await row.examine()
+        #expect(alone.sending.first { $0.family == .ipv4 }?.sources.isEmpty == true)
+        #expect(!Judge().judge(alone).verdicts.map(\.code).contains(.routeAsymmetric))
+        // With a router of its own it is a second line, whose packets leave by the first one.
+        try Namespace.current.ip("route add default via 203.0.113.1 dev eth9 metric 700")
+        let second = try await row.examine()
+        let sources = try #require(second.sending.first { $0.family == .ipv4 }).sources
+        #expect(sources.first?.answers == true)
+        #expect(sources.dropFirst().allSatisfy { !$0.answers && $0.address == .v4(0xCB00_710A) })
+    }
+
     @Test func `loss beyond the gateway shows in the train to the anchor alone`() async throws {
         let row = try Row()
         try row.filter(
@@ -256,6 +293,46 @@ private struct Row {
         }
         await loop.sleep(for: .milliseconds(50))
         #expect(results == 0)
+    }
+}
+
+@Suite struct SourceChoiceTests {
+    private static let link = Link(index: 2, name: "eth0", flags: [.up, .lowerUp], mtu: 1500)
+
+    private static func sources(
+        _ texts: [String],
+        usual: String = "192.168.1.10",
+        _ flags: AddressFlags = []
+    ) -> [String] {
+        guard let usual = IPAddress(usual) else { return [] }
+        let held = texts.compactMap { text in
+            IPAddress(text).map { InterfaceAddress(index: 2, address: $0, prefixLength: 24, flags: flags) }
+        }
+        return SourceChoice(usual: usual, mainIndex: 2).sources(of: held, on: link).map(\.description)
+    }
+
+    @Test func `only addresses that are good for the same are asked`() {
+        let held = ["192.168.1.10", "10.0.0.5", "203.0.113.7", "169.254.1.1", "127.0.0.2", "2001:db8::5"]
+        #expect(Self.sources(held) == ["10.0.0.5"])
+        #expect(Self.sources(held, usual: "198.51.100.1") == ["203.0.113.7"])
+        let six = ["2001:db8::1", "2001:db8::2", "fd00::7", "fe80::1"]
+        #expect(Self.sources(six, usual: "2001:db8::1") == ["2001:db8::2"])
+        #expect(Self.sources(six, usual: "fd00::1") == ["fd00::7"])
+        for flags in [AddressFlags.tentative, .duplicateDetected, .deprecated] {
+            #expect(Self.sources(held, flags).isEmpty)
+        }
+        #expect(Self.sources(held, .temporary) == ["10.0.0.5"])
+        #expect(Self.sources(six, usual: "2001:db8::1", .temporary).isEmpty)
+    }
+
+    @Test(arguments: [
+        ("10.255.0.1", true), ("172.16.0.1", true), ("172.32.0.1", false), ("192.168.9.9", true),
+        ("192.169.0.1", false),
+        ("100.64.0.1", true), ("100.127.255.1", true), ("100.128.0.1", false), ("fd12::1", true),
+        ("2001:db8::1", false),
+    ])
+    func `addresses without a meaning in the Internet are known`(text: String, isPrivate: Bool) throws {
+        #expect(SourceChoice.isPrivate(try #require(IPAddress(text))) == isPrivate)
     }
 }
 

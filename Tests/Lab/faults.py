@@ -246,6 +246,20 @@ def dead_tunnel(network):
     network.device.batch([f"route del default via {network.plan.gateway} metric 100"])
 
 
+@fault("route.asymmetric")
+def asymmetric(network):
+    network.device.ip(f"addr add {network.plan.stray}/24 dev {network.plan.interface}")  # nobody has a way back to it
+    yield
+    network.device.ip(f"addr del {network.plan.stray}/24 dev {network.plan.interface}")
+
+
+@fault("two-addresses", "")
+def two_addresses(network):
+    network.device.ip(f"addr add {network.plan.own}1/24 dev {network.plan.interface}")
+    yield
+    network.device.ip(f"addr del {network.plan.own}1/24 dev {network.plan.interface}")
+
+
 @fault("route.wrong-gateway")
 def wrong_gateway(network):
     plan = network.plan

@@ -73,6 +73,7 @@ class Plan:
         self.anchors = [f"{self.net}.80", f"{self.net}.81"]
         self.anchors6 = [f"{self.net6}::80", f"{self.net6}::81"]
         self.server = f"{self.net}.53"
+        self.stray = "192.168.45.10" if other else "10.78.0.10"
         self.nowhere = "203.0.113.7" if other else "192.0.2.7"
         self.hosts = [f"{letter}.{self.domain}" for letter in "ab"]
 

@@ -111,6 +111,35 @@ import Testing
         #expect(result.received == 0)
     }
 
+    @Test(arguments: [("192.0.2.9", ProbeNetwork.peer4), ("2001:db8::9", ProbeNetwork.peer6)])
+    func `packets come from the address that was asked for`(source: String, target: String) async throws {
+        let network = try ProbeNetwork()
+        let hasSix = source.contains(":")
+        try network.near.ip("address add \(source)/\(hasSix ? "64" : "24") dev eth0" + (hasSix ? " nodad" : ""))
+        // Only those from there pass.
+        let words = hasSix ? "ip6 saddr" : "ip saddr"
+        let echo = hasSix ? "icmpv6 type echo-request" : "icmp type echo-request"
+        try ProbeNetwork.filter(network.far, hook: "input", ["\(echo) \(words) != \(source) drop"])
+        var route = ProbeRoute()
+        for (own, received) in [(source, 2), (hasSix ? "2001:db8::77" : "192.0.2.77", 0)] {
+            route.source = IPAddress(own)
+            var result: TrainResult?
+            let train = PacketTrain(
+                .echo,
+                to: ScopedAddress(try #require(IPAddress(target))),
+                route: route,
+                count: 2,
+                pace: .milliseconds(1),
+                patience: .seconds(5),
+                loop: network.loop
+            ) { result = $0 }
+            await network.loop.eventually { result != nil }
+            withExtendedLifetime(train) {}
+            // An address that is not the machine's own sends nothing.
+            #expect(result?.received == received && result?.sent == received, "\(own)")
+        }
+    }
+
     @Test func `without a route nothing is sent`() async throws {
         let network = try ProbeNetwork()
         let result = try await Self.run(network, .echo, "198.51.100.1")

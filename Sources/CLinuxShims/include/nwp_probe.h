@@ -34,6 +34,8 @@ struct nwp_probe_fault {
 int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_route *route, int *step);
 /// Routes an open socket; `step` as above. Returns 0 or a negative errno.
 int nwp_probe_apply(int descriptor, const struct nwp_probe_route *route, int *step);
+/// Lets packets come from an own address of 4 or 16 bytes in network order. Returns 0 or a negative errno.
+int nwp_probe_bind(int descriptor, const uint8_t *address, size_t length);
 /// Connects to an address of 4 or 16 bytes in network order without waiting. Returns 0 or a negative errno, -EINPROGRESS
 /// when the answer comes later.
 int nwp_probe_connect(int descriptor, const uint8_t *address, size_t length, uint32_t scope, uint16_t port);

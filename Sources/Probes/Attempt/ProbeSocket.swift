@@ -68,6 +68,13 @@ final class ProbeSocket {
         watch = nil
     }
 
+    /// Lets packets come from an own address.
+    func bind(to source: IPAddress) throws(SocketFailure) {
+        let bytes = source.bytes
+        let code = unsafe nwp_probe_bind(descriptor.rawValue, bytes, bytes.count)
+        guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
+    }
+
     /// Names the peer; a stream is connected later, when it becomes writable.
     func connect(to address: SocketAddress) throws(SocketFailure) {
         let bytes = address.address.address.bytes

@@ -75,6 +75,7 @@ public final class PacketTrain: Cancelable {
             self.socket = socket
             let port: UInt16 = if case .datagram(let port) = messages.kind { port } else { 0 }
             if socket.kind == .datagram { try socket.tellFaults() }
+            if let source = route.source { try socket.bind(to: source) }
             try socket.connect(to: SocketAddress(address, port: port))
             try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
         } catch {

@@ -1,0 +1,82 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Netlink
+internal import Probes
+
+/// Whether packets from each own address are answered: five echo requests to one anchor from up to four addresses that
+/// the kernel would not choose by itself.
+extension Examination {
+    func askFromSources(_ place: Int) {
+        let reach = evidence.reach[place]
+        let asked = reach.anchors.compactMap { anchor in kind(of: anchor).map { (anchor.address, $0) } }
+        guard let (anchor, kind) = asked.first, let number = sendingPlace(reach.family),
+            case .success(let answer) = kernel.lookup(RouteQuery(anchor, kind: .decision)),
+            let usual = answer.preferredSource
+        else { return }
+        let choice = SourceChoice(usual: usual, mainIndex: answer.legs.first?.index ?? 0)
+        let others = facts.links.flatMap { link -> [IPAddress] in
+            let held = choice.sources(of: facts.addresses[link.index] ?? [], on: link)
+            return link.index == choice.mainIndex || leads(link, to: anchor) ? held : []
+        }
+        guard !others.isEmpty else { return }
+        evidence.sending[number].sources = [.init(usual, answers: true)]
+        for source in others.prefix(4) {
+            var route = ProbeRoute()
+            route.source = source
+            send(.local) { done in
+                PacketTrain(
+                    kind,
+                    to: ScopedAddress(anchor),
+                    route: route,
+                    count: 5,
+                    pace: .milliseconds(60),
+                    patience: .milliseconds(1200),
+                    loop: loop
+                ) { [weak self] result in
+                    self?.count(sent: result.bytesSent, received: result.bytesReceived)
+                    if result.sent > 0, result.failure != .resources {
+                        self?.evidence.sending[number].sources.append(.init(source, answers: result.received > 0))
+                    }
+                    done()
+                }
+            }
+        }
+    }
+
+    private func sendingPlace(_ family: AddressFamily) -> Int? {
+        evidence.sending.firstIndex { $0.family == family }
+    }
+}
+
+/// Which own addresses should be answered from the Internet as the usual one is.
+struct SourceChoice {
+    /// The address that the kernel chooses.
+    let usual: IPAddress
+    /// The interface that packets leave by.
+    let mainIndex: Int
+
+    /// The further addresses of a link that are good for the same: as public or as private as the usual one, lasting,
+    /// and in use.
+    func sources(of held: [InterfaceAddress], on link: Link) -> [IPAddress] {
+        guard link.flags.contains(.up) else { return [] }
+        return held.filter { entry in
+            entry.address != usual && entry.address.family == usual.family
+                && !entry.address.isLinkLocal && !entry.address.isLoopback
+                && Self.isPrivate(entry.address) == Self.isPrivate(usual)
+                && entry.flags.isDisjoint(with: [.tentative, .duplicateDetected, .deprecated])
+                // Of IPv4 the same bit says that it is not the first of its subnet.
+                && (entry.address.family == .ipv4 || !entry.flags.contains(.temporary))
+        }.map(\.address)
+    }
+
+    /// Whether an address has no meaning in the Internet (RFC 1918, RFC 6598, RFC 4193).
+    static func isPrivate(_ address: IPAddress) -> Bool {
+        switch address {
+        case .v4(let bits):
+            bits >> 24 == 10 || bits >> 20 == 0xAC1 || bits >> 16 == 0xC0A8 || bits >> 22 == 0x6440_0000 >> 22
+        case .v6: address.isUniqueLocal
+        }
+    }
+}
