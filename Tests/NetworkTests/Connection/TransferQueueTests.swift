@@ -228,6 +228,20 @@ private struct Handed: Equatable, CustomStringConvertible {
         #expect(sent == ["ab", "", "c"] && done == [0, 1, 2])
     }
 
+    @Test func `what is written next has the metadata of its message, and an end alone has none`() {
+        var queue = SendQueue<Int>()
+        let ping = NWProtocolWebSocket.Metadata(opcode: .ping)
+        #expect(queue.frontMetadata.isEmpty && !queue.isFrontBare)
+        queue.append(.init(bytes: Data("a".utf8), metadata: [ping], token: 1))
+        queue.append(.init(bytes: Data(), token: 2))
+        queue.append(.init(bytes: Data(), endsStream: true, isBare: true, token: 3))
+        #expect(queue.frontMetadata.first === ping && !queue.isFrontBare)
+        #expect(queue.wrote(1).done == [1] && queue.frontMetadata.isEmpty && !queue.isFrontBare)
+        #expect(queue.wrote(0).done == [2] && queue.isFrontBare)
+        let last = queue.wrote(0)
+        #expect(last.done == [3] && last.endsStream && queue.isEmpty && !queue.isFrontBare)
+    }
+
     @Test func `the end of a stream is told when all before it was written`() {
         var queue = SendQueue<Int>()
         queue.append(item("ab", 1))
