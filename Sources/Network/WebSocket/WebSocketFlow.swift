@@ -94,12 +94,31 @@ final class WebSocketFlow: Flow {
     private func take(_ readiness: EventLoop.Readiness) {
         guard case .established = progress else { return onReadiness(readiness) }
         advance()
+        followEnd()
         // Whoever does not receive hears of the end nevertheless.
         onReadiness(end == nil ? readiness : readiness.union(.peerClosed))
     }
 
     func expect(reading: Bool, writing: Bool) {
-        flow.expect(reading: arrived == nil && end == nil, writing: writing || hasOutput)
+        flow.expect(reading: (arrived == nil && end == nil) || awaitsEnd, writing: writing || hasOutput)
+    }
+
+    /// Whether the server is to close the stream now that both ends have said their last word, and a client after it
+    /// (RFC 6455 section 7.1.1).
+    private var awaitsEnd: Bool { connection.role == .client && connection.isOver && !hasFinished }
+
+    /// Closes a client's direction once the server has closed the other one; what came in between counts for nothing.
+    private func followEnd() {
+        for _ in 0..<Self.turns where awaitsEnd {
+            do throws(NWError) {
+                guard let arrival = try flow.read(upTo: ReadBuffer.capacity) else { return }
+                guard case .end = arrival else { continue }
+            } catch {
+                // Broken off is over as well.
+            }
+            hasFinished = true
+            flow.finishWriting()
+        }
     }
 
     func close(isAbrupt: Bool) {
