@@ -220,7 +220,7 @@ import Testing
                 connection?.send(content: Data("bye".utf8), completion: .contentProcessed { _ in })
             }
             connection.start(queue: .global())
-            await eventually("ready") { kept.values.last == .ready }
+            await eventually("ready") { kept.values.last == .ready && !listener.accepted.values.isEmpty }
         }
         let server = try #require(listener.accepted.values.first)
         server.receiveMessage()
