@@ -60,6 +60,35 @@ final class ProbeSocket {
         guard code == 0 else { throw SocketFailure(error: Errno(code), step: .use) }
     }
 
+    /// Makes a socket for echo requests: the kernel's, or a raw one where this process may not have that.
+    static func forEcho(
+        family: AddressFamily,
+        route: ProbeRoute,
+        loop: EventLoop
+    ) throws(SocketFailure) -> ProbeSocket {
+        do throws(SocketFailure) {
+            return try ProbeSocket(.echo, family: family, route: route, loop: loop)
+        } catch {
+            guard error.step == .socket, error.error == .accessDenied || error.error == .notPermitted else {
+                throw error
+            }
+            return try ProbeSocket(.rawEcho, family: family, route: route, loop: loop)
+        }
+    }
+
+    /// Makes a socket for packets of a train.
+    static func make(
+        for kind: TrainKind,
+        family: AddressFamily,
+        route: ProbeRoute,
+        loop: EventLoop
+    ) throws(SocketFailure) -> ProbeSocket {
+        switch kind {
+        case .echo: try forEcho(family: family, route: route, loop: loop)
+        case .datagram: try ProbeSocket(.datagram, family: family, route: route, loop: loop)
+        }
+    }
+
     deinit { close() }
 
     /// Ends the watch; the descriptor closes with the object.

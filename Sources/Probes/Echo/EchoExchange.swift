@@ -28,7 +28,8 @@ final class EchoExchange: ProbeExchange {
     func start(finish: @escaping (ProbeResult) -> Void) {
         self.finish = finish
         do throws(SocketFailure) {
-            let socket = try open()
+            let family = address.address.family
+            let socket = try ProbeSocket.forEcho(family: family, route: route, loop: loop)
             self.socket = socket
             try socket.connect(to: SocketAddress(address, port: 0))
             try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
@@ -36,18 +37,6 @@ final class EchoExchange: ProbeExchange {
             sent = EchoMessage.length
         } catch {
             finish(ProbeResult(FailureJudge.outcome(of: error.error, at: error.step, route: route), sent: sent))
-        }
-    }
-
-    /// The kernel's echo socket where this process may have one, else a raw one.
-    private func open() throws(SocketFailure) -> ProbeSocket {
-        do throws(SocketFailure) {
-            return try ProbeSocket(.echo, family: address.address.family, route: route, loop: loop)
-        } catch {
-            guard error.step == .socket, error.error == .accessDenied || error.error == .notPermitted else {
-                throw error
-            }
-            return try ProbeSocket(.rawEcho, family: address.address.family, route: route, loop: loop)
         }
     }
 

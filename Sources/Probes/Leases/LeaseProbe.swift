@@ -19,18 +19,10 @@ public enum LeaseResult: Hashable, Sendable {
 ///
 /// It sends two DHCPDISCOVER messages of 300 bytes to everybody on the link. Confined to the loop's thread.
 public final class LeaseProbe: Cancelable {
-    /// When the second question is sent, for the first may be lost.
-    private static let retry = Duration.milliseconds(600)
-
-    private let loop: EventLoop
-    private let index: UInt32
     private let message: LeaseMessage
     private let completion: (LeaseResult) -> Void
-    private var descriptor: Int32 = -1
-    private var watch: EventLoop.Watch?
-    private var timers: [EventLoop.Timer] = []
+    private var conversation: LinkConversation?
     private var offers: [LeaseOffer] = []
-    private var isOver = false
 
     /// Starts to ask.
     /// - Parameters:
@@ -46,83 +38,47 @@ public final class LeaseProbe: Cancelable {
         loop: EventLoop,
         completion: @escaping (LeaseResult) -> Void
     ) {
-        self.loop = loop
-        self.index = UInt32(clamping: index)
         self.completion = completion
-        message = LeaseMessage(transaction: .random(in: .min ... .max), sender: sender)
-        let started = loop.clock.boot
-        timers = [
-            loop.schedule(at: started) { [weak self] in self?.open() },
-            loop.schedule(at: started + Self.retry) { [weak self] in self?.ask() },
-            loop.schedule(at: started + limit) { [weak self] in self?.end() },
-        ]
+        let message = LeaseMessage(transaction: .random(in: .min ... .max), sender: sender)
+        self.message = message
+        let index = UInt32(clamping: index)
+        let manner = LinkConversation.Manner(
+            open: { nwp_lease_open(index) },
+            ask: { descriptor in
+                unsafe message.packet.withUnsafeBytes { bytes in
+                    unsafe nwp_lease_broadcast(descriptor, index, bytes.baseAddress, bytes.count)
+                }
+            },
+            receive: { [weak self] descriptor, buffer in self?.receive(descriptor, &buffer) ?? -Int(EAGAIN) }
+        )
+        conversation = LinkConversation(manner, limit: limit, loop: loop) { [weak self] end in self?.finish(end) }
     }
-
-    deinit { close() }
 
     /// Ends it without a result.
-    public func cancel() {
-        isOver = true
-        close()
-    }
+    public func cancel() { conversation?.cancel() }
 
-    private func open() {
-        let result = nwp_lease_open(index)
-        guard result >= 0 else {
-            let error = Errno(result)
-            guard error == .notPermitted || error == .accessDenied else {
-                return finish(.failed(detail: error.description))
-            }
-            return finish(.notAssessed(advice: "asking for DHCP servers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+    private func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
+        var hopLimit: Int32 = -1
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
         }
-        descriptor = result
-        do throws(Errno) {
-            watch = try loop.watch(result, for: .readable) { [weak self] _ in self?.receive() }
-        } catch {
-            return finish(.failed(detail: error.description))
-        }
-        ask()
-    }
-
-    private func ask() {
-        guard descriptor >= 0, !isOver else { return }
-        let sent = unsafe message.packet.withUnsafeBytes { bytes in
-            unsafe nwp_lease_broadcast(descriptor, index, bytes.baseAddress, bytes.count)
-        }
-        if sent < 0 && sent != -Int(EAGAIN) { finish(.failed(detail: Errno(Int32(sent)).description)) }
-    }
-
-    private func receive() {
-        var buffer = [UInt8](repeating: 0, count: 1500)
-        for _ in 0..<64 {
-            var hopLimit: Int32 = -1
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
-            }
-            guard count >= 0 else { return }
-            let packet = Array(buffer[..<count])
-            guard let offer = message.offer(in: packet.span), offers.count < 16,
-                !offers.contains(where: { $0.server == offer.server })
-            else { continue }
+        // A link that fails now may still answer: only a question that cannot be sent ends it.
+        guard count >= 0 else { return -Int(EAGAIN) }
+        let packet = Array(buffer[..<count])
+        if let offer = message.offer(in: packet.span), offers.count < LinkConversation.most,
+            !offers.contains(where: { $0.server == offer.server })
+        {
             offers.append(offer)
         }
+        return count
     }
 
-    private func end() { finish(.offers(offers)) }
-
-    private func finish(_ result: LeaseResult) {
-        guard !isOver else { return }
-        isOver = true
-        close()
-        completion(result)
-    }
-
-    private func close() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
-        for timer in timers { loop.cancel(timer) }
-        timers = []
-        if descriptor >= 0 { _ = Glibc.close(descriptor) }
-        descriptor = -1
+    private func finish(_ end: LinkConversation.End) {
+        switch end {
+        case .timeOver: completion(.offers(offers))
+        case .failed(let error): completion(.failed(detail: error.description))
+        case .notPermitted:
+            completion(.notAssessed(advice: "asking for DHCP servers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+        }
     }
 }

@@ -26,14 +26,10 @@ public final class NeighborProbe {
 
     private let loop: EventLoop
     private let message: NeighborMessage
-    private let index: UInt32
     private let completion: (NeighborResult) -> Void
     private let started: Duration
-    private var descriptor: Int32 = -1
-    private var watch: EventLoop.Watch?
-    private var timers: [EventLoop.Timer] = []
+    private var conversation: LinkConversation?
     private var owners: [HardwareAddress: Duration] = [:]
-    private var isOver = false
 
     /// Starts to ask.
     /// - Parameters:
@@ -54,91 +50,57 @@ public final class NeighborProbe {
         completion: @escaping (NeighborResult) -> Void
     ) {
         self.loop = loop
-        self.index = UInt32(clamping: index)
         self.completion = completion
         started = loop.clock.boot
         var bits: UInt32 = 0
         if case .v4(let own)? = source { bits = own }
-        message = NeighborMessage(target: target, sender: sender, source: bits)
-        timers = [
-            loop.schedule(at: started) { [weak self] in self?.open() },
-            loop.schedule(at: started + Self.retry) { [weak self] in self?.ask() },
-            loop.schedule(at: started + limit) { [weak self] in self?.end() },
-        ]
+        let message = NeighborMessage(target: target, sender: sender, source: bits)
+        self.message = message
+        let index = UInt32(clamping: index)
+        let manner = LinkConversation.Manner(
+            open: { message.group == nil ? nwp_arp_open(index) : nwp_neighbor_open(index) },
+            ask: { descriptor in
+                let bytes = message.request
+                return unsafe bytes.withUnsafeBytes { buffer in
+                    guard let group = message.group?.bytes else {
+                        return unsafe nwp_arp_broadcast(descriptor, index, buffer.baseAddress, buffer.count)
+                    }
+                    return unsafe nwp_neighbor_send(descriptor, index, group, buffer.baseAddress, buffer.count)
+                }
+            },
+            receive: { [weak self] descriptor, buffer in self?.receive(descriptor, &buffer) ?? -Int(EAGAIN) }
+        )
+        conversation = LinkConversation(manner, retry: Self.retry, limit: limit, loop: loop) { [weak self] end in
+            self?.finish(end)
+        }
     }
-
-    deinit { close() }
 
     /// Ends it without a result.
-    public func cancel() {
-        isOver = true
-        close()
-    }
+    public func cancel() { conversation?.cancel() }
 
-    private func open() {
-        let result = message.group == nil ? nwp_arp_open(index) : nwp_neighbor_open(index)
-        guard result >= 0 else { return fail(Errno(result), isOpening: true) }
-        descriptor = result
-        do throws(Errno) {
-            watch = try loop.watch(result, for: .readable) { [weak self] _ in self?.receive() }
-        } catch {
-            return fail(error, isOpening: false)
+    private func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
+        var hopLimit: Int32 = -1
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
         }
-        ask()
-    }
-
-    private func ask() {
-        guard descriptor >= 0, !isOver else { return }
-        let bytes = message.request
-        let sent = unsafe bytes.withUnsafeBytes { buffer in
-            guard let group = message.group?.bytes else {
-                return unsafe nwp_arp_broadcast(descriptor, index, buffer.baseAddress, buffer.count)
-            }
-            return unsafe nwp_neighbor_send(descriptor, index, group, buffer.baseAddress, buffer.count)
+        guard count >= 0 else { return count }
+        let datagram = Array(buffer[..<count])
+        if let owner = message.owner(in: datagram.span, hopLimit: Int(hopLimit)), owners.count < LinkConversation.most,
+            owners[owner] == nil
+        {
+            owners[owner] = loop.clock.boot - started
         }
-        if sent < 0 && sent != -Int(EAGAIN) { fail(Errno(Int32(sent)), isOpening: false) }
+        return count
     }
 
-    private func receive() {
-        var buffer = [UInt8](repeating: 0, count: 1500)
-        for _ in 0..<64 {
-            var hopLimit: Int32 = -1
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
-            }
-            if count == -Int(EAGAIN) { return }
-            guard count >= 0 else { return fail(Errno(Int32(count)), isOpening: false) }
-            let datagram = Array(buffer[..<count])
-            guard let owner = message.owner(in: datagram.span, hopLimit: Int(hopLimit)), owners.count < 16 else {
-                continue
-            }
-            if owners[owner] == nil { owners[owner] = loop.clock.boot - started }
-        }
-    }
-
-    private func end() { finish(.owners(owners)) }
-
-    private func fail(_ error: Errno, isOpening: Bool) {
-        if isOpening && (error == .notPermitted || error == .accessDenied) {
+    private func finish(_ end: LinkConversation.End) {
+        switch end {
+        case .timeOver: completion(.owners(owners))
+        case .failed(let error):
+            completion(.failed(FailureJudge.reason(of: error), detail: error.description))
+        case .notPermitted:
             let advice = "asking a link for its neighbours needs CAP_NET_RAW: setcap cap_net_raw+ep"
-            return finish(.notAssessed(advice: advice))
+            completion(.notAssessed(advice: advice))
         }
-        finish(.failed(FailureJudge.reason(of: error), detail: error.description))
-    }
-
-    private func finish(_ result: NeighborResult) {
-        guard !isOver else { return }
-        isOver = true
-        close()
-        completion(result)
-    }
-
-    private func close() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
-        for timer in timers { loop.cancel(timer) }
-        timers = []
-        if descriptor >= 0 { _ = Glibc.close(descriptor) }
-        descriptor = -1
     }
 }

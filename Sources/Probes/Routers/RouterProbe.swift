@@ -19,18 +19,9 @@ public enum RouterResult: Hashable, Sendable {
 ///
 /// It sends two router solicitations of 16 bytes; routers answer as they answer any host. Confined to the loop's thread.
 public final class RouterProbe: Cancelable {
-    /// When the second question is sent, for the first may be lost.
-    private static let retry = Duration.milliseconds(600)
-
-    private let loop: EventLoop
-    private let index: UInt32
-    private let question: [UInt8]
     private let completion: (RouterResult) -> Void
-    private var descriptor: Int32 = -1
-    private var watch: EventLoop.Watch?
-    private var timers: [EventLoop.Timer] = []
+    private var conversation: LinkConversation?
     private var routers: [RouterAdvertisement] = []
-    private var isOver = false
 
     /// Starts to ask.
     /// - Parameters:
@@ -46,94 +37,57 @@ public final class RouterProbe: Cancelable {
         loop: EventLoop,
         completion: @escaping (RouterResult) -> Void
     ) {
-        self.loop = loop
-        self.index = UInt32(clamping: index)
         self.completion = completion
-        question = RouterAdvertisement.solicitation(from: sender)
-        let started = loop.clock.boot
-        timers = [
-            loop.schedule(at: started) { [weak self] in self?.open() },
-            loop.schedule(at: started + Self.retry) { [weak self] in self?.ask() },
-            loop.schedule(at: started + limit) { [weak self] in self?.end() },
-        ]
+        let question = RouterAdvertisement.solicitation(from: sender)
+        let index = UInt32(clamping: index)
+        let manner = LinkConversation.Manner(
+            open: { nwp_router_open(index) },
+            ask: { descriptor in
+                let group = RouterAdvertisement.group.bytes
+                return unsafe question.withUnsafeBytes { bytes in
+                    unsafe nwp_neighbor_send(descriptor, index, group, bytes.baseAddress, bytes.count)
+                }
+            },
+            receive: { [weak self] descriptor, buffer in self?.receive(descriptor, &buffer) ?? -Int(EAGAIN) }
+        )
+        conversation = LinkConversation(manner, limit: limit, loop: loop) { [weak self] end in self?.finish(end) }
     }
-
-    deinit { close() }
 
     /// Ends it without a result.
-    public func cancel() {
-        isOver = true
-        close()
-    }
+    public func cancel() { conversation?.cancel() }
 
-    private func open() {
-        let result = nwp_router_open(index)
-        guard result >= 0 else {
-            let error = Errno(result)
-            guard error == .notPermitted || error == .accessDenied else {
-                return finish(.failed(detail: error.description))
-            }
-            return finish(.notAssessed(advice: "asking for routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
-        }
-        descriptor = result
-        do throws(Errno) {
-            watch = try loop.watch(result, for: .readable) { [weak self] _ in self?.receive() }
-        } catch {
-            return finish(.failed(detail: error.description))
-        }
-        ask()
-    }
-
-    private func ask() {
-        guard descriptor >= 0, !isOver else { return }
-        let group = RouterAdvertisement.group.bytes
-        let sent = unsafe question.withUnsafeBytes { bytes in
-            unsafe nwp_neighbor_send(descriptor, index, group, bytes.baseAddress, bytes.count)
-        }
-        if sent < 0 && sent != -Int(EAGAIN) { finish(.failed(detail: Errno(Int32(sent)).description)) }
-    }
-
-    private func receive() {
-        var buffer = [UInt8](repeating: 0, count: 1500)
+    private func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
+        var hopLimit: Int32 = -1
         var source = [UInt8](repeating: 0, count: 16)
-        for _ in 0..<64 {
-            var hopLimit: Int32 = -1
-            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-                unsafe nwp_router_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit, &source)
-            }
-            guard count >= 0 else { return }
-            let message = Array(buffer[..<count])
-            guard let address = IPAddress(bytes: source.span),
-                let router = RouterAdvertisement(message.span, from: address, hopLimit: Int(hopLimit))
-            else { continue }
+        let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+            unsafe nwp_router_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit, &source)
+        }
+        // A link that fails now may still answer: only a question that cannot be sent ends it.
+        guard count >= 0 else { return -Int(EAGAIN) }
+        let message = Array(buffer[..<count])
+        if let address = IPAddress(bytes: source.span),
+            let router = RouterAdvertisement(message.span, from: address, hopLimit: Int(hopLimit))
+        {
             take(router)
         }
+        return count
     }
 
     /// The last word of each counts.
     private func take(_ router: RouterAdvertisement) {
         if let place = routers.firstIndex(where: { $0.source == router.source }) {
             routers[place] = router
-        } else if routers.count < 16 {
+        } else if routers.count < LinkConversation.most {
             routers.append(router)
         }
     }
 
-    private func end() { finish(.advertisements(routers)) }
-
-    private func finish(_ result: RouterResult) {
-        guard !isOver else { return }
-        isOver = true
-        close()
-        completion(result)
-    }
-
-    private func close() {
-        if let watch { loop.unwatch(watch) }
-        watch = nil
-        for timer in timers { loop.cancel(timer) }
-        timers = []
-        if descriptor >= 0 { _ = Glibc.close(descriptor) }
-        descriptor = -1
+    private func finish(_ end: LinkConversation.End) {
+        switch end {
+        case .timeOver: completion(.advertisements(routers))
+        case .failed(let error): completion(.failed(detail: error.description))
+        case .notPermitted:
+            completion(.notAssessed(advice: "asking for routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+        }
     }
 }

@@ -85,7 +85,8 @@ public final class PathSizeProbe: Cancelable {
 
     private func open() {
         do throws(SocketFailure) {
-            let socket = try makeSocket()
+            let family = address.address.family
+            let socket = try ProbeSocket.make(for: kind, family: family, route: ProbeRoute(), loop: loop)
             self.socket = socket
             try socket.keepWhole()
             let port: UInt16 = if case .datagram(let port) = kind { port } else { 0 }
@@ -96,19 +97,6 @@ public final class PathSizeProbe: Cancelable {
             return finish(nil)
         }
         go()
-    }
-
-    private func makeSocket() throws(SocketFailure) -> ProbeSocket {
-        let family = address.address.family
-        guard case .echo = kind else { return try ProbeSocket(.datagram, family: family, route: .init(), loop: loop) }
-        do throws(SocketFailure) {
-            return try ProbeSocket(.echo, family: family, route: .init(), loop: loop)
-        } catch {
-            guard error.step == .socket, error.error == .accessDenied || error.error == .notPermitted else {
-                throw error
-            }
-            return try ProbeSocket(.rawEcho, family: family, route: .init(), loop: loop)
-        }
     }
 
     /// Takes the next size.

@@ -71,7 +71,8 @@ public final class PacketTrain: Cancelable {
 
     private func open() {
         do throws(SocketFailure) {
-            let socket = try makeSocket()
+            let family = address.address.family
+            let socket = try ProbeSocket.make(for: messages.kind, family: family, route: route, loop: loop)
             self.socket = socket
             let port: UInt16 = if case .datagram(let port) = messages.kind { port } else { 0 }
             if socket.kind == .datagram { try socket.tellFaults() }
@@ -87,21 +88,6 @@ public final class PacketTrain: Cancelable {
             return finish()
         }
         send(due: loop.clock.boot)
-    }
-
-    private func makeSocket() throws(SocketFailure) -> ProbeSocket {
-        let family = address.address.family
-        guard case .echo = messages.kind else {
-            return try ProbeSocket(.datagram, family: family, route: route, loop: loop)
-        }
-        do throws(SocketFailure) {
-            return try ProbeSocket(.echo, family: family, route: route, loop: loop)
-        } catch {
-            guard error.step == .socket, error.error == .accessDenied || error.error == .notPermitted else {
-                throw error
-            }
-            return try ProbeSocket(.rawEcho, family: family, route: route, loop: loop)
-        }
     }
 
     private func send(due: Duration) {
