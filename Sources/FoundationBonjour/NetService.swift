@@ -144,8 +144,9 @@ open class NetService: NSObject {
     open func resolve(withTimeout timeout: TimeInterval) {
         let limit = Duration.milliseconds(Int64(max(timeout, 0) * 1000))
         let isBegun = begin(.resolving) { identity throws(ErrorCode) in
-            guard !identity.name.isEmpty, let instance = identity.instance else { throw .badArgumentError }
-            return { engines, sink in ResolveSession(instance, timeout: limit, engines: engines, sink: sink) }
+            let instances = identity.instances
+            guard !instances.isEmpty else { throw .badArgumentError }
+            return { engines, sink in ResolveSession(instances, timeout: limit, engines: engines, sink: sink) }
         }
         if isBegun { delegate?.netServiceWillResolve(self) }
     }
@@ -164,12 +165,12 @@ open class NetService: NSObject {
     /// Follows what the service says about itself.
     open func startMonitoring() {
         guard monitor == 0, let identity = try? ServiceIdentity(domain: domain, type: type, name: name),
-            let instance = identity.instance, let thread = engineThread()
+            !identity.name.isEmpty, let thread = engineThread()
         else { return }
         let id = EngineThread.makeID()
         monitor = id
         thread.perform { [mailbox] engines in
-            engines.add(TextSession(instance, engines: engines) { mailbox?.post((id, $0)) }, as: id)
+            engines.add(TextSession(identity.instances, engines: engines) { mailbox?.post((id, $0)) }, as: id)
         }
     }
 

@@ -28,8 +28,8 @@ struct ServiceIdentity: Hashable, Sendable {
         subtypes = Array(parts.dropFirst())
     }
 
-    /// The full name of the instance.
-    var instance: DomainName? { try? DomainName(labels: [Array(name.utf8)]).appending(type) }
+    /// The full names that the instance may have; none when it has no name.
+    var instances: [DomainName] { ServiceNames.instances(name, of: type) }
 
     private static func withoutDot(_ text: String) -> String { text.hasSuffix(".") ? String(text.dropLast()) : text }
 }

@@ -82,8 +82,8 @@ final class ResolveSession: EngineSession {
     private var timer: EventLoop.Timer?
     private var told: ServiceEvent.Location?
 
-    /// Begins to resolve, for `timeout` at most; zero has no limit.
-    init(_ instance: DomainName, timeout: Duration, engines: Engines, sink: @escaping (ServiceEvent) -> Void) {
+    /// Begins to resolve what has one of these names, for `timeout` at most; zero has no limit.
+    init(_ instances: [DomainName], timeout: Duration, engines: Engines, sink: @escaping (ServiceEvent) -> Void) {
         self.engines = engines
         self.sink = sink
         engines.multicast.retain()
@@ -93,7 +93,11 @@ final class ResolveSession: EngineSession {
                 sink(.timedOut)
             }
         }
-        resolve = InstanceResolve(engines.multicast.engine, instance: instance) { [unowned self] _ in tell() }
+        resolve = InstanceResolve(
+            engines.multicast.engine,
+            instance: instances[0],
+            others: Set(instances.dropFirst())
+        ) { [unowned self] _ in tell() }
         tell()
     }
 
@@ -130,20 +134,22 @@ final class ResolveSession: EngineSession {
 /// Follows what a service says about itself; confined to the thread of its engines.
 final class TextSession: EngineSession {
     private let engines: Engines
-    private var query: RecordQuery?
+    private var queries: [RecordQuery] = []
 
-    /// Begins to follow.
-    init(_ instance: DomainName, engines: Engines, sink: @escaping (ServiceEvent) -> Void) {
+    /// Begins to follow what has one of these names.
+    init(_ instances: [DomainName], engines: Engines, sink: @escaping (ServiceEvent) -> Void) {
         self.engines = engines
         engines.multicast.retain()
-        query = RecordQuery(engines.multicast.engine, name: instance, types: [.txt]) { event in
-            guard case .added(let answer) = event, case .text(let bytes) = answer.record.data else { return }
-            sink(.text(Data(bytes)))
+        queries = instances.map { instance in
+            RecordQuery(engines.multicast.engine, name: instance, types: [.txt]) { event in
+                guard case .added(let answer) = event, case .text(let bytes) = answer.record.data else { return }
+                sink(.text(Data(bytes)))
+            }
         }
     }
 
     func end() {
-        query?.cancel()
+        for query in queries { query.cancel() }
         engines.multicast.release()
     }
 }

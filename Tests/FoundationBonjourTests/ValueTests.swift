@@ -54,7 +54,7 @@ import Testing
         let identity = try ServiceIdentity(domain: "local.", type: type, name: "Lamp 1.5")
         #expect(identity.type == DomainName("_http._tcp.local"))
         #expect(identity.registeredType == "_http._tcp" && identity.subtypes.isEmpty)
-        #expect(identity.instance?.labels.first == Array("Lamp 1.5".utf8))
+        #expect(identity.instances.first?.labels.first == Array("Lamp 1.5".utf8))
     }
 
     @Test func `subtypes follow commas`() throws {

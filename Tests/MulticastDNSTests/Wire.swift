@@ -111,110 +111,8 @@ final class Recorder {
     }
 }
 
-/// A directory of its own for a peer's files, removed with this value.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        path =
-            try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init)
-            ?? ""
-    }
-
-    deinit { _ = try? Command.run(["rm", "-rf", path]) }
-
-    func write(_ name: String, _ text: String) throws -> String {
-        try Command.run(["sh", "-c", "cat > \(path)/\(name)"], input: text)
-        return "\(path)/\(name)"
-    }
-}
-
-/// A real avahi-daemon in a namespace, with a message bus of its own for avahi-publish.
-final class AvahiPeer {
-    private let namespace: Namespace
-    private let scratch: Scratch
-    private var processes: [RunningCommand] = []
-    private var bus: String { "unix:path=\(scratch.path)/bus" }
-
-    init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
-        self.namespace = namespace
-        scratch = try Scratch()
-        let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
-        let busFile = try scratch.write(
-            "bus.conf",
-            """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-            <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
-            <policy context="default">\(policy)</policy></busconfig>
-            """
-        )
-        let file = try scratch.write(
-            "avahi.conf",
-            """
-            [server]
-            host-name=\(hostName)
-            use-ipv4=yes
-            use-ipv6=yes
-            allow-interfaces=\(interface)
-            [publish]
-            publish-workstation=no
-            publish-hinfo=no
-            [rlimits]
-            """
-        )
-        processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
-        // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.
-        let start = """
-            mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && mount -t tmpfs none /etc/avahi/services
-            until [ -S \(scratch.path)/bus ]; do sleep 0.02; done
-            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file)
-            """
-        processes.append(try RunningCommand(inside + ["unshare", "--mount", "sh", "-c", start]))
-    }
-
-    /// What runs a client of this daemon.
-    var inside: [String] {
-        ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)"]
-    }
-
-    /// Starts avahi-publish; ending it withdraws the service.
-    func publish(
-        _ name: String,
-        _ type: String,
-        _ port: Int,
-        _ text: [String],
-        options: [String] = []
-    ) throws -> RunningCommand {
-        // The bus must be there before the client is; with -f it waits for the daemon itself.
-        let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\""
-        let words = ["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text
-        return try RunningCommand(inside + ["sh", "-c", wait, "sh"] + words)
-    }
-}
-
-/// python-zeroconf in a namespace, announcing one service until it is ended.
-enum ZeroconfPeer {
-    private static let script = """
-        import signal, socket, sys, threading
-        from zeroconf import IPVersion, ServiceInfo, Zeroconf
-        name, kind, port, host, v4, v6 = sys.argv[1:7]
-        def info(text, addresses):
-            packed = [socket.inet_pton(socket.AF_INET6 if ":" in a else socket.AF_INET, a) for a in addresses]
-            return ServiceInfo(kind + ".local.", name + "." + kind + ".local.", port=int(port), properties=text,
-                               server=host + ".local.", addresses=packed)
-        signals = [signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
-        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-        zeroconf = Zeroconf(ip_version=IPVersion.All)
-        zeroconf.register_service(info({"version": "1", "flag": None}, [v4, v6]))
-        while True:
-            caught = signal.sigwait(signals)
-            if caught == signal.SIGUSR1: zeroconf.update_service(info({"version": "2", "flag": None}, [v4, v6]))
-            if caught == signal.SIGUSR2: zeroconf.update_service(info({"version": "2", "flag": None}, ["192.0.2.77", v6]))
-            if caught == signal.SIGTERM: break
-        zeroconf.close()
-        """
-
+extension ZeroconfPeer {
+    /// Announces a service on an interface, with its address of IPv6.
     static func announce(
         _ name: String,
         _ type: String,
@@ -226,9 +124,6 @@ enum ZeroconfPeer {
         let v6 = try #require(
             try namespace.multicastInterface(interface).addresses.first { $0.address.family == .ipv6 }
         )
-        return try RunningCommand([
-            "nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script, name, type, String(port),
-            "zc-host", v4, v6.address.description,
-        ])
+        return try announce(name, type, port, in: namespace, addresses: (v4, v6.address.description))
     }
 }

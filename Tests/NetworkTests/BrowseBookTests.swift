@@ -165,6 +165,11 @@ import Testing
         let broken = try DomainName(labels: [[0xFF], Array("_a".utf8), Array("_tcp".utf8), Array("local".utf8)])
         #expect(ServiceNames.service(broken) == nil)
         #expect(ServiceNames.service(try DomainName(labels: Array(labels.prefix(3)))) == nil)
+        // python-zeroconf cuts names at their dots.
+        let cut = ["Dr", " No", "_http", "_tcp", "local"].map { Array($0.utf8) }
+        #expect(ServiceNames.parts(try DomainName(labels: cut)) ?? ("", "") == ("Dr. No", "_http._tcp"))
+        let other = ["a", "b", "http", "_tcp", "local"].map { Array($0.utf8) }
+        #expect(ServiceNames.parts(try DomainName(labels: other)) == nil)
     }
 }
 

@@ -12,16 +12,18 @@ public final class InstanceResolve {
     /// - Parameters:
     ///   - engine: The engine, started or not.
     ///   - instance: The full name, such as `Office Printer._ipp._tcp.local`, as labels.
+    ///   - others: What the same instance is called where a sender cut its name at its dots.
     ///   - interface: The one interface to look on, by name; `nil` is all of them.
     ///   - onEvent: Called on the loop's thread for everything that happens but ``BrowseEvent/found(_:)``; after
     ///     ``BrowseEvent/unresolved(_:)`` it is asked for further.
     public init(
         _ engine: MulticastEngine,
         instance: DomainName,
+        others: Set<DomainName> = [],
         interface: String? = nil,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        follower = ServiceFollower(engine, Wish(interface: interface, instances: [instance]), onEvent: onEvent)
+        follower = ServiceFollower(engine, Wish(interface: interface, instances: others.union([instance])), onEvent: onEvent)
     }
 
     deinit { follower.cancel() }

@@ -61,16 +61,27 @@ package enum ServiceNames {
 
     /// The parts of an instance's full name.
     /// - Returns: `nil` when it is not one of three parts, or not in UTF-8 (RFC 6763 section 4.1.1).
+    ///
+    /// A name that its sender cut at its dots, as python-zeroconf does, is whole again.
     static func service(_ instance: DomainName) -> BrowseBook.Service? {
         parts(instance).map { BrowseBook.Service(name: $0.name, type: $0.type, domain: domain) }
     }
 
     /// As above, as two texts.
     package static func parts(_ instance: DomainName) -> (name: String, type: String)? {
-        let labels = instance.labels.map { String(validating: $0, as: UTF8.self) }
-        guard labels.count == 4, let name = labels[0], let service = labels[1], let transport = labels[2] else {
+        let labels = instance.labels.compactMap { String(validating: $0, as: UTF8.self) }
+        let place = labels.count - 3
+        guard place >= 1, labels.count == instance.labelCount, place == 1 || labels[place].hasPrefix("_") else {
             return nil
         }
-        return (name, "\(service).\(transport)")
+        return (labels[..<place].joined(separator: "."), "\(labels[place]).\(labels[place + 1])")
+    }
+
+    /// The full names that an instance may have: its name as one label, and cut at its dots where it has some.
+    /// - Returns: Nothing when the name is too long, or empty.
+    package static func instances(_ name: String, of type: DomainName) -> [DomainName] {
+        let cut = name.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
+        let ways = [[Array(name.utf8)]] + (cut.count > 1 && !cut.contains([]) ? [cut] : [])
+        return name.isEmpty ? [] : ways.compactMap { try? DomainName(labels: $0).appending(type) }
     }
 }

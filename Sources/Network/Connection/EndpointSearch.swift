@@ -25,8 +25,8 @@ final class EndpointSearch {
         case end(SocketEnd)
         /// A host by its name.
         case host(String, port: UInt16, interface: NWInterface?)
-        /// A service by its full name.
-        case service(DomainName, interface: NWInterface?)
+        /// A service by the full names that it may have.
+        case service([DomainName], interface: NWInterface?)
         /// A unix socket.
         case path(String)
 
@@ -38,10 +38,9 @@ final class EndpointSearch {
             case .unix(let path): self = .path(path)
             case .service(let name, let type, let domain, let interface):
                 guard ServiceNames.isLinkLocal(domain) else { throw .dns(kDNSServiceErr_Unsupported) }
-                guard let type = ServiceNames.type(type), !name.isEmpty,
-                    let instance = try? DomainName(labels: [Array(name.utf8)]).appending(type)
-                else { throw .dns(kDNSServiceErr_BadParam) }
-                self = .service(instance, interface: interface)
+                let instances = ServiceNames.type(type).map { ServiceNames.instances(name, of: $0) } ?? []
+                guard !instances.isEmpty else { throw .dns(kDNSServiceErr_BadParam) }
+                self = .service(instances, interface: interface)
             case .url(let url):
                 let ports: [String: Int] = ["http": 80, "ws": 80, "https": 443, "wss": 443]
                 guard let host = url.host(), let number = url.port ?? ports[url.scheme?.lowercased() ?? ""],
@@ -84,7 +83,7 @@ final class EndpointSearch {
             } else {
                 lookUp(name, families, port: port, interface: interface)
             }
-        case .service(let instance, let interface): follow(instance, families, interface: interface)
+        case .service(let instances, let interface): follow(instances, families, interface: interface)
         case .end, .path: break
         }
     }
@@ -148,10 +147,14 @@ final class EndpointSearch {
         }
     }
 
-    private func follow(_ instance: DomainName, _ families: Set<AddressFamily>, interface: NWInterface?) {
+    private func follow(_ instances: [DomainName], _ families: Set<AddressFamily>, interface: NWInterface?) {
         engines.multicast.retain()
-        service = InstanceResolve(engines.multicast.engine, instance: instance, interface: interface?.name) {
-            [unowned self] event in
+        service = InstanceResolve(
+            engines.multicast.engine,
+            instance: instances[0],
+            others: Set(instances.dropFirst()),
+            interface: interface?.name
+        ) { [unowned self] event in
             switch event {
             case .resolved(let found), .changed(let found, _, _):
                 tell(found.addresses, on: found.interfaceIndex, families, port: found.port)

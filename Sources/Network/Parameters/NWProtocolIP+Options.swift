@@ -3,13 +3,33 @@
 extension NWProtocolIP {
     /// How the Internet Protocol behaves.
     public final class Options: NWProtocolOptions {
+        /// A version of the Internet Protocol.
+        public enum Version: Hashable, Sendable, CaseIterable {
+            /// Both.
+            case any
+            /// Version 4.
+            case v4
+            /// Version 6.
+            case v6
+        }
+
+        /// A kind of IPv6 address.
+        public enum AddressPreference: Hashable, Sendable, CaseIterable {
+            /// As the system has it.
+            case `default`
+            /// One that changes, for privacy (RFC 8981).
+            case temporary
+            /// One that stays.
+            case stable
+        }
+
         struct Values: Hashable, Sendable {
             var version = Version.any
             var hopLimit: UInt8 = 0
             var useMinimumMTU: Bool = false
             var disableFragmentation: Bool = false
             var shouldCalculateReceiveTime: Bool = false
-            var localAddressPreference = LocalAddressPreference.default
+            var localAddressPreference = AddressPreference.default
             var disableMulticastLoopback: Bool = false
         }
 
@@ -60,7 +80,7 @@ extension NWProtocolIP {
         }
 
         /// Which of several IPv6 addresses packets come from.
-        public var localAddressPreference: LocalAddressPreference {
+        public var localAddressPreference: AddressPreference {
             get { storage[\.localAddressPreference] }
             set { storage[\.localAddressPreference] = newValue }
         }
@@ -70,25 +90,5 @@ extension NWProtocolIP {
             get { storage[\.disableMulticastLoopback] }
             set { storage[\.disableMulticastLoopback] = newValue }
         }
-    }
-
-    /// A version of the Internet Protocol.
-    public enum Version: Hashable, Sendable, CaseIterable {
-        /// Both.
-        case any
-        /// Version 4.
-        case v4
-        /// Version 6.
-        case v6
-    }
-
-    /// A kind of IPv6 address.
-    public enum LocalAddressPreference: Hashable, Sendable, CaseIterable {
-        /// As the system has it.
-        case `default`
-        /// One that changes, for privacy (RFC 8981).
-        case temporary
-        /// One that stays.
-        case stable
     }
 }

@@ -8,29 +8,6 @@ import MulticastDNS
 import TestSupport
 import Testing
 
-extension AvahiPeer {
-    /// A client of the daemon that runs until it is dropped, and what it has printed.
-    func client(_ words: String...) throws -> PrintingClient { try PrintingClient(inside, words) }
-}
-
-/// A program whose output is looked at while it runs.
-final class PrintingClient {
-    private let scratch: Scratch
-    private let process: RunningCommand
-
-    init(_ prefix: [String], _ words: [String]) throws {
-        scratch = try Scratch()
-        // Clients end when the daemon is not there yet.
-        let loop = "while true; do \"$@\" >> \(scratch.path)/out 2>&1; sleep 0.2; done"
-        process = try RunningCommand(prefix + ["sh", "-c", loop, "sh"] + words)
-    }
-
-    deinit { process.signal(SIGTERM) }
-
-    var printed: String { (try? Command.run(["cat", "\(scratch.path)/out"])) ?? "" }
-    var lines: [Substring] { printed.split(separator: "\n") }
-}
-
 @Suite(.inNamespace) struct AvahiAdvertisementTests {
     @Test func `avahi-browse finds and resolves what we advertise, avahi-resolve our host, and both see it go`()
         async throws

@@ -8,58 +8,10 @@ import MulticastDNS
 import TestSupport
 import Testing
 
-/// python-zeroconf in a namespace, browsing one type and printing what it sees.
-private enum ZeroconfBrowser {
-    private static let script = """
-        import sys, time
-        from zeroconf import IPVersion, NonUniqueNameException, ServiceBrowser, ServiceInfo, Zeroconf
-        kind, taken = sys.argv[1] + ".local.", sys.argv[2]
-        zeroconf = Zeroconf(ip_version=IPVersion.All)
-        def say(*words): print(*words, flush=True)
-        class Listener:
-            def show(self, what, name):
-                info = zeroconf.get_service_info(kind, name, 10000)
-                if info is None: return say("unresolved", name)
-                addresses = sorted(info.parsed_addresses())
-                text = sorted(k.decode() + "=" + (v or b"-").decode() for k, v in info.properties.items())
-                say(what, name, info.server, info.port, *addresses, *text)
-                if taken and name.startswith(taken):
-                    rival = ServiceInfo(kind, taken + "." + kind, port=99, server="rival.local.", addresses=[bytes(4)])
-                    try: zeroconf.register_service(rival); say("registered")
-                    except NonUniqueNameException: say("refused")
-            def add_service(self, zc, kind, name): self.show("added", name)
-            def update_service(self, zc, kind, name): self.show("updated", name)
-            def remove_service(self, zc, kind, name): say("removed", name)
-        browser = ServiceBrowser(zeroconf, kind, Listener())
-        while True: time.sleep(1)
-        """
-
-    static func start(_ type: String, rival: String = "", in namespace: Namespace) throws -> Output {
-        try Output(["nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script, type, rival])
-    }
-}
-
-/// A program whose output is looked at while it runs.
-private final class Output {
-    private let scratch: Scratch
-    private let process: RunningCommand
-
-    init(_ words: [String]) throws {
-        scratch = try Scratch()
-        process = try RunningCommand(["sh", "-c", "exec \"$@\" > \(scratch.path)/out 2>&1", "sh"] + words)
-    }
-
-    deinit { process.signal(SIGTERM) }
-
-    var lines: [Substring] {
-        (try? Command.run(["cat", "\(scratch.path)/out"]))?.split(separator: "\n") ?? []
-    }
-}
-
 @Suite(.inNamespace) struct ZeroconfAdvertisementTests {
     @Test func `python-zeroconf finds, resolves, follows and loses what we advertise`() async throws {
         let bench = try AdvertisingBench()
-        let output = try ZeroconfBrowser.start("_test._tcp", in: bench.peer)
+        let output = try ZeroconfPeer.browse("_test._tcp", in: bench.peer)
         bench.engine.start()
         let id = try bench.advertise("Wohn.zimmer") { $0.text = [.init(key: "v", value: [0x31])] }
         let v6 = try bench.address(.ipv6)
@@ -99,7 +51,7 @@ private final class Output {
 
     @Test func `python-zeroconf is refused a name that we have`() async throws {
         let bench = try AdvertisingBench()
-        let output = try ZeroconfBrowser.start("_test._tcp", rival: "Lamp", in: bench.peer)
+        let output = try ZeroconfPeer.browse("_test._tcp", rival: "Lamp", in: bench.peer)
         _ = try await bench.advertiseAndSettle()
         await bench.loop.eventually("a refusal") {
             output.lines.contains("refused") || output.lines.contains("registered")

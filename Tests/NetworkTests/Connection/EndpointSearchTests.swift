@@ -52,11 +52,18 @@ import Testing
 
     @Test func `a service is looked for on the links`() throws {
         let service = NWEndpoint.service(name: "My Lamp", type: "_http._tcp.", domain: "local", interface: nil)
-        guard case .service(let instance, nil) = try Target(service) else {
+        guard case .service(let instances, nil) = try Target(service) else {
             Issue.record("no service")
             return
         }
-        #expect(instance.labels == (try name("My Lamp", "_http", "_tcp", "local")))
+        #expect(try instances.map(\.labels) == [name("My Lamp", "_http", "_tcp", "local")])
+        let dotted = NWEndpoint.service(name: "Dr. No", type: "_http._tcp", domain: "local", interface: nil)
+        guard case .service(let ways, nil) = try Target(dotted) else {
+            Issue.record("no service")
+            return
+        }
+        let cut = try name("Dr", " No", "_http", "_tcp", "local")
+        #expect(try ways.map(\.labels) == [name("Dr. No", "_http", "_tcp", "local"), cut])
     }
 
     @Test(

@@ -1,0 +1,187 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// A directory of its own for a peer's files, removed with this value.
+public final class Scratch {
+    /// The directory.
+    public let path: String
+
+    /// Makes it.
+    public init() throws {
+        path =
+            try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init)
+            ?? ""
+    }
+
+    deinit { _ = try? Command.run(["rm", "-rf", path]) }
+
+    /// Writes a file, and gives its path.
+    public func write(_ name: String, _ text: String) throws -> String {
+        try Command.run(["sh", "-c", "cat > \(path)/\(name)"], input: text)
+        return "\(path)/\(name)"
+    }
+}
+
+/// A program whose output is looked at while it runs; it ends with this value.
+public final class PrintingProgram {
+    private let scratch: Scratch
+    private let process: RunningCommand
+
+    /// Starts it.
+    public init(_ words: [String]) throws {
+        scratch = try Scratch()
+        process = try RunningCommand(["sh", "-c", "exec \"$@\" > \(scratch.path)/out 2>&1", "sh"] + words)
+    }
+
+    deinit { process.signal(SIGTERM) }
+
+    /// What it has printed so far.
+    public var printed: String { (try? Command.run(["cat", "\(scratch.path)/out"])) ?? "" }
+    /// The lines of it.
+    public var lines: [Substring] { printed.split(separator: "\n") }
+}
+
+/// A real avahi-daemon in a namespace, with a message bus of its own for avahi-publish.
+public final class AvahiPeer {
+    private let namespace: Namespace
+    private let scratch: Scratch
+    private var processes: [RunningCommand] = []
+    private var bus: String { "unix:path=\(scratch.path)/bus" }
+
+    /// Starts it; `interface` is the only one that it uses.
+    public init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
+        self.namespace = namespace
+        scratch = try Scratch()
+        let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
+        let busFile = try scratch.write(
+            "bus.conf",
+            """
+            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+            <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
+            <policy context="default">\(policy)</policy></busconfig>
+            """
+        )
+        let file = try scratch.write(
+            "avahi.conf",
+            """
+            [server]
+            host-name=\(hostName)
+            use-ipv4=yes
+            use-ipv6=yes
+            allow-interfaces=\(interface)
+            [publish]
+            publish-workstation=no
+            publish-hinfo=no
+            [rlimits]
+            """
+        )
+        processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
+        // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.
+        let start = """
+            mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && mount -t tmpfs none /etc/avahi/services
+            until [ -S \(scratch.path)/bus ]; do sleep 0.02; done
+            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file)
+            """
+        processes.append(try RunningCommand(inside + ["unshare", "--mount", "sh", "-c", start]))
+    }
+
+    /// What runs a client of this daemon.
+    public var inside: [String] {
+        ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)"]
+    }
+
+    /// Starts avahi-publish; ending it withdraws the service.
+    public func publish(
+        _ name: String,
+        _ type: String,
+        _ port: Int,
+        _ text: [String],
+        options: [String] = []
+    ) throws -> RunningCommand {
+        // The bus must be there before the client is; with -f it waits for the daemon itself.
+        let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\""
+        let words = ["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text
+        return try RunningCommand(inside + ["sh", "-c", wait, "sh"] + words)
+    }
+
+    /// A client of the daemon that runs until it is dropped, and what it has printed.
+    public func client(_ words: String...) throws -> PrintingProgram {
+        // Clients end when the daemon is not there yet.
+        let loop = "while true; do \"$@\" 2>&1; sleep 0.2; done"
+        return try PrintingProgram(inside + ["sh", "-c", loop, "sh"] + words)
+    }
+}
+
+/// python-zeroconf in a namespace.
+public enum ZeroconfPeer {
+    private static let announcing = """
+        import signal, socket, sys, threading
+        from zeroconf import IPVersion, ServiceInfo, Zeroconf
+        name, kind, port, host, v4, v6 = sys.argv[1:7]
+        def info(text, addresses):
+            packed = [socket.inet_pton(socket.AF_INET6 if ":" in a else socket.AF_INET, a) for a in addresses]
+            return ServiceInfo(kind + ".local.", name + "." + kind + ".local.", port=int(port), properties=text,
+                               server=host + ".local.", addresses=packed)
+        signals = [signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        zeroconf = Zeroconf(ip_version=IPVersion.All)
+        zeroconf.register_service(info({"version": "1", "flag": None}, [v4, v6]))
+        while True:
+            caught = signal.sigwait(signals)
+            if caught == signal.SIGUSR1: zeroconf.update_service(info({"version": "2", "flag": None}, [v4, v6]))
+            if caught == signal.SIGUSR2: zeroconf.update_service(info({"version": "2", "flag": None}, ["192.0.2.77", v6]))
+            if caught == signal.SIGTERM: break
+        zeroconf.close()
+        """
+
+    private static let browsing = """
+        import sys, time
+        from zeroconf import IPVersion, NonUniqueNameException, ServiceBrowser, ServiceInfo, Zeroconf
+        kind, taken = sys.argv[1] + ".local.", sys.argv[2]
+        zeroconf = Zeroconf(ip_version=IPVersion.All)
+        def say(*words): print(*words, flush=True)
+        class Listener:
+            def show(self, what, name):
+                info = zeroconf.get_service_info(kind, name, 10000)
+                if info is None: return say("unresolved", name)
+                addresses = sorted(info.parsed_addresses())
+                text = sorted(k.decode() + "=" + (v or b"-").decode() for k, v in info.properties.items())
+                say(what, name, info.server, info.port, *addresses, *text)
+                if taken and name.startswith(taken):
+                    rival = ServiceInfo(kind, taken + "." + kind, port=99, server="rival.local.", addresses=[bytes(4)])
+                    try: zeroconf.register_service(rival); say("registered")
+                    except NonUniqueNameException: say("refused")
+            def add_service(self, zc, kind, name): self.show("added", name)
+            def update_service(self, zc, kind, name): self.show("updated", name)
+            def remove_service(self, zc, kind, name): say("removed", name)
+        browser = ServiceBrowser(zeroconf, kind, Listener())
+        while True: time.sleep(1)
+        """
+
+    private static func words(_ namespace: Namespace, _ script: String, _ words: [String]) -> [String] {
+        ["nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script] + words
+    }
+
+    /// Announces a service of the host `zc-host` with two addresses, until SIGTERM.
+    ///
+    /// SIGUSR1 gives it another text, SIGUSR2 the address 192.0.2.77.
+    public static func announce(
+        _ name: String,
+        _ type: String,
+        _ port: Int,
+        in namespace: Namespace,
+        addresses: (v4: String, v6: String)
+    ) throws -> RunningCommand {
+        let about = [name, type, String(port), "zc-host", addresses.v4, addresses.v6]
+        return try RunningCommand(words(namespace, announcing, about))
+    }
+
+    /// Browses one type and prints what it sees: `added NAME HOST PORT ADDRESS… KEY=VALUE…`, `updated …`, `removed NAME`.
+    ///
+    /// Where a service of the name `rival` comes, it tries to register another one and prints `refused` or `registered`.
+    public static func browse(_ type: String, rival: String = "", in namespace: Namespace) throws -> PrintingProgram {
+        try PrintingProgram(words(namespace, browsing, [type, rival]))
+    }
+}
