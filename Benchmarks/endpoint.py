@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The HTTP endpoint: many streams, and requests beside nginx that serves the same bytes."""
-import calendar, contextlib, json, pathlib, re, resource, shutil, subprocess, tempfile, time
+import calendar, contextlib, json, pathlib, re, shutil, subprocess, tempfile, time
 
 import measure
 from measure import Failed, GENERATORS, Nwpath, PORT, ip
@@ -40,13 +40,6 @@ def wall_ns(text):
     """Nanoseconds since 1970 of a time in the log."""
     seconds, _, fraction = text.rstrip("Z").partition(".")
     return calendar.timegm(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S")) * 10**9 + int(fraction.ljust(9, "0"))
-
-
-def more_descriptors():
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if most < 16_384:
-        raise Failed(f"only {most} open files are allowed; 16384 are needed (ulimit -Hn)")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def idle_streams(bench, kind, title):
@@ -97,7 +90,7 @@ def streams(bench):
     """What idle streams cost, and how soon everybody knows of a change."""
     if bench.baseline:
         return
-    more_descriptors()
+    measure.more_descriptors()
     for kind, title in (("sse", "SSE"), ("ws", "WebSocket")):
         idle_streams(bench, kind, title)
         for _ in range(bench.rounds):

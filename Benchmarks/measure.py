@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Namespaces, the two programs under test, and what the kernel says they cost."""
-import ctypes, json, os, pathlib, re, shutil, signal, socket, subprocess, tempfile, time
+import ctypes, json, os, pathlib, re, resource, shutil, signal, socket, subprocess, tempfile, time
 
 GENERATORS = pathlib.Path(__file__).parent / ".build"
 PORT = 18353
@@ -53,6 +53,14 @@ class Peer:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+
+
+def more_descriptors():
+    """Lets this process and its children open as many files as the system allows."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most < 16_384:
+        raise Failed(f"only {most} open files are allowed; 16384 are needed (ulimit -Hn)")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def until(condition, seconds, what, period=0.01):

@@ -2,7 +2,7 @@
 """The benchmarks: one function each, one network namespace per round."""
 import contextlib, math, os, signal, subprocess, time
 
-import discovery, endpoint, measure
+import connections, discovery, endpoint, measure
 from measure import Failed, IpMonitor, Nwpath, generate, ip
 
 
@@ -252,4 +252,4 @@ def containers(bench):
 
 
 ALL = {each.__name__: each for each in (routes, latency, storm, overrun, flaps, start, idle, containers,
-                                    discovery.mdns, discovery.hostile, endpoint.streams, endpoint.http)}
+                                    discovery.mdns, discovery.hostile, endpoint.streams, endpoint.http, connections.connections)}
