@@ -43,6 +43,7 @@ struct MaskingGraph {
         if isAbove && hasOwnCause(cause, for: fault) { return true }
         switch cause.code {
         case .captivePortal: return Self.behindPortal.contains(fault.code)
+        case .linkFlapping: return Self.interrupted.contains(fault.code) || fault.code.layer == .performance
         case .pmtuBlackhole:
             return [.dnsTCPBlocked, .performanceLowThroughput, .tlsIntercepted].contains(fault.code)
         case .addressDuplicate, .gatewayARPConflict:
@@ -103,6 +104,11 @@ struct MaskingGraph {
         .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .dnsUnreachable, .dnsServerDead, .dnsTCPBlocked,
         .transportPortBlocked, .transportUDPBlocked, .targetDown,
     ]
+
+    /// What questions look like whose answers came while the carrier was gone.
+    private static let interrupted = misdirected.union([
+        .linkIsolated, .dnsSlow, .dnsAAAATimeout, .routeAsymmetric, .pmtuBlackhole,
+    ])
 
     private static let behindPortal: Set<VerdictCode> = [
         .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsTCPBlocked, .dnsAAAATimeout,

@@ -21,6 +21,8 @@ public struct ExaminationOrder: Sendable {
     public var isOffline = false
     /// Whether this is one of many: servers that hand out addresses are asked only by a link that has none.
     public var isRepeated = false
+    /// What carriers did before, where somebody kept an eye on them; else only what they do meanwhile counts.
+    public var carriers: CarrierMemory?
     /// How long it may take.
     public var limit = Duration.seconds(10)
 
@@ -69,6 +71,8 @@ public final class Examination: Cancelable {
     private var stage = Stage.network
     private var bytes = (sent: 0, received: 0)
     private var counters: [String: Int] = [:]
+    /// The counters of carrier changes at the beginning, by interface.
+    private var carriers: [Int: UInt32] = [:]
     private var errands: [Int: (layer: Layer, errand: any Cancelable)] = [:]
     private var nextErrand = 0
     private var timer: EventLoop.Timer?
@@ -78,6 +82,8 @@ public final class Examination: Cancelable {
     private enum Stage: CaseIterable {
         /// One destination, if there is any.
         case destination
+        /// A carrier that is gone may come back at once.
+        case carrier
         /// Everything that one question answers.
         case network
         /// What depends on who answers: where packets end, and how large they may be.
@@ -115,6 +121,7 @@ public final class Examination: Cancelable {
         networkStarted = started
         facts = try KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets).read(at: started)
         takeKernelFacts()
+        carriers = Dictionary(facts.links.map { ($0.index, $0.carrierChanges) }) { first, _ in first }
         timer = loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
         loop.deferring { [weak self] in self?.begin() }
     }
@@ -158,6 +165,7 @@ public final class Examination: Cancelable {
         while errands.isEmpty, !isOver {
             switch stage {
             case .destination: explainDestination()
+            case .carrier: lookForCarrier()
             case .network:
                 stage = .depth
                 askDepth()
@@ -188,7 +196,11 @@ public final class Examination: Cancelable {
             leave(because: "nothing is sent with --offline")
             return end(isComplete: true)
         }
-        guard evidence.links.contains(where: { $0.isUp && $0.hasCarrier }) else { return end(isComplete: true) }
+        guard evidence.links.contains(where: { $0.isUp && $0.hasCarrier }) else { return waitForCarrier() }
+        askNetwork()
+    }
+
+    private func askNetwork() {
         counters = PacketCounters.received()
         askNeighbors()
         askAnchors()
@@ -199,6 +211,27 @@ public final class Examination: Cancelable {
         askLeases()
         tick(Layer.ofNetwork.filter { $0 != .performance })
         advance()
+    }
+
+    // MARK: - Carriers
+
+    /// Gives a carrier that was there before a second to come back: cables that flap are to be told from dead ones.
+    private func waitForCarrier() {
+        let isFlapping = facts.links.contains { $0.flags.contains(.up) && $0.carrierChanges > 1 }
+        guard isFlapping, !order.isRepeated else { return end(isComplete: true) }
+        stage = .carrier
+        send(.link) { done in Pause(for: .seconds(1), loop: loop, completion: done) }
+    }
+
+    private func lookForCarrier() {
+        let survey = KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets)
+        if let found = try? survey.read(at: loop.clock.boot) {
+            facts = found
+            takeKernelFacts()
+        }
+        guard evidence.links.contains(where: { $0.isUp && $0.hasCarrier }) else { return end(isComplete: true) }
+        stage = .network
+        askNetwork()
     }
 
     /// Tells those layers that nobody is asked about.
@@ -302,8 +335,15 @@ public final class Examination: Cancelable {
                 evidence.links[place].received = .known(max(0, after - before))
             }
             guard let later = links.first(where: { $0.index == link.index }) else { continue }
-            evidence.links[place].carrierChanges = Int(later.carrierChanges &- link.carrierChanges)
-            evidence.links[place].window = duration
+            if let memory = order.carriers {
+                let changes = memory.changes(of: link.index, upTo: later.carrierChanges, at: loop.clock.boot)
+                evidence.links[place].carrierChanges = changes
+                evidence.links[place].window = CarrierMemory.window
+            } else {
+                let before = carriers[link.index] ?? link.carrierChanges
+                evidence.links[place].carrierChanges = Int(later.carrierChanges &- before)
+                evidence.links[place].window = duration
+            }
         }
     }
 
@@ -312,5 +352,21 @@ public final class Examination: Cancelable {
         timer = nil
         for (_, entry) in errands { entry.errand.cancel() }
         errands = [:]
+    }
+}
+
+/// A while in which nobody is asked.
+private final class Pause: Cancelable {
+    private let loop: EventLoop
+    private var timer: EventLoop.Timer?
+
+    init(for duration: Duration, loop: EventLoop, completion: @escaping () -> Void) {
+        self.loop = loop
+        timer = loop.schedule(after: duration) { completion() }
+    }
+
+    func cancel() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
     }
 }

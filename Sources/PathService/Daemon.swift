@@ -98,7 +98,9 @@ public final class Daemon {
             return ProbeSurroundings(gateways: path.gateways, servers: path.dns.servers)
         }
         diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            DiagnosisSurroundings(engine.core.monitors.first?.path ?? Path(), policy: engine.core.judge.policy)
+            let path = engine.core.monitors.first?.path ?? Path()
+            let judge = engine.core.judge
+            return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
         }
         store = DocumentStore(
             hub: hub,

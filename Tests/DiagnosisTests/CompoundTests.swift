@@ -29,6 +29,20 @@ import Testing
         #expect(diagnosis.codes == [.dnsNoConfig, .linkFlapping])
     }
 
+    @Test func `a flapping cable explains what is lost meanwhile`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.links[0].carrierChanges = 4
+            evidence.loseOnLink(40)
+            evidence.cutOff([.ipv6])
+            var servers = evidence.dns.value ?? []
+            servers[0].ipv6 = .silent
+            evidence.dns = .known(servers)
+        }
+        #expect(diagnosis.codes == [.linkFlapping])
+        #expect(Set(diagnosis.masked.map(\.verdict.code)) == [.linkLoss, .ipv6Broken, .dnsAAAATimeout])
+        #expect(diagnosis.masked.allSatisfy { $0.cause == .linkFlapping })
+    }
+
     @Test func `a portal and a flapping cable are two faults`() {
         let diagnosis = Healthy.broken { evidence in
             evidence.links[0].carrierChanges = 3

@@ -109,6 +109,17 @@ import Testing
         #expect(diagnosis.codes == (isFlapping ? [.linkFlapping] : []))
     }
 
+    @Test func `a carrier that is gone again is told as one that comes and goes`() {
+        let diagnosis = Healthy.broken { evidence in
+            evidence.links[0].carrierChanges = 5
+            evidence.links[0].window = CarrierMemory.window
+            evidence.links[0].hasCarrier = false
+            evidence.loseGateways()
+        }
+        #expect(diagnosis.codes == [.linkFlapping] && diagnosis.severity == .broken)
+        #expect(diagnosis.state(.gateway) == .notAssessed(because: "hidden by link.flapping"))
+    }
+
     @Test func `losses of the carrier are told, not changes`() throws {
         let diagnosis = Healthy.broken { evidence in
             evidence.links[0].carrierChanges = 5

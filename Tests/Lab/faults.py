@@ -113,6 +113,12 @@ def no_carrier(network):
     network.connect_device()
 
 
+@fault("link.flapping")
+def flapping(network):
+    yield from network.flapping("port-device")
+    network.connect_device()
+
+
 @fault("link.isolated")
 def isolated(network):
     network.switch.ip("link set port-device nomaster")

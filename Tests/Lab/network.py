@@ -231,6 +231,22 @@ class Network:
                              f"route replace {plan.lan6}::/64 via {plan.wan6}::2"])
         line.close()
 
+    def flapping(self, port, there=1.0, gone=0.25):
+        """Steps of a fault: a port of the switch that is `there` for so many seconds, then `gone`, again and again."""
+        ended = threading.Event()
+
+        def flap():
+            while not ended.wait(there):
+                self.switch.ip(f"link set {port} down")
+                ended.wait(gone)
+                self.switch.ip(f"link set {port} up")
+
+        thread = threading.Thread(target=flap)
+        thread.start()
+        yield
+        ended.set()
+        thread.join()
+
     def set_servers(self, servers):
         with open(self.resolver, "w") as file:
             file.write("".join(f"nameserver {server}\n" for server in servers))

@@ -74,6 +74,30 @@ import Testing
         withExtendedLifetime((far, scratch)) {}
     }
 
+    @Test func `a carrier that goes once is gone, and one that comes and goes is told as that`() async throws {
+        let far = try Self.connect()
+        let (service, scratch) = try await Self.start()
+        func codes() throws -> [String] {
+            try service.json("/api/v1/diagnosis")["verdicts"]?.array?.compactMap { $0["code"]?.string } ?? []
+        }
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true }
+        for isUp in [false, true, false] {
+            try far.ip("link set eth1 \(isUp ? "up" : "down")")
+            try await Namespace.current.loop.eventually("a verdict") {
+                try codes().contains("link.no-carrier") != isUp
+            }
+            #expect(try !codes().contains("link.flapping"))
+        }
+        try far.ip("link set eth1 up")
+        try await Namespace.current.loop.eventually("the fourth change") { try codes().contains("link.flapping") }
+        try far.ip("link set eth1 down")
+        try await Namespace.current.loop.eventually("the fifth") {
+            try service.json("/api/v1/diagnosis")["severity"]?.string == "broken"
+        }
+        #expect(try codes() == ["link.flapping"])
+        withExtendedLifetime((far, scratch)) {}
+    }
+
     @Test func `what is switched off takes its verdicts back`() async throws {
         let far = try Self.connect()
         try Namespace.current.ip("route del default")

@@ -14,8 +14,8 @@ extension Judge {
                 )
             ]
         }
-        // A port that nobody uses may be down as long as another one works.
-        guard link.isUsable else { return [deadLink(link)] }
+        // A port that nobody uses may be down as long as another one works; one that comes and goes is told as that.
+        guard link.isUsable else { return [link.isUp ? flapping(link) ?? deadLink(link) : deadLink(link)] }
         var found = evidence.links.filter(\.isUsable).compactMap(flapping)
         found += [isolated(link, evidence), clientIsolation(evidence), multicastFilter(evidence)].compactMap(\.self)
         found += evidence.links.filter { $0.isUsable && $0.mtu < 1280 }.map(smallMTU)
@@ -49,7 +49,7 @@ extension Judge {
         let often = losses == 1 ? "once" : "\(losses) times"
         return Verdict(
             .linkFlapping,
-            .degraded,
+            link.hasCarrier ? .degraded : .broken,
             about: link.interface,
             say: "\(link.interface) lost its carrier \(often) in \(Figures.text(link.window))",
             action: "replace the cable, then try another switch port",

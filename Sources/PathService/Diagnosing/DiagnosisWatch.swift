@@ -20,8 +20,11 @@ struct DiagnosisSurroundings {
     let policy: PathPolicy
     /// Whether the path costs money or should be spared.
     let isFrugal: Bool
+    /// How often each interface's carrier changed, by index (`IFLA_CARRIER_CHANGES`).
+    let carriers: [Int: UInt32]
 
-    init(_ path: Path, policy: PathPolicy) {
+    init(_ path: Path, policy: PathPolicy, links: [Int: Link]) {
+        carriers = links.mapValues(\.carrierChanges)
         servers = path.dns.servers
         self.policy = policy
         isFrugal = path.isExpensive || path.isConstrained
@@ -41,6 +44,7 @@ final class DiagnosisWatch {
     private var settings = TargetSettings()
     private var schedule: DiagnosisSchedule
     private var keeper = VerdictKeeper()
+    private var carriers = CarrierMemory()
     private var examination: Examination?
     private var timer: EventLoop.Timer?
     private var isStopped = false
@@ -87,7 +91,9 @@ final class DiagnosisWatch {
 
     /// Examines soon when a path changed.
     func take(_ update: EngineUpdate) {
-        guard settings.isEnabled, !update.isFirst, !update.paths.isEmpty else { return }
+        guard settings.isEnabled else { return }
+        carriers.note(surroundings().carriers, at: update.at)
+        guard !update.isFirst, !update.paths.isEmpty else { return }
         schedule.pathChanged(at: clock.boot)
         plan()
     }
@@ -120,6 +126,8 @@ final class DiagnosisWatch {
         var order = ExaminationOrder(targets: settings.effectiveTargets, servers: around.servers)
         order.policy = around.policy
         order.isRepeated = true
+        carriers.note(around.carriers, at: clock.boot)
+        order.carriers = carriers
         do {
             let kernel = try self.kernel ?? LiveKernel()
             self.kernel = kernel
