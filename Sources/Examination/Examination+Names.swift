@@ -5,8 +5,8 @@ internal import Diagnosis
 internal import PathModel
 internal import Probes
 
-/// Name servers, each by itself: up to four questions by datagrams, thrice if nobody answers, one over a connection,
-/// and two echo requests.
+/// Name servers, each by itself: up to five questions by datagrams, thrice if nobody answers, up to two over
+/// connections, and two echo requests.
 extension Examination {
     func askNameServers() {
         guard let servers = order.servers, !servers.isEmpty else { return }
@@ -40,6 +40,7 @@ extension Examination {
                 if !result.isUnreachable {
                     self?.change(place) { plan.fill(&$0, from: result) }
                     self?.askByStream(server, plan, place)
+                    self?.askForText(server, plan, place)
                 }
                 done()
             }
@@ -65,6 +66,35 @@ extension Examination {
                     case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
                     case .resources: break
                     default: evidence.stream = .answered(Set(result.addresses))
+                    }
+                }
+                done()
+            }
+        }
+    }
+
+    /// The large text over a connection, unless the server said that it has none.
+    private func askForText(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
+        guard case .known(let servers) = evidence.dns, servers[place].isAnswering, let name = plan.textName,
+            servers[place].textByDatagram != .missing
+        else { return }
+        let definition = ProbeDefinition(
+            name: "text",
+            method: .dns,
+            target: .domain(name),
+            question: ServerQuestion(server: server, record: .text, transport: .tcp),
+            timeout: .seconds(2)
+        )
+        send(.dns) { done in
+            ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
+                [weak self] result in
+                self?.count(sent: result.sent, received: result.received)
+                self?.change(place) { evidence in
+                    switch result.reason {
+                    case nil: evidence.textByStream = .whole(bytes: result.received)
+                    case .timeout: evidence.textByStream = .silent
+                    case .dns: evidence.textByStream = .missing
+                    default: break
                     }
                 }
                 done()
@@ -105,12 +135,15 @@ struct NamePlan {
         case ipv6
         case nonexistent
         case known
+        case text
     }
 
     /// The questions with their purposes.
     let questions: [(purpose: Purpose, question: NameInterview.Question)]
     /// The name that is asked for over a connection.
     let streamName: String
+    /// The name that has a large text.
+    let textName: String?
     /// What the known name's addresses must be among.
     let expected: Set<IPAddress>
 
@@ -131,8 +164,10 @@ struct NamePlan {
         } else {
             expected = []
         }
-        self.questions = questions
         streamName = questions.first?.1.name ?? ""
+        textName = questions.isEmpty ? nil : targets.names.bigText
+        if let textName { questions.append((.text, .init(textName, .text))) }
+        self.questions = questions
     }
 
     /// Puts the answers where they belong.
@@ -148,6 +183,7 @@ struct NamePlan {
             case .known:
                 evidence.known = answer
                 evidence.expected = expected
+            case .text: evidence.textByDatagram = .init(result.replies[index])
             }
         }
     }
@@ -158,8 +194,20 @@ extension NameServerEvidence.Answer {
         switch reply {
         case .silent: self = .silent
         case .addresses(let addresses): self = .answered(Set(addresses))
+        case .text: self = .answered([])
         case .noSuchName: self = .noSuchName
         case .failed(let code): self = .failed(code: code)
+        }
+    }
+}
+
+extension NameServerEvidence.Delivery {
+    init(_ reply: NameReply) {
+        switch reply {
+        case .silent: self = .silent
+        case .text(_, isCut: true): self = .cut
+        case .text(let count, isCut: false) where count > 0: self = .whole(bytes: count)
+        case .text, .addresses, .noSuchName, .failed: self = .missing
         }
     }
 }

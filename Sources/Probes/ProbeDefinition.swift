@@ -51,6 +51,11 @@ public struct ServerQuestion: Hashable, Sendable {
         case a = "A"
         /// An IPv6 address.
         case aaaa = "AAAA"
+        /// Strings.
+        case text = "TXT"
+
+        /// Those that a configured probe may ask for: what it finds are addresses.
+        public static let allCases: [Record] = [.a, .aaaa]
     }
 
     /// The server; `nil` is the first one of the system.

@@ -120,7 +120,28 @@ import Testing
         let plan = NamePlan(targets)
         #expect(plan.questions.map(\.question.name).contains("b.example.test"))
         #expect(plan.questions.last?.question.record == .aaaa && plan.expected == [six])
-        #expect(plan.questions.count == 4)
+        #expect(plan.questions.count == 4 && plan.textName == nil)
+    }
+
+    @Test func `a large text is asked for after everything else`() {
+        var targets = Self.targets { $0.names.bigText = "big.example.test" }
+        // Whether a server lives is seen from other questions.
+        #expect(NamePlan(targets).textName == nil)
+        targets.names.wildcard = "p.example.test"
+        let plan = NamePlan(targets)
+        #expect(plan.textName == "big.example.test" && plan.streamName.hasSuffix(".p.example.test"))
+        #expect(plan.questions.map(\.question.record) == [.a, .aaaa, .text])
+        let cases: [(NameReply, NameServerEvidence.Delivery)] = [
+            (.silent, .silent), (.text(bytes: 0, isCut: true), .cut),
+            (.text(bytes: 3015, isCut: false), .whole(bytes: 3015)),
+            (.text(bytes: 0, isCut: false), .missing), (.noSuchName, .missing), (.failed("SERVFAIL"), .missing),
+        ]
+        for (reply, delivery) in cases {
+            var evidence = NameServerEvidence(.v4(2))
+            let replies: [NameReply] = [.silent, .silent, reply]
+            plan.fill(&evidence, from: NameInterviewResult(replies: replies, durations: [nil, nil, nil]))
+            #expect(evidence.textByDatagram == delivery && evidence.textByStream == .notAsked)
+        }
     }
 
     @Test func `replies go where they belong`() {

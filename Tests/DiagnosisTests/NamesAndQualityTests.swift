@@ -100,6 +100,55 @@ import Testing
     }
 }
 
+extension NameServerRuleTests {
+    /// All servers but so many of the first ones lose a large text over TCP.
+    private func loseText(
+        sparing count: Int = 0,
+        byDatagram: NameServerEvidence.Delivery = .cut
+    ) -> (inout [NameServerEvidence]) -> Void {
+        { servers in
+            for place in servers.indices {
+                servers[place].textByDatagram = byDatagram
+                servers[place].textByStream = place < count ? .whole(bytes: 3015) : .silent
+            }
+        }
+    }
+
+    @Test func `large answers that are lost over TCP are as if it were blocked`() throws {
+        let diagnosis = diagnose(loseText())
+        let verdict = try #require(diagnosis.verdicts.first)
+        #expect(diagnosis.codes == [.dnsTCPBlocked] && verdict.severity == .degraded)
+        #expect(
+            verdict.say == "large answers of 10.77.0.53 and 198.51.100.53 are lost over TCP; small ones arrive"
+        )
+        #expect(verdict.evidence == [.init("large_answer_by_udp", "cut cut")])
+        let whole = diagnose(loseText(byDatagram: .whole(bytes: 3015))).verdicts.first
+        #expect(whole?.evidence.first?.value == "3015 bytes 3015 bytes")
+        #expect(diagnose(loseText(byDatagram: .silent)).verdicts.first?.evidence.first?.value == "lost lost")
+        // A program asks the next server.
+        #expect(diagnose(loseText(sparing: 1)).codes == [])
+    }
+
+    @Test func `a hole for large packets explains that they are lost`() {
+        let hole = Healthy.broken { evidence in
+            var servers = evidence.dns.value ?? []
+            loseText()(&servers)
+            evidence.dns = .known(servers)
+            evidence.transport.packetSizes[0].largest = 1396
+            evidence.transport.packetSizes[0].transferStalls = .known(true)
+        }
+        #expect(hole.codes == [.pmtuBlackhole] && hole.masked.map(\.verdict.code) == [.dnsTCPBlocked])
+    }
+
+    @Test func `a server without such a text loses nothing`() {
+        let diagnosis = diagnose { servers in
+            for place in servers.indices { servers[place].textByDatagram = .missing }
+        }
+        #expect(diagnosis.codes == [])
+        #expect(diagnose { $0[0].textByStream = .missing }.codes == [])
+    }
+}
+
 @Suite struct TransportRuleTests {
     @Test(arguments: [
         (outcome: ReachEvidence.Connection.silent, code: VerdictCode.transportPortBlocked),

@@ -10,17 +10,20 @@ NEIGHBORS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
 
 
 class Fault:
-    """Steps that break, steps that heal, what must be told meanwhile, and the destination that is asked for, if any."""
+    """Steps that break, steps that heal, what must be told meanwhile, and the destination that is asked for, if any.
 
-    def __init__(self, codes, inject, heal, destination, notes):
-        self.codes, self.notes = codes.split(), notes.split()
+    `hidden` are consequences that must be found and be hidden behind what is told.
+    """
+
+    def __init__(self, codes, inject, heal, destination, notes, hidden):
+        self.codes, self.notes, self.hidden = codes.split(), notes.split(), hidden.split()
         self.inject, self.heal, self.destination = inject, heal, destination
 
 
 FAULTS = {}
 
 
-def fault(name, codes=None, to=lambda plan: None, notes=""):
+def fault(name, codes=None, to=lambda plan: None, notes="", hidden=""):
     """Declares a fault: a generator that breaks before its `yield` and heals after it; `to` is a destination."""
 
     def declare(steps):
@@ -34,7 +37,7 @@ def fault(name, codes=None, to=lambda plan: None, notes=""):
             for _ in running.pop():
                 raise RuntimeError(f"{name} heals in more than one step")
 
-        FAULTS[name] = Fault(name if codes is None else codes, inject, heal, to, notes)
+        FAULTS[name] = Fault(name if codes is None else codes, inject, heal, to, notes, hidden)
         return steps
 
     return declare
@@ -381,9 +384,20 @@ def slow(network):
 
 filtered("dns.tcp-blocked", "router", "inet", "prerouting", lambda plan: ["tcp dport 53 drop"])
 
+filtered("dns.large-answers-lost", "router", "inet", "postrouting", lambda plan: [
+    "oif lan0 tcp sport 53 meta length > 1000 drop"], codes="dns.tcp-blocked")
+misled("dns-without-large-text", "all", "without large text", codes="")
+
 # Transport and targets
 
 filtered("pmtu.blackhole", "provider", "inet", "forward", lambda plan: ["meta length > 1396 drop"])
+
+
+@fault("pmtu.blackhole-before-the-servers", "pmtu.blackhole", hidden="dns.tcp-blocked")
+def hole_before_servers(network):
+    network.set_servers([network.plan.server])
+    yield from steps_of("pmtu.blackhole", network)
+    network.set_servers([network.plan.gateway, network.plan.server])
 
 
 @fault("clock.skew")

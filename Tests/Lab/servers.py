@@ -274,7 +274,7 @@ class NameServer:
         if name in v4:
             found = {1: [socket.inet_aton(v4[name])], 28: [socket.inet_pton(socket.AF_INET6, v6[name])]}
             return 0, found.get(kind, [])
-        if name == f"big.{domain}":
+        if name == f"big.{domain}" and self.mode != "without large text":
             return 0, [(b"\xc8" + b"x" * 200) * 15] if kind == 16 else []
         if self.mode == "rewriting" and kind == 1:
             return 0, [socket.inet_aton("192.0.2.99")]

@@ -15,6 +15,7 @@ import Testing
             "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
             "--bind-interfaces", "--listen-address=192.0.2.2", "--listen-address=2001:db8::2", "--pid-file=",
             "--host-record=www.example.test,192.0.2.80,2001:db8::80", "--address=/nowhere.test/",
+            "--txt-record=big.example.test" + String(repeating: "," + String(repeating: "x", count: 200), count: 4),
         ])
         try await network.waitForPort(53)
         return server
@@ -47,6 +48,27 @@ import Testing
         #expect(nowhere.outcome == .failure(.dns, detail: NameQuery.text(of: 3)))
         let refused = try await network.attempt(.dns, "example.com", Self.change(server, .a, transport))
         #expect(refused.outcome == .failure(.dns, detail: NameQuery.text(of: 5)))
+        dnsmasq.signal(9)
+    }
+
+    @Test func `a large text is cut in a datagram and whole over a connection`() async throws {
+        let network = try ProbeNetwork()
+        let dnsmasq = try await Self.serve(network)
+        let whole = try await network.attempt(
+            .dns,
+            "big.example.test",
+            Self.change(ProbeNetwork.peer4, .text, .tcp)
+        )
+        #expect(whole.isSuccess && whole.addresses.isEmpty && whole.received > 800)
+        let cut = try await network.attempt(.dns, "big.example.test", Self.change(ProbeNetwork.peer4, .text))
+        #expect(cut.outcome == .failure(.dns, detail: "the answer is cut"))
+        var result: NameInterviewResult?
+        let server = try #require(SocketAddress(ProbeNetwork.peer4, standardPort: 53))
+        let questions = [NameInterview.Question("big.example.test", .text), .init("x.nowhere.test", .text)]
+        let interview = NameInterview(server, questions, limit: .seconds(20), loop: network.loop) { result = $0 }
+        await network.loop.eventually { result != nil }
+        #expect(result?.replies == [.text(bytes: 0, isCut: true), .noSuchName])
+        interview.cancel()
         dnsmasq.signal(9)
     }
 

@@ -20,7 +20,8 @@ import Testing
         _ records: [ResourceRecord] = []
     ) -> [UInt8] {
         var encoder = MessageEncoder(id: id ?? query.id, flags: Message.Flags(rawValue: flags))
-        let type = query.record == .a ? RecordType.a : .aaaa
+        let types: [ServerQuestion.Record: RecordType] = [.a: .a, .aaaa: .aaaa, .text: .txt]
+        let type = types[query.record] ?? .any
         _ = encoder.append(question ?? Question(query.name, type))
         for record in records { _ = encoder.append(record) }
         return encoder.finish()
@@ -54,6 +55,20 @@ import Testing
         let query = try Self.query(.aaaa)
         let record = ResourceRecord(query.name, .a, .address(try Self.address("192.0.2.80")), timeToLive: 60)
         #expect(query.verdict(Self.answer(query, [record])) == .failed("the name has no AAAA record"))
+    }
+
+    @Test func `strings are counted, whatever else comes with them`() throws {
+        let query = try Self.query(.text)
+        #expect(query.bytes.suffix(4) == [0, 16, 0, 1])
+        let text = ResourceRecord(query.name, .txt, .text([3] + "abc".utf8), timeToLive: 60)
+        let other = ResourceRecord(query.name, .a, .address(try Self.address("192.0.2.80")), timeToLive: 60)
+        #expect(query.reply(Self.answer(query, [text, other, text])) == .text(bytes: 8, isCut: false))
+        #expect(query.reply(Self.answer(query, flags: 0x8380)) == .text(bytes: 0, isCut: true))
+        #expect(query.verdict(Self.answer(query, [text])) == .addresses([]))
+        #expect(query.verdict(Self.answer(query)) == .failed("the name has no TXT record"))
+        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("the answer is cut"))
+        #expect(NameReply(.text(bytes: 8, isCut: false)) == .text(bytes: 8, isCut: false))
+        #expect(ServerQuestion.Record.allCases == [.a, .aaaa])
     }
 
     @Test(arguments: [(1, "FORMERR"), (2, "SERVFAIL"), (3, "NXDOMAIN"), (4, "NOTIMP"), (5, "REFUSED"), (9, "code 9")])

@@ -16,8 +16,12 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var known: Answer = .notAsked
     /// What ``known`` should be.
     public var expected: Set<IPAddress> = []
-    /// A large text, over TCP.
+    /// A small answer over TCP.
     public var stream: Answer = .notAsked
+    /// A text of 3 kB, asked for by a datagram, into which it does not fit.
+    public var textByDatagram: Delivery = .notAsked
+    /// The same text over TCP.
+    public var textByStream: Delivery = .notAsked
     /// The best time that a unique name took.
     public var latency: Duration?
     /// The round trip to the server itself.
@@ -35,6 +39,20 @@ public struct NameServerEvidence: Hashable, Sendable {
         case noSuchName
         /// It failed (SERVFAIL), refused, or did not understand.
         case failed(code: String)
+    }
+
+    /// What arrived of a large text.
+    public enum Delivery: Hashable, Sendable {
+        /// It was not asked for.
+        case notAsked
+        /// Nothing came back.
+        case silent
+        /// The server has no such text, or failed.
+        case missing
+        /// A hint that it is too long for a datagram (TC, RFC 1035 section 4.1.1).
+        case cut
+        /// So many bytes of it.
+        case whole(bytes: Int)
     }
 
     /// Makes evidence of a server that was not asked yet.

@@ -28,6 +28,11 @@ extension Judge {
 
     private func names(_ servers: [NameServerEvidence]) -> String { Figures.list(servers.map { "\($0.address)" }) }
 
+    /// Such as `10.0.0.1 answers`, or `10.0.0.1 and 10.0.0.2 answer`.
+    private func answering(_ servers: [NameServerEvidence]) -> String {
+        "\(names(servers)) \(servers.count == 1 ? "answers" : "answer")"
+    }
+
     private func unreachable(_ servers: [NameServerEvidence]) -> Verdict {
         Verdict(
             .dnsUnreachable,
@@ -56,7 +61,7 @@ extension Judge {
         return Verdict(
             .dnsServfail,
             failing.count == servers.count ? .broken : .degraded,
-            say: "\(names(failing)) answers every question with \(code)",
+            say: "\(answering(failing)) every question with \(code)",
             action: "look at the server's own log: it cannot reach others, or DNSSEC fails"
         )
     }
@@ -85,7 +90,7 @@ extension Judge {
         return Verdict(
             .dnsAAAATimeout,
             .degraded,
-            say: "\(names(deaf)) answers questions for A and not for AAAA: each name costs seconds",
+            say: "\(answering(deaf)) questions for A and not for AAAA: each name costs seconds",
             action: "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
         )
     }
@@ -127,12 +132,40 @@ extension Judge {
 
     private func withoutTCP(_ servers: [NameServerEvidence]) -> Verdict? {
         let asked = servers.filter { $0.stream != .notAsked && !$0.isFailing }
-        guard !asked.isEmpty, asked.allSatisfy({ $0.stream == .silent }) else { return nil }
+        guard !asked.isEmpty, asked.allSatisfy({ $0.stream == .silent }) else { return withoutLargeAnswers(servers) }
         return Verdict(
             .dnsTCPBlocked,
             .degraded,
-            say: "\(names(asked)) answers over UDP and not over TCP, so large answers are lost",
-            action: "open TCP port 53 on the way"
+            say: "\(answering(asked)) over UDP and not over TCP, so large answers are lost",
+            action: "open TCP port 53 on the way",
+            evidence: large(asked)
         )
+    }
+
+    /// Connections are made, and what fills several packets is lost on them.
+    private func withoutLargeAnswers(_ servers: [NameServerEvidence]) -> Verdict? {
+        let asked = servers.filter { ![.notAsked, .missing].contains($0.textByStream) && !$0.isFailing }
+        guard !asked.isEmpty, asked.allSatisfy({ $0.textByStream == .silent }) else { return nil }
+        return Verdict(
+            .dnsTCPBlocked,
+            .degraded,
+            .likely,
+            say: "large answers of \(names(asked)) are lost over TCP; small ones arrive",
+            action: "look for a firewall or tunnel on the way that drops large packets",
+            evidence: large(asked)
+        )
+    }
+
+    /// What came of a large text by a datagram, if one was asked for.
+    private func large(_ servers: [NameServerEvidence]) -> [Verdict.Fact] {
+        let words = servers.compactMap { server -> String? in
+            switch server.textByDatagram {
+            case .notAsked, .missing: nil
+            case .silent: "lost"
+            case .cut: "cut"
+            case .whole(let count): "\(count) bytes"
+            }
+        }
+        return words.isEmpty ? [] : [.init("large_answer_by_udp", words.joined(separator: " "))]
     }
 }

@@ -9,6 +9,8 @@ public enum NameReply: Hashable, Sendable {
     case silent
     /// The addresses of the name, or none.
     case addresses([IPAddress])
+    /// So many bytes of strings, or none; `isCut` says that more would have come over a connection.
+    case text(bytes: Int, isCut: Bool)
     /// There is no such name (NXDOMAIN).
     case noSuchName
     /// It failed, refused, or its answer cannot be read; the text is the name of its code.
@@ -21,6 +23,7 @@ public enum NameReply: Hashable, Sendable {
         case .refused(code: 3): self = .noSuchName
         case .refused(let code): self = .failed(Self.name(of: code))
         case .addresses(let addresses, _): self = .addresses(addresses)
+        case .text(let count, let isCut): self = .text(bytes: count, isCut: isCut)
         }
     }
 

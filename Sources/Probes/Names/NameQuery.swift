@@ -22,7 +22,13 @@ struct NameQuery: Equatable {
         self.id = id
     }
 
-    private var question: Question { Question(name, record == .a ? .a : .aaaa) }
+    private var question: Question {
+        switch record {
+        case .a: Question(name, .a)
+        case .aaaa: Question(name, .aaaa)
+        case .text: Question(name, .txt)
+        }
+    }
 
     /// The message.
     var bytes: [UInt8] {
@@ -41,13 +47,15 @@ struct NameQuery: Equatable {
         case refused(code: UInt16)
         /// The addresses of the name, or none.
         case addresses([IPAddress], isCut: Bool)
+        /// So many bytes of strings, or none.
+        case text(bytes: Int, isCut: Bool)
     }
 
     /// What an answer comes to.
     enum Verdict: Equatable {
         /// It answers another question, or is no message: go on waiting.
         case foreign
-        /// The addresses of the name.
+        /// The addresses of the name; none where strings were asked for.
         case addresses([IPAddress])
         /// There are none; the text says why.
         case failed(String)
@@ -60,7 +68,8 @@ struct NameQuery: Equatable {
         case .unreadable: return .failed("the answer cannot be read")
         case .refused(let code): return .failed(Self.text(of: code))
         case .addresses(let found, _) where !found.isEmpty: return .addresses(found)
-        case .addresses(_, let isCut):
+        case .text(let count, _) where count > 0: return .addresses([])
+        case .addresses(_, let isCut), .text(_, let isCut):
             return .failed(isCut ? "the answer is cut" : "the name has no \(record.rawValue) record")
         }
     }
@@ -74,11 +83,18 @@ struct NameQuery: Equatable {
         let code = message.flags.responseCode
         guard code == 0 else { return .refused(code: code) }
         guard message.questions == [question] else { return .foreign }
+        let isCut = message.flags.contains(.truncated)
+        guard record != .text else {
+            let texts = message.answers.map { record in
+                if record.type == .txt, case .text(let bytes) = record.data { bytes.count } else { 0 }
+            }
+            return .text(bytes: texts.reduce(0, +), isCut: isCut)
+        }
         let found = message.answers.compactMap { record -> IPAddress? in
             guard record.type == question.type, case .address(let address) = record.data else { return nil }
             return address
         }
-        return .addresses(found, isCut: message.flags.contains(.truncated))
+        return .addresses(found, isCut: isCut)
     }
 
     /// A message that cannot be read, but whose head is the answer's, is an answer that is wrong.
