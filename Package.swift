@@ -66,7 +66,7 @@ let package = Package(
         // Active probes.
         .target(
             name: "Probes",
-            dependencies: ["CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"]
+            dependencies: ["CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire"]
         ),
 
         // Finds out what a diagnosis judges.

@@ -32,7 +32,10 @@ extension Examination {
         case .offers(let offers):
             count(sent: 656, received: 0)
             evidence.links[place].dhcp = .known(offers.map { DHCPOffer(server: $0.server, router: $0.router) })
-            for (number, offer) in offers.enumerated() { askRouter(offer.router, number, place, link) }
+            for (number, offer) in offers.enumerated() {
+                askRouter(offer.router, number, place, link)
+                askPortal(offer.portal)
+            }
         case .failed(let text), .notAssessed(let text): evidence.links[place].dhcp = .unknown(because: text)
         }
     }

@@ -31,6 +31,7 @@ extension Examination {
         switch result {
         case .advertisements(let routers):
             count(sent: 32, received: 0)
+            for router in routers { askPortal(router.portal) }
             // Who does not want to be a default router, such as one into a Thread network, sends nobody astray.
             evidence.links[place].routers = .known(
                 routers.filter { $0.lifetime > .zero }.map {

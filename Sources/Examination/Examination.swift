@@ -61,6 +61,8 @@ public final class Examination: Cancelable {
     var facts = KernelFacts()
     let kernel: any KernelSource
     var hasRequestedPage = false
+    /// Interfaces of captive portals that were asked.
+    var portals: Set<PageAddress> = []
     /// How far away anchors are, by address.
     var roundTrips: [IPAddress: Duration] = [:]
     private let progress: (Layer) -> Void

@@ -85,6 +85,10 @@ public struct PageExpectation: Hashable, Sendable {
     public var key: String?
     /// How many bytes the request is made longer by, so that it fills several packets.
     public var padding = 0
+    /// The media type that is asked for; `nil` takes any.
+    public var accepted: String?
+    /// How many bytes of the answer's body are kept; a longer one is none.
+    public var longestBody = 0
     /// Whether the head of the answer is enough, so that its body is left alone.
     public var isHeadEnough = false
     /// When the request ends by itself, which tells how far it got; `nil` leaves that to the probe's timeout.

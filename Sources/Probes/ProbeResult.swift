@@ -34,6 +34,10 @@ public struct PageAnswer: Hashable, Sendable {
     public var location: String?
     /// The answer to the key of a WebSocket's handshake.
     public var acceptance: String?
+    /// The media type of the body, in small letters and without its parameters.
+    public var mediaType: String?
+    /// The whole body, where it was asked for and is not too long.
+    public var body: [UInt8]?
     /// Whether the challenge of the request came back, which somebody on the way could not know of.
     public var isEchoed = false
 

@@ -1,7 +1,7 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
 
-import os, random
+import json, os, random
 
 from network import tunnel
 
@@ -314,6 +314,41 @@ def captive(network):
     yield
     network.router.unfilter("lab", "ip")
     network.router.unfilter("walls", "inet")
+
+
+def captive_answer(plan, captive=True):
+    return json.dumps({"captive": captive, "user-portal-url": f"https://{plan.portal}/login", "seconds-remaining": 60})
+
+
+@fault("captive.api", "captive.portal", notes="captive.api")
+def announced_by_server(network):
+    with network.portal(captive_answer(network.plan)) as place, network.handing_out(f"114,{place}"):
+        network.router.filter("walls", "inet", "forward", ["drop"])
+        yield
+        network.router.unfilter("walls", "inet")
+
+
+@fault("captive.api-by-router", "captive.portal", notes="captive.api")
+def announced_by_router(network):
+    with network.portal(captive_answer(network.plan)) as place:
+        network.servers.advertise(network.router, "lan0", f"{network.plan.lan6}::", portal=place)
+        network.router.filter("walls", "inet", "forward", ["drop"])
+        yield
+        network.router.unfilter("walls", "inet")
+        network.servers.fall_silent()
+
+
+@fault("portal-that-is-open", "", notes="captive.api")
+def open_portal(network):
+    with network.portal(captive_answer(network.plan, False)) as place, network.handing_out(f"114,{place}"):
+        yield
+
+
+@fault("portal-that-talks-nonsense", "")
+def hostile_portal(network):
+    answer = '{"captive": true, "x": ' + "[" * 60000
+    with network.portal(answer) as place, network.handing_out(f"114,{place}"):
+        yield
 
 
 @fault("http.intercepted")

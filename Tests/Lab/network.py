@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The network of the lab: namespaces, cables, addresses, servers."""
-import ctypes, fcntl, os, shutil, socket, struct, subprocess, tempfile, threading
+import contextlib, ctypes, fcntl, os, shutil, socket, struct, subprocess, tempfile, threading, time
 
 from servers import Servers
 
@@ -46,6 +46,22 @@ class Machine:
         with open(f"/proc/sys/net/{key}", "w") as file:
             file.write(f"{value}\n")
 
+    @contextlib.contextmanager
+    def running(self, words, kind, port):
+        """A program that is ready once it has a socket of a `kind` (`t` or `u`) at a port."""
+        self.enter()
+        program = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            deadline = time.monotonic() + 10
+            while not self.run("ss", f"-Hln{kind}", f"sport = :{port}").stdout:
+                if program.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"{words[0]} does not start: {program.stderr.read()}")
+                time.sleep(0.02)
+            yield
+        finally:
+            program.terminate()
+            program.communicate()
+
     def filter(self, name, family, hook, rules, kind="filter", priority="0"):
         """Puts rules into a table of their own."""
         body = "\n".join(rules)
@@ -76,6 +92,7 @@ class Plan:
         self.stray = "192.168.45.10" if other else "10.78.0.10"
         self.nowhere = "203.0.113.7" if other else "192.0.2.7"
         self.hosts = [f"{letter}.{self.domain}" for letter in "ab"]
+        self.portal = f"portal.{self.domain}"
 
 
 class Network:
@@ -161,7 +178,7 @@ class Network:
 
     def certify(self):
         """Two authorities, one of which nobody trusts, and a certificate of each for the anchors."""
-        names = ",".join([f"DNS:{host}" for host in self.plan.hosts]
+        names = ",".join([f"DNS:{host}" for host in self.plan.hosts + [self.plan.portal]]
                          + [f"IP:{host}" for host in self.plan.anchors + self.plan.anchors6])
         for authority in ("right", "wrong"):
             base = f"{self.folder}/{authority}"
@@ -211,9 +228,11 @@ class Network:
                 file.write(f"{key}: {_flow(value)}\n")
 
     def as_resolver(self, command):
-        """The command, for a machine whose C library asks the name servers of the lab."""
-        script = 'mount --bind "$1" /etc/resolv.conf && mount --bind "$2" /etc/nsswitch.conf && shift 2 && exec "$@"'
-        return ["unshare", "--mount", "sh", "-c", script, "sh", self.resolver, self.order] + command
+        """The command, for a machine whose C library asks the name servers of the lab, and that trusts its authority."""
+        places = {"/etc/resolv.conf": self.resolver, "/etc/nsswitch.conf": self.order,
+                  "/etc/ssl/certs/ca-certificates.crt": f"{self.folder}/right-ca.pem"}
+        script = "".join(f"mount --bind {file} {place} && " for place, file in places.items()) + 'exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, "sh"] + command
 
     def slowed(self, delay):
         """Steps of a fault: the router's way out is a line that carries each packet over after `delay()` seconds."""
@@ -230,6 +249,34 @@ class Network:
         self.provider.batch([f"route replace {plan.lan}.0/24 via {plan.wan}.2",
                              f"route replace {plan.lan6}::/64 via {plan.wan6}::2"])
         line.close()
+
+    @contextlib.contextmanager
+    def portal(self, answer):
+        """The interface of a captive portal (RFC 8908) on the router: nginx, with an answer."""
+        file = f"{self.folder}/nginx.conf"
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = " ".join(f"{kind}_temp_path {self.folder}/nginx-{kind};" for kind in kinds)
+        with open(f"{self.folder}/api", "w") as page:
+            page.write(answer)
+        with open(file, "w") as text:
+            text.write(f"""daemon off; master_process off; pid {self.folder}/nginx.pid; error_log stderr;
+                events {{}}
+                http {{ access_log off; {temporary} default_type application/captive+json;
+                server {{ listen {self.plan.gateway}:443 ssl; root {self.folder}; server_name {self.plan.portal};
+                ssl_certificate {self.folder}/right.pem; ssl_certificate_key {self.folder}/right.key;
+                location = /api {{ }} location / {{ return 404; }} }} }}""")
+        with self.router.running(["nginx", "-e", "stderr", "-c", file], "t", 443):
+            yield f"https://{self.plan.portal}/api"
+
+    def handing_out(self, *options):
+        """A DHCP server on the router, dnsmasq, with options."""
+        plan = self.plan
+        return self.router.running(
+            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--no-ping",
+             "--interface=lan0", "--bind-dynamic", f"--dhcp-range={plan.lan}.100,{plan.lan}.110,1h",
+             "--dhcp-leasefile=/dev/null", "--log-facility=/dev/null", "--pid-file=",
+             f"--dhcp-option=option:router,{plan.gateway}"] + [f"--dhcp-option={option}" for option in options],
+            "u", 67)
 
     def flapping(self, port, there=1.0, gone=0.25):
         """Steps of a fault: a port of the switch that is `there` for so many seconds, then `gone`, again and again."""

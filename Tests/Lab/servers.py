@@ -38,8 +38,8 @@ class Servers:
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
 
-    def advertise(self, machine, interface, prefix, lifetime=1800):
-        """Lets a machine answer router solicitations, with a prefix of 64 bits."""
+    def advertise(self, machine, interface, prefix, lifetime=1800, portal=None):
+        """Lets a machine answer router solicitations, with a prefix of 64 bits and where a portal is asked."""
         machine.enter()
         made = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
         index = socket.if_nametoindex(interface)
@@ -48,6 +48,9 @@ class Servers:
         made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, 255)
         made.setblocking(False)
         option = struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + socket.inet_pton(socket.AF_INET6, prefix)
+        if portal:
+            length = (len(portal) + 2 + 7) // 8
+            option += struct.pack(f"!BB{8 * length - 2}s", 37, length, portal.encode())
         answer = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, lifetime, 0, 0) + option
 
         def hear():
@@ -271,6 +274,8 @@ class NameServer:
             return 0, [socket.inet_aton("192.0.2.66")]
         if name.endswith(f".p.{domain}"):
             return 0, [socket.inet_aton(plan.anchors[0])] if kind == 1 else []
+        if name == plan.portal:
+            return 0, [socket.inet_aton(plan.gateway)] if kind == 1 else []
         if name in v4:
             found = {1: [socket.inet_aton(v4[name])], 28: [socket.inet_pton(socket.AF_INET6, v6[name])]}
             return 0, found.get(kind, [])

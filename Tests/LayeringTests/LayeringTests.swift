@@ -19,7 +19,9 @@ private let mayImport: [String: Set<String>] = [
     "DNSWire": ["Addressing"],
     "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
     "Diagnosis": ["Addressing"],
-    "Probes": ["Glibc", "CCurl", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS"],
+    "Probes": [
+        "Glibc", "CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS",
+    ],
     "Examination": [
         "Glibc", "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis", "WebSocketWire",
     ],

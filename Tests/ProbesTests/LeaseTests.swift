@@ -63,6 +63,16 @@ import Testing
         #expect(try Self.read(Self.packet(options)) == nil)
     }
 
+    @Test func `an offer tells where a captive portal is asked`() throws {
+        let text = "https://portal.example.test/api"
+        let options = [53, 1, 2, 54, 4, 192, 0, 2, 1, 114, UInt8(text.utf8.count)] + Array(text.utf8) + [255]
+        let page = try #require(PageAddress(text))
+        #expect(try Self.read(Self.packet(options))?.portal == .interface(page))
+        #expect(try Self.read(Self.packet([114, 1, 65] + Self.offered))?.portal == .unusable)
+        #expect(try Self.read(Self.packet([114, 0] + Self.offered))?.portal == nil)
+        #expect(try Self.message().discover[240..<251] == [53, 1, 1, 55, 5, 1, 3, 6, 54, 114, 255])
+    }
+
     @Test(arguments: [0, 9, 23, 28, 32, 35, 56, 61, 264, 267])
     func `an answer to another question is none`(offset: Int) throws {
         #expect(try Self.read(Self.packet { $0[offset] ^= 0x11 }) == nil)
@@ -139,13 +149,15 @@ import Testing
         let words = [
             "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--no-ping",
             "--interface=eth1", "--dhcp-range=192.0.2.100,192.0.2.110,1h", "--dhcp-leasefile=/dev/null",
-            "--dhcp-option=option:router,192.0.2.254", "--bind-dynamic", "--log-facility=/dev/null",
+            "--dhcp-option=option:router,192.0.2.254", "--dhcp-option=114,https://portal.example.test/api",
+            "--bind-dynamic", "--log-facility=/dev/null",
         ]
         let server = try network.serve(words)
         try await network.loop.eventually("dnsmasq") {
             try network.far.run("ss -Hlun sport = :67").contains(":67")
         }
-        let expected = LeaseOffer(server: .v4(0xC000_0202), router: .v4(0xC000_02FE))
+        let page = try #require(PageAddress("https://portal.example.test/api"))
+        let expected = LeaseOffer(server: .v4(0xC000_0202), router: .v4(0xC000_02FE), portal: .interface(page))
         var found: LeaseResult?
         // A machine that is busy may take longer than one question waits.
         for _ in 0..<10 where found != .offers([expected]) {

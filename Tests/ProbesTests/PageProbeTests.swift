@@ -22,6 +22,10 @@ import Testing
                     self.end_headers()
                 elif path == "/page":
                     self.answer(200, b"hello")
+                elif path == "/api":
+                    body = b'{"captive":true}' if self.headers["Accept"] == "application/captive+json" else b"{}"
+                    self.send_response(200); self.send_header("Content-Type", "Application/Captive+JSON; charset=x")
+                    self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
                 elif path == "/portal":
                     self.send_response(302); self.send_header("Location", "http://login.example.test/?from=here")
                     self.send_header("Content-Length", "0"); self.end_headers()
@@ -91,6 +95,26 @@ import Testing
                 $0.address = IPAddress("192.0.2.2").map { ScopedAddress($0) }
             }
             #expect(result.isSuccess && result.address?.description == "192.0.2.2" && result.resolution == nil)
+        }
+    }
+
+    @Test func `a body is kept where it is wanted, whole or not at all`() async throws {
+        try await Self.with { network in
+            let change: (inout ProbeDefinition) -> Void = { definition in
+                definition.page.accepted = PortalStatus.mediaType
+                definition.page.longestBody = PortalStatus.longest
+            }
+            let page = try #require(try await network.attempt(.http, "http://192.0.2.2/api", change).page)
+            #expect(page.mediaType == PortalStatus.mediaType && page.body == Array(#"{"captive":true}"#.utf8))
+            #expect(PortalStatus(page) == PortalStatus(isCaptive: true))
+            let endless = try #require(try await network.attempt(.http, "http://192.0.2.2/endless", change).page)
+            #expect(endless.status == 200 && endless.body == nil && endless.mediaType == nil)
+            let small = try await network.attempt(.http, "http://192.0.2.2/api") { $0.page.longestBody = 1 }
+            #expect(small.page?.body == nil)
+            #expect(try await network.attempt(.http, "http://192.0.2.2/api").page?.body == nil)
+            // Nobody is followed elsewhere.
+            let redirect = try await network.attempt(.http, "http://192.0.2.2/portal", change)
+            #expect(redirect.page?.status == 302)
         }
     }
 

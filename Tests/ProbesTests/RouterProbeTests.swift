@@ -41,6 +41,19 @@ import Testing
         #expect(Self.read(Self.message([]))?.prefixes == [])
     }
 
+    @Test func `it tells where a captive portal is asked`() throws {
+        let text = "https://portal.example.test/v1"
+        let option = [37, 4] + Array(text.utf8)
+        let padded = [37, 5] + Array(text.utf8) + [UInt8](repeating: 0, count: 8)
+        let page = try #require(PageAddress(text))
+        for bytes in [option, padded] {
+            let router = try #require(Self.read(Self.message([bytes, Self.option()])))
+            #expect(router.portal == .interface(page) && router.prefixes.count == 1)
+        }
+        #expect(Self.read(Self.message([[37, 1, 0, 0, 0, 0, 0, 0]]))?.portal == .unusable)
+        #expect(Self.read(Self.message())?.portal == nil)
+    }
+
     @Test func `what is withdrawn or makes no sense is no prefix`() {
         let local = IPAddress.v6(0xFE80 << 112)
         let group = IPAddress.v6(0xFF02 << 112)

@@ -8,11 +8,14 @@ public struct LeaseOffer: Hashable, Sendable {
     public var server: IPAddress
     /// The first router (option 3).
     public var router: IPAddress?
+    /// What it says of a captive portal (option 114, RFC 8910 section 2.1).
+    public var portal: PortalNotice?
 
     /// Makes an offer.
-    public init(server: IPAddress, router: IPAddress? = nil) {
+    public init(server: IPAddress, router: IPAddress? = nil, portal: PortalNotice? = nil) {
         self.server = server
         self.router = router
+        self.portal = portal
     }
 }
 
@@ -37,8 +40,8 @@ struct LeaseMessage: Equatable {
         var bytes: [UInt8] = [1, 1, 6, 0] + number + [0, 0, 0x80, 0]
         bytes += [UInt8](repeating: 0, count: 16) + sender.bytes
         bytes += [UInt8](repeating: 0, count: Self.head - 4 - bytes.count) + Self.cookie
-        // Message type 1; mask, router, name servers and server identifier are wanted.
-        bytes += [53, 1, 1, 55, 4, 1, 3, 6, 54, 255]
+        // Message type 1; mask, router, name servers, server identifier and captive portal are wanted.
+        bytes += [53, 1, 1, 55, 5, 1, 3, 6, 54, 114, 255]
         // Some servers drop what is shorter than a BOOTP message.
         return bytes + [UInt8](repeating: 0, count: 300 - bytes.count)
     }
@@ -77,6 +80,7 @@ struct LeaseMessage: Equatable {
         var type: UInt8?
         var server: IPAddress?
         var router: IPAddress?
+        var portal: PortalNotice?
         while offset < packet.count, packet[offset] != 255 {
             guard packet[offset] != 0 else {
                 offset += 1
@@ -88,10 +92,11 @@ struct LeaseMessage: Equatable {
             if code == 53 && length == 1 { type = packet[offset + 2] }
             if code == 54 && length == 4 { server = address(packet, offset + 2) }
             if code == 3 && length >= 4 { router = address(packet, offset + 2) }
+            if code == 114 && length > 0 { portal = PortalNotice((0..<length).map { packet[offset + 2 + $0] }) }
             offset += 2 + length
         }
         guard type == 2, let server else { return nil }
-        return LeaseOffer(server: server, router: router)
+        return LeaseOffer(server: server, router: router, portal: portal)
     }
 
     /// An address; `nil` for one that nobody has.

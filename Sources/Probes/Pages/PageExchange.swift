@@ -18,6 +18,7 @@ internal import LinuxIO
     private var raw: OpaquePointer?
     private var head = PageHead()
     private var bodyLength = 0
+    private var body: [UInt8] = []
     private var failure: SocketFailure?
     private var finish: (ProbeResult) -> Void = { _ in }
 
@@ -43,6 +44,7 @@ internal import LinuxIO
         guard let raw = unsafe nwp_curl_open("\(page)") else { return finish(Self.withoutMemory) }
         unsafe self.raw = raw
         unsafe nwp_curl_header(raw, "Cache-Control: no-cache")
+        if let type = expectation.accepted { unsafe nwp_curl_header(raw, "Accept: \(type)") }
         for field in Self.handshake(expectation.key) { unsafe nwp_curl_header(raw, field) }
         if expectation.padding > 0 {
             unsafe nwp_curl_header(raw, "X-NWPath-Padding: " + String(repeating: "x", count: expectation.padding))
@@ -57,7 +59,10 @@ internal import LinuxIO
                 let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
                 return unsafe PageExchange.at(context)?.takeHead(line) ?? false ? 1 : 0
             },
-            { context, _, count in unsafe PageExchange.at(context)?.takeBody(count) ?? false ? 1 : 0 },
+            { context, bytes, count in
+                let piece = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                return unsafe PageExchange.at(context)?.takeBody(piece) ?? false ? 1 : 0
+            },
             { context, descriptor in unsafe PageExchange.at(context)?.prepare(descriptor) ?? false ? 1 : 0 },
             unsafe Unmanaged.passUnretained(self).toOpaque()
         )
@@ -91,9 +96,12 @@ internal import LinuxIO
         return !(expectation.isHeadEnough && head.isComplete)
     }
 
-    private func takeBody(_ count: Int) -> Bool {
-        bodyLength += count
-        return bodyLength <= Self.longestBody
+    private func takeBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+        bodyLength += piece.count
+        guard expectation.longestBody > 0 else { return bodyLength <= Self.longestBody }
+        guard bodyLength <= expectation.longestBody else { return false }
+        unsafe body.append(contentsOf: piece)
+        return true
     }
 
     private func prepare(_ descriptor: Int32) -> Bool {
@@ -112,6 +120,8 @@ internal import LinuxIO
         unsafe nwp_curl_traffic(raw, &sent, &received)
         var answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
         answer?.acceptance = head.acceptance
+        answer?.mediaType = head.mediaType
+        if result == NWP_CURL_OK && expectation.longestBody > 0 { answer?.body = body }
         answer?.isEchoed = expectation.challenge.map { "response \($0)" == head.response } ?? false
         var ended = ProbeResult(outcome(result, answer), sent: sent, received: received, page: answer)
         ended.isSecured = unsafe nwp_curl_secured(raw) == 1

@@ -59,6 +59,8 @@ struct PageHead: Equatable {
     private(set) var response: String?
     /// The answer to the key of a WebSocket's handshake, made safe to show.
     private(set) var acceptance: String?
+    /// The media type of the body, in small letters and without its parameters.
+    private(set) var mediaType: String?
     /// Whether the final head ended; one of status 101 is final.
     private(set) var isComplete = false
 
@@ -73,7 +75,7 @@ struct PageHead: Equatable {
             // Interim answers (1xx) come before the final one.
             let words = text.split(separator: " ", maxSplits: 2)
             status = words.count > 1 ? Int(words[1].prefix(3)) ?? 0 : 0
-            (location, response, acceptance) = (nil, nil, nil)
+            (location, response, acceptance, mediaType) = (nil, nil, nil, nil)
             return
         }
         guard let colon = text.firstIndex(of: ":") else { return }
@@ -83,6 +85,8 @@ struct PageHead: Equatable {
         case "x-nwpath-response":
             response = Self.visible(value.drop { $0 == " " }.filter { $0 != "\r" })
         case "sec-websocket-accept": acceptance = Self.visible(value.filter { $0 != " " && $0 != "\r" })
+        case "content-type":
+            mediaType = Self.visible(value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\r" }).lowercased()
         default: return
         }
     }

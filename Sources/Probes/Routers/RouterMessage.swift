@@ -10,6 +10,8 @@ public struct RouterAdvertisement: Hashable, Sendable {
     public var lifetime: Duration
     /// The prefixes whose addresses may be used.
     public var prefixes: Set<IPPrefix>
+    /// What it says of a captive portal (option 37, RFC 8910 section 2.3).
+    public var portal: PortalNotice?
 
     /// Makes an advertisement.
     public init(source: IPAddress, lifetime: Duration, prefixes: Set<IPPrefix>) {
@@ -35,6 +37,7 @@ public struct RouterAdvertisement: Hashable, Sendable {
             if message[offset] == 3 && length == 32, let prefix = Self.prefix(message, offset) {
                 prefixes.insert(prefix)
             }
+            if message[offset] == 37 { portal = PortalNotice((2..<length).map { message[offset + $0] }) }
             offset += length
         }
         guard offset == message.count else { return nil }
