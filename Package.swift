@@ -66,7 +66,9 @@ let package = Package(
         // Active probes.
         .target(
             name: "Probes",
-            dependencies: ["CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire"]
+            dependencies: [
+                "CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS",
+            ]
         ),
 
         // Finds out what a diagnosis judges.

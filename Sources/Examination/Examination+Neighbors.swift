@@ -72,6 +72,7 @@ extension Examination {
                 evidence.peers[place].answers = .unknown(because: "\(peer.address) is on no link of this machine")
                 continue
             }
+            askMulticast(place, on: link)
             ask(.link, peer.address, on: link, from: own, source: facts.sender(on: link.index)) {
                 [unowned self] found in
                 evidence.peers[place].answers = found.mapped { !$0.isEmpty }

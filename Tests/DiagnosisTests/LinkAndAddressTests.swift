@@ -172,6 +172,26 @@ import Testing
         let diagnosis = Healthy.broken { $0.peers[0].answersMulticast = .known(false) }
         #expect(diagnosis.codes == [.mdnsBlocked])
         #expect(try #require(diagnosis.verdicts.first).say.contains("10.77.0.20"))
+        let six = Healthy.broken { evidence in
+            evidence.peers[0].address = Healthy.address6
+            evidence.peers[0].answersMulticast = .known(false)
+        }
+        #expect(try #require(six.verdicts.first).say.contains("multicast to ff02::fb"))
+    }
+
+    @Test func `multicast is not blamed for hosts that do not speak it, nor while one of them hears it`() {
+        let silent = Healthy.broken { evidence in
+            evidence.peers[0].answersMulticast = .known(false)
+            evidence.peers[0].answersUnicast = .known(false)
+        }
+        #expect(silent.codes == [])
+        let unknown = Healthy.broken { $0.peers[0].answersMulticast = .unknown(because: "the port is taken") }
+        #expect(unknown.codes == [])
+        let one = Healthy.broken { evidence in
+            evidence.peers.append(evidence.peers[0])
+            evidence.peers[1].answersMulticast = .known(false)
+        }
+        #expect(one.codes == [])
     }
 }
 

@@ -13,8 +13,8 @@ import Testing
         case .address, .local:
             #expect(patience.rounds == 1 && patience.age == .zero && patience.goodRounds == 1)
         case .link:
-            // Loss is measured, everything else is told by the kernel.
-            #expect(patience.rounds == (code == .linkLoss ? 3 : 1))
+            // Loss and multicast are measured, everything else is told by the kernel.
+            #expect(patience.rounds == (code == .linkLoss ? 3 : code == .mdnsBlocked ? 2 : 1))
         case .gateway:
             #expect(patience.rounds == 2 && patience.age == .seconds(1))
         case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:

@@ -145,6 +145,22 @@ def client_isolation(network):
         network.switch.ip(f"link set {port} type bridge_slave isolated off")
 
 
+@fault("mdns.blocked")
+def multicast_filter(network):
+    network.servers.answer_multicast(network.neighbor, "eth0", network.plan.peer)
+    network.switch.filter("lab", "bridge", "forward", ["ip daddr 224.0.0.251 drop", "ip6 daddr ff02::fb drop"])
+    yield
+    network.switch.unfilter("lab", "bridge")
+    network.servers.fall_silent()
+
+
+@fault("multicast-in-order", "")
+def multicast(network):
+    network.servers.answer_multicast(network.neighbor, "eth0", network.plan.peer)
+    yield
+    network.servers.fall_silent()
+
+
 # Addresses
 
 

@@ -82,8 +82,38 @@ class Servers:
         self.advertisers.append(made)
         self.loop.call_soon_threadsafe(self.loop.add_reader, made, hear)
 
+    def answer_multicast(self, machine, interface, address):
+        """Lets a machine speak multicast DNS (RFC 6762): it has a web server, and a name for its address."""
+        machine.enter()
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("", 5353))
+        index = socket.if_nametoindex(interface)
+        member = struct.pack("@4s4si", socket.inet_aton("224.0.0.251"), bytes(4), index)
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, struct.pack("@4s4si", bytes(4), bytes(4), index))
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 255)
+        made.setblocking(False)
+        reverse = ".".join(reversed(address.split("."))) + ".in-addr.arpa"
+        records = b"".join(wire_name(owner) + struct.pack("!HHIH", 12, 1, 120, len(wire_name(target))) + wire_name(target)
+                           for owner, target in [("_services._dns-sd._udp.local", "_http._tcp.local"),
+                                                 (reverse, "peer.local")])
+
+        def hear():
+            question, asker = made.recvfrom(9000)
+            if len(question) < 12 or question[2] & 0x80:
+                return
+            answer = struct.pack("!HHHHH", 0x8400, 0, 2, 0, 0) + records
+            if asker[1] == 5353:
+                made.sendto(b"\0\0" + answer, ("224.0.0.251", 5353))
+            else:
+                made.sendto(question[:2] + answer, asker)
+
+        self.advertisers.append(made)
+        self.loop.call_soon_threadsafe(self.loop.add_reader, made, hear)
+
     def fall_silent(self):
-        """Ends what `advertise` and `lease` began."""
+        """Ends what `advertise`, `lease` and `answer_multicast` began."""
         done = threading.Event()
 
         def end():
@@ -232,6 +262,10 @@ def impostor(_):
 
 
 # Names
+
+
+def wire_name(text):
+    return b"".join(bytes([len(label)]) + label.encode() for label in text.split(".")) + b"\0"
 
 
 class NameServer:

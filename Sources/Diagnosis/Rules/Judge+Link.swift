@@ -112,8 +112,11 @@ extension Judge {
             .mdnsBlocked,
             .warning,
             cases.count > 1 ? .certain : .likely,
-            say: "\(peer.address) answers unicast mDNS; multicast to 224.0.0.251 is filtered",
-            action: "allow multicast at the access point or switch (IGMP snooping needs a querier)"
+            about: peer.address,
+            say: "\(peer.address) answers unicast mDNS; multicast to "
+                + (peer.address.family == .ipv4 ? "224.0.0.251" : "ff02::fb") + " is filtered",
+            action: "allow multicast at the access point or switch (IGMP snooping needs a querier)",
+            evidence: [.init("peers", cases.count)]
         )
     }
 }
