@@ -49,6 +49,12 @@ import Testing
             cases.append(Case(gateway, told: false, ("instance", host), ("device", "eth0")))
             cases.append(Case(gateway, told: true, ("instance", host), ("device", "eth1")))
         }
+        cases.append(Case("NwpathNetworkBroken", told: true, ("instance", "j"), ("code", "wan.down")))
+        for name in ["NwpathNetworkDegraded", "NwpathNetworkWarning", "NwpathProbeFailing", "NwpathGatewayUnreachable"]
+        {
+            cases.append(Case(name, told: false, ("instance", "j")))
+            cases.append(Case(name, told: true, ("instance", "k")))
+        }
         cases.append(Case("NwpathFleetPathsDown", told: true, ("site", "north")))
         for name in ["NwpathPathUnsatisfied", "NwpathDown"] {
             cases.append(Case(name, told: false, ("site", "north"), ("instance", "f")))

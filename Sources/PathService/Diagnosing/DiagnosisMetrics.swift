@@ -13,6 +13,14 @@ final class DiagnosisMetrics {
         help: "1 for each fault that stands.",
         labels: ["code", "layer"]
     )
+    private static let sentence = MetricFamily(
+        "nwpath_verdict_info",
+        .info,
+        help: "1 with the sentence of each fault that stands, as it was scraped first.",
+        labels: ["code", "layer", "severity", "say", "action"]
+    )
+    /// What was told of each fault that stands: its figures change with every round, and labels must not.
+    private var told: [VerdictCode: VerdictKeeper.Standing] = [:]
     let rounds = Counter(
         MetricFamily("nwpath_diagnosis_rounds_total", .counter, help: "Rounds of diagnosis that ended.")
     )
@@ -38,11 +46,35 @@ final class DiagnosisMetrics {
         registry.add { writer in
             writer.declare(Self.verdict)
             // Several of one code are one fault here.
-            var told: Set<VerdictCode> = []
-            for code in standing().map(\.verdict.code) where told.insert(code).inserted {
-                writer.write(Self.verdict, 1, code.rawValue, code.layer.rawValue)
+            let found = Dictionary(standing().map { ($0.verdict.code, $0) }) { first, _ in first }
+            let codes = VerdictCode.allCases.filter { found[$0] != nil }
+            for code in codes { writer.write(Self.verdict, 1, code.rawValue, code.layer.rawValue) }
+        }
+        registry.add { [unowned self] writer in
+            writer.declare(Self.sentence)
+            for verdict in sentences(standing()) {
+                writer.write(
+                    info: Self.sentence,
+                    verdict.code.rawValue,
+                    verdict.code.layer.rawValue,
+                    verdict.severity.rawValue,
+                    verdict.say,
+                    verdict.action
+                )
             }
         }
+    }
+
+    /// One verdict a code, with the words that it had when it was asked for first.
+    private func sentences(_ standing: [VerdictKeeper.Standing]) -> [Verdict] {
+        let found = Dictionary(standing.map { ($0.verdict.code, $0) }) { first, _ in first }
+        told = found.mapValues { new in
+            guard let old = told[new.verdict.code], old.since == new.since,
+                old.verdict.severity == new.verdict.severity
+            else { return new }
+            return old
+        }
+        return VerdictCode.allCases.compactMap { told[$0]?.verdict }
     }
 
     /// Counts a round.
