@@ -23,7 +23,8 @@ public final class InstanceResolve {
         interface: String? = nil,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        follower = ServiceFollower(engine, Wish(interface: interface, instances: others.union([instance])), onEvent: onEvent)
+        let wish = Wish(interface: interface, instances: others.union([instance]))
+        follower = ServiceFollower(engine, wish, onEvent: onEvent)
     }
 
     deinit { follower.cancel() }
