@@ -148,6 +148,24 @@ import Testing
         #expect(Judge().judge(evidence).codes == [])
     }
 
+    @Test func `a link over which a destination answers is not isolated, however quiet`() {
+        let quiet: (inout Evidence) -> Void = { evidence in
+            evidence.links[0].received = .known(1)
+            evidence.links[0].dhcp = .known([])
+            evidence.peers = []
+            evidence.loseGateways()
+        }
+        #expect(Healthy.broken(by: quiet).codes == [.linkIsolated])
+        let untrusted = Working.destination { destination in
+            destination.paths = [Working.path(Healthy.peer, gateway: nil)]
+            destination.exchange = .known(.untrusted(detail: "self-signed", isAboutTime: false))
+        }
+        #expect(Working.masked(untrusted, quiet).codes.contains(.destinationCertificate))
+        var elsewhere = untrusted
+        elsewhere.paths[0].route = .known(.found(interface: "eth1", gateway: nil))
+        #expect(Working.masked(elsewhere, quiet).codes == [.linkIsolated])
+    }
+
     @Test func `an MTU below 1280 explains why IPv6 is gone`() {
         let diagnosis = Healthy.broken { evidence in
             evidence.links[0].mtu = 1200

@@ -127,6 +127,14 @@ public struct DestinationEvidence: Hashable, Sendable {
     /// Whether no router is between it and this machine.
     var isNear: Bool { !paths.isEmpty && paths.allSatisfy(\.isNear) }
 
+    /// Whether anything came back from it over an interface.
+    func isAnswering(on interface: String) -> Bool {
+        paths.contains { path in
+            guard case .found(interface, _)? = path.route.value else { return false }
+            return path.isReachable == true
+        }
+    }
+
     /// Whether a step is known to work.
     func isSound(_ layer: Layer) -> Bool {
         switch layer {

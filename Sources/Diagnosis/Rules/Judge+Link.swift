@@ -60,6 +60,8 @@ extension Judge {
     /// Nobody answers and nothing arrives: the port is in another network, or dead (two packets may be accidents).
     private func isolated(_ link: LinkEvidence, _ evidence: Evidence) -> Verdict? {
         guard let received = link.received.value, received <= 2 else { return nil }
+        // A destination may have answered before packets were counted.
+        guard evidence.destination?.isAnswering(on: link.interface) != true else { return nil }
         let gateways = evidence.gateways.filter { $0.interface == link.interface }.compactMap(\.hardwareAddresses.value)
         let peers = evidence.peers.compactMap(\.answers.value)
         let offers = link.dhcp.value
