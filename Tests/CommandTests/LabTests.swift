@@ -58,6 +58,16 @@ import Testing
         #expect(names.contains("healthy") && names.contains("icmp-filtered"))
     }
 
+    @Test func `the table of what others say has a row for every fault without a destination`() throws {
+        let root = Self.script.split(separator: "/").dropLast(3).joined(separator: "/")
+        let text = try Command.run(["cat", "/\(root)/docs/diagnosis.md"]).split(separator: "\n")
+        let start = try #require(text.firstIndex { $0.hasPrefix("| fault |") })
+        let rows = text[(start + 2)...].prefix { $0.hasPrefix("| ") }
+        let names = rows.map { String($0.dropFirst(2).prefix { $0 != " " }) }
+        let faults = Self.hands.joined().filter { !$0.hasPrefix("destination.") }
+        #expect(Set(names) == Set(faults) && names.count == faults.count)
+    }
+
     @Test(arguments: 0..<4)
     func `each fault gives its verdicts and no other`(hand: Int) async throws {
         let faults = Self.hands[hand]
