@@ -42,6 +42,7 @@ struct nwp_curl {
     nwp_curl_take head;
     nwp_curl_take body;
     nwp_curl_prepare prepare;
+    nwp_curl_give give;
     void *context;
     CURLcode code;
     char error[CURL_ERROR_SIZE];

@@ -67,6 +67,11 @@ extension TargetSettings {
         targets.timeServers = timeServers
         targets.authorities = authorities
         targets.peers = peers
+        targets.load.download = load.download
+        targets.load.upload = load.upload
+        targets.load.small = load.small
+        targets.load.maximumBytes = load.maximumBytes
+        targets.load.maximumDuration = .seconds(load.maximumSeconds)
         targets.budgets.roundTrip = .milliseconds(budgets.roundTrip.value)
         targets.budgets.jitter = .milliseconds(budgets.jitter.value)
         targets.budgets.loss = budgets.loss.value

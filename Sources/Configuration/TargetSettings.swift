@@ -66,7 +66,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             ValueForm.path.optional,
             "Certificates that those of the anchors must verify against; the system's if left out."
         ),
-        Setting(section: "nq", \.load, "What a load test loads; without it there is none."),
+        Setting(section: "nq", \.load, "What a load test of nwpath diagnose loads; without it there is none."),
         Setting("peers", \.peers, ValueForm.host(nil).list(upTo: 16), "Hosts on the own link that normally answer."),
         Setting(section: "budgets", \.budgets, "What is still good enough."),
     ]
@@ -141,8 +141,13 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
         Setting("download", \.download, ValueForm.page.optional, "A large page."),
         Setting("upload", \.upload, ValueForm.page.optional, "A page that takes whatever is posted."),
         Setting("small", \.small, ValueForm.page.optional, "A small page, asked for under load."),
-        Setting("max_bytes", \.maximumBytes, .integer(1...1_000_000_000), "The bytes that a load test may move."),
-        Setting("max_seconds", \.maximumSeconds, .integer(1...60), "The seconds that a load test may take."),
+        Setting(
+            "max_bytes",
+            \.maximumBytes,
+            .integer(1_000_000...40_000_000),
+            "The bytes that a load test may move, both ways together."
+        ),
+        Setting("max_seconds", \.maximumSeconds, .integer(1...6), "The seconds that a load test may take."),
     ]
 }
 

@@ -27,6 +27,7 @@ extension Evidence {
             let asked = !application.certificates.isEmpty || application.clockOffset.value != nil
             return asked ? nil : gaps[.application] ?? Self.noTargets
         case .performance:
+            if let gap = performance.loadGap { return gap }
             let asked = !performance.anchors.isEmpty || performance.gateway != nil || performance.load != nil
             return asked ? nil : gaps[.performance] ?? Self.notAsked
         case .resolve, .route, .reach, .tcp, .tls, .http, .websocket:

@@ -24,6 +24,8 @@ public struct Targets: Hashable, Sendable {
     public var authorities: String?
     /// Hosts on the own link that normally answer.
     public var peers: [IPAddress] = []
+    /// What a load test asks for.
+    public var load = Load()
     /// What is still good enough.
     public var budgets = Budgets()
 
@@ -72,6 +74,26 @@ public struct Targets: Hashable, Sendable {
 
         /// Asks nothing.
         public init() {}
+    }
+
+    /// What a load test asks for, and what it may take.
+    public struct Load: Hashable, Sendable {
+        /// The URL of a large page.
+        public var download: String?
+        /// The URL of a page that takes whatever is posted.
+        public var upload: String?
+        /// The URL of a small page.
+        public var small: String?
+        /// The bytes it may move.
+        public var maximumBytes = 40_000_000
+        /// How long it may take.
+        public var maximumDuration = Duration.seconds(5)
+
+        /// Asks for nothing.
+        public init() {}
+
+        /// Whether there is anything to load.
+        public var isPossible: Bool { download != nil || upload != nil }
     }
 
     /// Well-known hosts of four operators, for machines whose operator named none.

@@ -24,6 +24,8 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var targets: String
     /// The destination that was asked for; left out without one.
     public var destination: DestinationDocument?
+    /// What a load test found; left out without one.
+    public var load: LoadDocument?
     /// Whether everything ended before the time was over.
     public var complete: Bool
     /// When it began, RFC 3339; `null` before the first round.
@@ -47,6 +49,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         case path
         case targets
         case destination
+        case load
         case complete
         case time
         case ms
@@ -93,6 +96,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     ///   - path: The way that was examined.
     ///   - targets: Where the targets came from.
     ///   - destination: The destination that was asked for.
+    ///   - load: What a load test found.
     ///   - effort: What it took.
     ///   - since: When a verdict was first seen, RFC 3339.
     public init(
@@ -100,6 +104,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         path: DiagnosedPath,
         targets: String,
         destination: DestinationDocument? = nil,
+        load: LoadDocument? = nil,
         effort: Effort,
         since: (Verdict) -> String
     ) {
@@ -111,6 +116,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         self.path = path
         self.targets = targets
         self.destination = destination
+        self.load = load
         complete = effort.isComplete
         time = effort.time
         ms = Int(effort.duration / .milliseconds(1))

@@ -23,6 +23,8 @@ public struct ExaminationOrder: Sendable {
     public var isRepeated = false
     /// What carriers did before, where somebody kept an eye on them; else only what they do meanwhile counts.
     public var carriers: CarrierMemory?
+    /// Whether the line may be loaded at the end, to measure what it carries; many megabytes may go over it.
+    public var isLoading = false
     /// How long it may take.
     public var limit = Duration.seconds(10)
 
@@ -94,6 +96,8 @@ public final class Examination: Cancelable {
         case confirmation
         /// Trains of packets, alone, so that nothing disturbs them.
         case quality
+        /// The line under load, alone as well.
+        case load
     }
 
     /// Starts an examination.
@@ -177,7 +181,10 @@ public final class Examination: Cancelable {
             case .confirmation:
                 stage = .quality
                 measureQuality()
-            case .quality: end(isComplete: true)
+            case .quality:
+                stage = .load
+                measureLoad()
+            case .load: end(isComplete: true)
             }
         }
     }

@@ -46,4 +46,11 @@ public struct PageAddress: Hashable, Sendable, CustomStringConvertible {
         if case .address(let address) = host, address.address.family == .ipv6 { return "[\(address.address)]" }
         return "\(host)"
     }
+
+    /// The name with an address that was found for it, as libcurl takes it; an address needs none.
+    func pin(to address: ScopedAddress) -> String {
+        guard case .name(let name) = host else { return "" }
+        let isIPv4 = address.address.family == .ipv4
+        return "\(name):\(port):" + (isIPv4 ? "\(address.address)" : "[\(address.address)]")
+    }
 }

@@ -118,10 +118,48 @@ import Testing
         #expect(gone.status == 3 && gone.messages.contains("/nowhere.yaml: cannot be read"))
         let config = try await tool.run("diagnose", "--config", "/nowhere.yaml")
         #expect(config.status == 3 && config.output.isEmpty)
+        let bytes = try tool.scratch.write("nq: {max_bytes: 40000001}\n", to: "targets.yaml")
+        let many = try await tool.run("diagnose", "--targets", bytes, "--config", file)
+        #expect(many.status == 3 && many.messages.contains("expected a whole number from 1000000 to 40000000"))
         for words in [["--offlin"], ["--timeout", "soon"], ["--timeout", "1ms"], ["a b"]] {
             let wrong = try await tool.run(["diagnose"] + words)
             #expect(wrong.status == 3 && wrong.output.isEmpty && wrong.messages.hasPrefix("nwpath diagnose: "))
         }
+    }
+
+    @Test func `a load test needs something to load, the network, and leave to send`() async throws {
+        let (tool, file) = try Self.tool()
+        let nothing = try await tool.run("diagnose", "--load", "--config", file)
+        #expect(nothing.status == 3 && nothing.output.isEmpty)
+        #expect(nothing.messages.contains("set diagnosis.nq.download or diagnosis.nq.upload"))
+        let targets = try tool.scratch.write("nq: {small: 'http://192.0.2.80/'}\n", to: "targets.yaml")
+        let small = try await tool.run("diagnose", "--load", "--targets", targets, "--config", file)
+        #expect(small.status == 3 && small.messages.contains("set nq.download or nq.upload"))
+        let offline = try await tool.run("diagnose", "--load", "--offline", "--config", file)
+        #expect(offline.status == 3 && offline.messages.contains("--load sends a lot, and --offline nothing"))
+        let host = try await tool.run("diagnose", "--load", "192.0.2.80", "--config", file)
+        #expect(host.status == 3 && host.messages.contains("leave HOST|URL out"))
+        // Where nothing is there to load the line, the fault is told and nothing is sent.
+        let (other, loading) = try Self.tool(
+            "anchors: [{name: a, addr4: 198.51.100.80}], nq: {download: 'http://198.51.100.80/'}"
+        )
+        let none = try await other.run("diagnose", "--load", "--json", "--config", loading)
+        #expect(try Self.codes(none.json) == ["link.none"] && none.status == 2)
+        #expect(try none.json["bytes"]?.int == 0 && none.json["load"] == nil)
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"down_mbps":93.46,"up_mbps":8,"rpm":1204,"responsiveness":"good"}"#,
+                "93.5 Mbit/s down, 8 Mbit/s up, 1204 round trips per minute (good)"
+            ),
+            (#"{"down_mbps":812.7,"up_mbps":null,"rpm":null,"responsiveness":null}"#, "813 Mbit/s down"),
+            (#"{"down_mbps":null,"up_mbps":0.04,"rpm":null,"responsiveness":null}"#, "0 Mbit/s up"),
+        ]
+    )
+    func `a load test is told in a line`(load: String, line: String) throws {
+        #expect(DiagnosisText.load(try JSONValue(parsing: load)) == line)
     }
 
     @Test(

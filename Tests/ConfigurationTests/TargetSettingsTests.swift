@@ -76,6 +76,8 @@ import Testing
         ("peers: [0.0.0.0]", "targets.yaml:1:9: peers[0] is '0.0.0.0', expected an address of a host"),
         ("ca: ca.pem", "targets.yaml:1:5: ca is 'ca.pem', expected an absolute path"),
         ("nq: {download: ftp://x/}", "targets.yaml:1:16: nq.download is 'ftp://x/', expected a URL"),
+        ("nq: {max_seconds: 7}", "targets.yaml:1:19: nq.max_seconds is '7', expected a whole number from 1 to 6"),
+        ("nq: {max_bytes: 1000}", "targets.yaml:1:17: nq.max_bytes is '1000', expected a whole number from 1000000 to"),
         ("budgets: {loss_pct: 101}", "targets.yaml:1:21: budgets.loss_pct is '101', expected a number from 0 to 100"),
         ("dns: {wildcard: -a}", "targets.yaml:1:17: dns.wildcard is '-a', expected a host name"),
         ("dns: {wildcard_a: '::1'}", "targets.yaml:1:19: dns.wildcard_a is '::1', expected an IPv4 address of a host"),
@@ -162,6 +164,18 @@ import Testing
         #expect(settings.budgets.loss == Decimal(3) && settings.budgets.roundTripsPerMinute == 300)
         #expect(settings.budgets.down == nil && settings.budgets.up == nil)
         #expect(settings.targets.budgets == Budgets())
+    }
+
+    @Test func `what a load test loads reaches the diagnosis`() throws {
+        let section = try read(
+            "diagnosis: {nq: {download: 'http://a.test/l', upload: 'http://a.test/s', small: 'http://a.test/k', "
+                + "max_bytes: 6000000, max_seconds: 6}}"
+        )
+        let load = section.diagnosis.effectiveTargets.load
+        #expect(load.download == "http://a.test/l" && load.upload == "http://a.test/s")
+        #expect(load.small == "http://a.test/k" && load.isPossible)
+        #expect(load.maximumBytes == 6_000_000 && load.maximumDuration == .seconds(6))
+        #expect(!TargetSettings().targets.load.isPossible)
     }
 
     @Test func `variables set single keys`() throws {

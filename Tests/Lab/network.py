@@ -62,6 +62,11 @@ class Machine:
             program.terminate()
             program.communicate()
 
+    def get(self, key):
+        self.enter()
+        with open(f"/proc/sys/net/{key}") as file:
+            return file.read().strip()
+
     def filter(self, name, family, hook, rules, kind="filter", priority="0"):
         """Puts rules into a table of their own."""
         body = "\n".join(rules)
@@ -100,6 +105,7 @@ class Network:
 
     def __init__(self, plan):
         self.plan = plan
+        self.load = None  # the configuration with which the line is loaded, if it is
         self.home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self.folder = tempfile.mkdtemp(prefix="nwpath-lab-")
         self.device, self.switch, self.router = Machine(), Machine(), Machine()

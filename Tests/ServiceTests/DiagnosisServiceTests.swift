@@ -103,6 +103,19 @@ import Testing
         withExtendedLifetime((far, scratch)) {}
     }
 
+    @Test func `the service makes no load test, whatever is configured`() async throws {
+        let far = try Self.connect()
+        let page = "http://198.51.100.80/"
+        let (service, _) = try await Self.start("enabled: true, nq: {download: '\(page)', upload: '\(page)'}, ")
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true }
+        let value = try service.json("/api/v1/diagnosis")
+        #expect(value["load"] == nil && value["verdicts"]?.array?.isEmpty == true, "\(value)")
+        // Nobody serves the page: an attempt would leave the layer open.
+        let rung = value["ladder"]?.array?.first { $0["layer"]?.string == "performance" }
+        #expect(rung?["state"]?.string == "ok", "\(value)")
+        withExtendedLifetime(far) {}
+    }
+
     @Test func `what is switched off takes its verdicts back`() async throws {
         let far = try Self.connect()
         try Namespace.current.ip("route del default")

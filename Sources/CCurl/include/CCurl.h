@@ -66,6 +66,30 @@ int nwp_curl_secured(struct nwp_curl *request);
 /// How many bytes of HTTP the request sent and the answer had.
 void nwp_curl_traffic(struct nwp_curl *request, long *sent, long *received);
 
+/// Puts up to `room` bytes of the body that is sent at `bytes`. Returns how many, 0 when there are no more.
+typedef size_t (*nwp_curl_give)(void *context, char *bytes, size_t room);
+/// When a request came how far, in microseconds since it began; 0 for what has not happened.
+struct nwp_curl_moments {
+    /// Its address was known.
+    long resolved;
+    /// Its connection was made.
+    long connected;
+    /// Its connection was encrypted.
+    long secured;
+    /// It could be sent.
+    long ready;
+    /// The first byte of its answer came.
+    long answered;
+};
+
+/// Makes a request that `nwp_curl_probe` prepared send `size` bytes by POST. It claims one byte more and never sends it:
+/// such a request stays until it is removed or its server has enough, for libcurl ends it before the bytes arrived.
+void nwp_curl_upload(struct nwp_curl *request, long size, nwp_curl_give give);
+/// Lets such a request take over a connection that an earlier one of its set has left open, and leave its own open.
+void nwp_curl_keep(struct nwp_curl *request);
+/// How far a request is, finished or not.
+void nwp_curl_moments(struct nwp_curl *request, struct nwp_curl_moments *moments);
+
 /// Requests that go on side by side on the caller's event loop (libcurl-multi(3)).
 struct nwp_multi;
 /// Asks the loop to watch a socket: `wanted` is 1 for reading, 2 for writing, 3 for both, 0 to stop.

@@ -79,8 +79,10 @@ public struct PerformanceEvidence: Hashable, Sendable {
     public var gateway: Train?
     /// A paced train of packets to each anchor.
     public var anchors: [Train] = []
-    /// What a load test found.
+    /// What a load test found; `nil` without one.
     public var load: Load?
+    /// Why a load test that was wanted found less than it should; `nil` when there is no reason.
+    public var loadGap: String?
 
     /// The outcome of a paced train.
     public struct Train: Hashable, Sendable {
@@ -122,24 +124,33 @@ public struct PerformanceEvidence: Hashable, Sendable {
     /// The outcome of a load test.
     public struct Load: Hashable, Sendable {
         /// The median round trip before.
-        public var idle: Duration
-        /// The median round trip under load.
-        public var loaded: Duration
-        /// Round trips per minute under load (the IETF's responsiveness).
-        public var roundTripsPerMinute: Int
-        /// Megabits per second towards us.
-        public var down: Double
-        /// Megabits per second from us.
-        public var up: Double
+        public var idle: Duration?
+        /// The median round trip under load, in the direction that suffers more.
+        public var loaded: Duration?
+        /// Round trips per minute under load (the IETF's responsiveness), in the direction that suffers more.
+        public var roundTripsPerMinute: Int?
+        /// Megabits per second towards us; `nil` when that way was not loaded.
+        public var down: Double?
+        /// Megabits per second from us; `nil` when that way was not loaded.
+        public var up: Double?
+        /// How long it took.
+        public var duration = Duration.zero
+        /// The bytes that were sent.
+        public var sent = 0
+        /// The bytes that came back.
+        public var received = 0
 
         /// Makes an outcome.
-        public init(idle: Duration, loaded: Duration, roundTripsPerMinute: Int, down: Double, up: Double) {
+        public init(idle: Duration?, loaded: Duration?, roundTripsPerMinute: Int?, down: Double?, up: Double?) {
             self.idle = idle
             self.loaded = loaded
             self.roundTripsPerMinute = roundTripsPerMinute
             self.down = down
             self.up = up
         }
+
+        /// How good that is, if it was measured.
+        public var responsiveness: Responsiveness? { roundTripsPerMinute.map(Responsiveness.init) }
     }
 
     /// Knows nothing.

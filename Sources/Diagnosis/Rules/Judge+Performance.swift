@@ -69,34 +69,38 @@ extension Judge {
     }
 
     private func queue(_ load: PerformanceEvidence.Load) -> Verdict? {
-        guard load.loaded - load.idle > .milliseconds(100), load.roundTripsPerMinute < budgets.roundTripsPerMinute
-        else {
-            return nil
-        }
+        guard let idle = load.idle, let loaded = load.loaded, loaded - idle > .milliseconds(100),
+            let rate = load.roundTripsPerMinute, rate < budgets.roundTripsPerMinute
+        else { return nil }
         return Verdict(
             .performanceBufferbloat,
             .degraded,
-            say: "latency grows from \(Figures.text(load.idle)) to \(Figures.text(load.loaded)) under load "
-                + "(\(load.roundTripsPerMinute) round trips per minute)",
+            say: "latency grows from \(Figures.text(idle)) to \(Figures.text(loaded)) under load "
+                + "(\(rate) round trips per minute)",
             action: "switch on CAKE or FQ-CoDel at the router",
-            evidence: [.init("rpm", load.roundTripsPerMinute)]
+            evidence: [
+                .init("rpm", rate), .init("idle_ms", Figures.tenths(idle / .milliseconds(1))),
+                .init("loaded_ms", Figures.tenths(loaded / .milliseconds(1))),
+            ]
         )
     }
 
     private func throughput(_ load: PerformanceEvidence.Load) -> Verdict? {
         var parts: [String] = []
-        if let floor = budgets.down, load.down < floor {
-            parts.append("\(Figures.tenths(load.down)) Mbit/s arrive of \(Figures.tenths(floor))")
+        if let floor = budgets.down, let down = load.down, down < floor {
+            parts.append("\(Figures.tenths(down)) Mbit/s arrive of \(Figures.tenths(floor))")
         }
-        if let floor = budgets.up, load.up < floor {
-            parts.append("\(Figures.tenths(load.up)) Mbit/s leave of \(Figures.tenths(floor))")
+        if let floor = budgets.up, let up = load.up, up < floor {
+            parts.append("\(Figures.tenths(up)) Mbit/s leave of \(Figures.tenths(floor))")
         }
         guard !parts.isEmpty else { return nil }
+        let measured = [("down_mbps", load.down), ("up_mbps", load.up)]
         return Verdict(
             .performanceLowThroughput,
             .degraded,
             say: "the line is slow: \(Figures.list(parts))",
-            action: "measure again without other traffic, then tell the provider"
+            action: "measure again without other traffic, then tell the provider",
+            evidence: measured.compactMap { name, rate in rate.map { Verdict.Fact(name, Figures.tenths($0)) } }
         )
     }
 

@@ -3,6 +3,12 @@
 internal import CCurl
 public import LinuxIO
 
+/// A request that a client makes.
+protocol PageTransfer: AnyObject {
+    /// Takes what libcurl made of it.
+    func end(_ result: nwp_curl_result)
+}
+
 /// Makes HTTP requests side by side on an event loop.
 ///
 /// libcurl (libcurl-multi(3)) is loaded by the first request, so that a daemon without HTTP probes never pays for it.
@@ -12,7 +18,7 @@ public import LinuxIO
     private var raw: OpaquePointer?
     private var watches: [Int32: EventLoop.Watch] = [:]
     private var timer: EventLoop.Timer?
-    private var requests: [UInt: PageExchange] = [:]
+    private var requests: [UInt: any PageTransfer] = [:]
 
     /// Makes a client; nothing is loaded yet.
     public init(loop: EventLoop) {
@@ -42,7 +48,7 @@ public import LinuxIO
 
     /// Starts a request, which stays valid until it is removed.
     /// - Returns: Whether it could be started.
-    func add(_ request: OpaquePointer, for exchange: PageExchange) -> Bool {
+    func add(_ request: OpaquePointer, for exchange: any PageTransfer) -> Bool {
         guard let raw = unsafe raw, unsafe nwp_multi_add(raw, request) == 0 else { return false }
         requests[UInt(bitPattern: request)] = exchange
         return true

@@ -6,7 +6,7 @@ internal import CLinuxShims
 internal import LinuxIO
 
 /// Asks for one page over a connection of its own, without following redirects and without reading more than a little.
-@safe final class PageExchange: ProbeExchange {
+@safe final class PageExchange: ProbeExchange, PageTransfer {
     /// What is read of a page: enough for any that a check serves.
     private static let longestBody = 65_536
 
@@ -53,7 +53,7 @@ internal import LinuxIO
         if let challenge = expectation.challenge { unsafe nwp_curl_header(raw, "X-NWPath-Challenge: \(challenge)") }
         unsafe nwp_curl_probe(
             raw,
-            pin,
+            page.pin(to: address),
             expectation.authorities ?? "",
             { context, bytes, count in
                 let line = unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -70,13 +70,6 @@ internal import LinuxIO
     }
 
     private static var withoutMemory: ProbeResult { ProbeResult(.failure(.resources, detail: "out of memory")) }
-
-    /// The name with the address that was found for it; an address needs none.
-    private var pin: String {
-        guard case .name(let name) = page.host else { return "" }
-        let isIPv4 = address.address.family == .ipv4
-        return "\(name):\(page.port):" + (isIPv4 ? "\(address.address)" : "[\(address.address)]")
-    }
 
     private static func at(_ context: UnsafeMutableRawPointer?) -> PageExchange? {
         guard let context = unsafe context else { return nil }
@@ -113,7 +106,6 @@ internal import LinuxIO
         return false
     }
 
-    /// Takes what libcurl made of it.
     func end(_ result: nwp_curl_result) {
         guard let raw = unsafe raw else { return }
         var (sent, received) = (0, 0)

@@ -17,6 +17,7 @@ struct Diagnose: Command {
     var targets: String?
     var config: String?
     var isOffline = false
+    var isLoading = false
     var limit = Duration.seconds(15)
 
     static let specification = Specification<Diagnose>(
@@ -33,6 +34,9 @@ struct Diagnose: Command {
             With a host, HOST:PORT or a URL (http, https, ws, wss) it goes the way there step by step: name, route, \
             answer, TCP, TLS, HTTP, WebSocket. Only that destination is asked; the network is looked at when it does not \
             work, to tell a fault of the network from one of the destination.
+
+            At the end the pages of diagnosis.nq, if there are any, are loaded for up to five seconds, to measure \
+            throughput and what becomes of latency meanwhile. The service never does that.
             """,
         examples: [
             CommandExample("nwpath diagnose", "what is wrong"),
@@ -40,6 +44,7 @@ struct Diagnose: Command {
             CommandExample("nwpath diagnose https://example.test/", "why does this page not work"),
             CommandExample("nwpath diagnose example.test:22", "why does this port not answer"),
             CommandExample("nwpath diagnose --targets targets.yaml", "asking hosts of your own"),
+            CommandExample("nwpath diagnose --load", "with a load test, which may move 40 MB"),
             CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
         ],
         arguments: [
@@ -47,6 +52,11 @@ struct Diagnose: Command {
             .option("--targets", value: "FILE", into: \.targets, .path, help: "A file that says whom to ask."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
             .flag("--offline", into: \.isOffline, help: "Send nothing; look at the machine itself only."),
+            .flag(
+                "--load",
+                into: \.isLoading,
+                help: "Insist on the load test, which is made anyway where diagnosis.nq names pages."
+            ),
             .option("--timeout", value: "DUR", into: \.limit, .duration, help: "How long it may take."),
         ],
         common: [.output, .messages],
@@ -70,8 +80,15 @@ struct Diagnose: Command {
             var order = settings.order
             order.destination = destination
             order.isOffline = isOffline
+            guard !isLoading || settings.targets.load.isPossible else {
+                throw CommandFailure(
+                    "--load has nothing to load: set \(settings.prefix)nq.download or \(settings.prefix)nq.upload",
+                    .unfinished
+                )
+            }
+            order.isLoading = destination == nil && !isOffline && settings.targets.load.isPossible
             order.limit = limit
-            var run = try DiagnosisRun(settings, order) { ticker.tick($0) }
+            var run = try DiagnosisRun(settings, order, needsLoad: isLoading) { ticker.tick($0) }
             let outcome = run.wait()
             ticker.clear()
             guard let outcome else {
@@ -86,6 +103,8 @@ struct Diagnose: Command {
     /// What is wrong with the command line; `nil` when nothing is.
     private var complaint: String? {
         if limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
+        if isLoading && isOffline { return "--load sends a lot, and --offline nothing" }
+        if isLoading && target != nil { return "--load measures the network; leave HOST|URL out" }
         do throws(Destination.Mistake) {
             guard case .name(let name)? = try destination?.host, isOffline else { return nil }
             return "--offline looks no name up; give an address in place of \(name)"
@@ -141,6 +160,8 @@ struct DiagnosisSettings {
     let origin: String
     /// What shapes the path.
     let common: CommandConfiguration
+    /// What stands before the keys of targets: `diagnosis.` in the configuration, nothing in a file of targets.
+    var prefix: String { origin == "file" ? "" : "diagnosis." }
 
     /// Reads the configuration, and the file of targets if there is one.
     init(targets file: String?, config: String?) throws(CommandFailure) {

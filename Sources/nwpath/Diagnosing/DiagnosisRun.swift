@@ -24,6 +24,7 @@ struct DiagnosisRun {
 
     private let settings: DiagnosisSettings
     private let isOffline: Bool
+    private let needsLoad: Bool
     private let loop: EventLoop
     private let pages: PageClient
     private let examination: Examination
@@ -34,14 +35,16 @@ struct DiagnosisRun {
         var isInterrupted = false
     }
 
-    /// Starts to examine.
+    /// Starts to examine; with `needsLoad` it is not complete without a load test.
     init(
         _ settings: DiagnosisSettings,
         _ order: ExaminationOrder,
+        needsLoad: Bool,
         progress: @escaping (Layer) -> Void
     ) throws(CommandFailure) {
         self.settings = settings
         isOffline = order.isOffline
+        self.needsLoad = needsLoad
         let box = Box()
         self.box = box
         do {
@@ -85,6 +88,7 @@ struct DiagnosisRun {
             path: DiagnosedPath(evidence),
             targets: evidence.isNetworkExamined ? settings.origin : "none",
             destination: evidence.destination.map(DestinationDocument.init),
+            load: evidence.performance.load.map(LoadDocument.init),
             effort: DiagnosisDocument.Effort(
                 time: time,
                 duration: result.duration,
@@ -94,7 +98,8 @@ struct DiagnosisRun {
             ),
             since: { _ in time }
         )
-        let isKnown = isOffline || evidence.destination.map { $0.isComplete } ?? true
+        let isLoaded = !needsLoad || evidence.performance.load != nil
+        let isKnown = isLoaded && (isOffline || evidence.destination.map { $0.isComplete } ?? true)
         let status = Self.status(diagnosis.severity, isComplete: result.isComplete && isKnown)
         return Outcome(document: document, status: status)
     }

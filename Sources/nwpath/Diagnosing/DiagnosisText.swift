@@ -12,7 +12,8 @@ struct DiagnosisText {
         var text = sentences(document)
         for note in document.list("info") { text += sheet.paint("i \(note.text("say"))", .faint) + "\n" }
         text += "\n"
-        let details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
+        var details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
+        details["performance"] = document["load"].map(Self.load)
         for rung in document.list("ladder") { text += line(rung, details[rung.text("layer")] ?? "") }
         return text + "\n" + footer(document)
     }
@@ -49,6 +50,23 @@ struct DiagnosisText {
             return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
         default: return sheet.paint("? \(name)\(blanks)\(rung.text("because"))", .faint) + "\n"
         }
+    }
+
+    /// Such as `94.3 Mbit/s down, 38 Mbit/s up, 1204 round trips per minute (good)`.
+    static func load(_ load: JSONValue) -> String {
+        var words: [String] = []
+        if let down = load["down_mbps"]?.double { words.append("\(number(down)) Mbit/s down") }
+        if let up = load["up_mbps"]?.double { words.append("\(number(up)) Mbit/s up") }
+        if let rate = load["rpm"]?.int {
+            words.append("\(rate) round trips per minute (\(load.text("responsiveness")))")
+        }
+        return words.joined(separator: ", ")
+    }
+
+    /// Three digits, or what stands before the point.
+    private static func number(_ value: Double) -> String {
+        let tenths = Int((value * 10).rounded())
+        return value >= 100 || tenths % 10 == 0 ? "\(Int(value.rounded()))" : "\(tenths / 10).\(tenths % 10)"
     }
 
     private func footer(_ document: JSONValue) -> String {

@@ -1,0 +1,38 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+#include "api.h"
+
+static size_t give_body(char *bytes, size_t size, size_t count, void *context) {
+    struct nwp_curl *request = context;
+    size_t given = request->give(request->context, bytes, size * count);
+    return given ? given : CURL_READFUNC_PAUSE;
+}
+
+void nwp_curl_upload(struct nwp_curl *request, long size, nwp_curl_give give) {
+    request->give = give;
+    api.setopt(request->easy, CURLOPT_POST, 1L);
+    api.setopt(request->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size + 1);
+    api.setopt(request->easy, CURLOPT_READFUNCTION, give_body);
+    api.setopt(request->easy, CURLOPT_READDATA, request);
+    nwp_curl_header(request, "Content-Type: application/octet-stream");
+    // Nobody is asked first whether the body is wanted: that costs a round trip, or a second of silence.
+    nwp_curl_header(request, "Expect:");
+}
+
+void nwp_curl_keep(struct nwp_curl *request) {
+    api.setopt(request->easy, CURLOPT_FRESH_CONNECT, 0L);
+    api.setopt(request->easy, CURLOPT_FORBID_REUSE, 0L);
+}
+
+static long moment(struct nwp_curl *request, CURLINFO info) {
+    curl_off_t microseconds = 0;
+    api.getinfo(request->easy, info, &microseconds);
+    return (long)microseconds;
+}
+
+void nwp_curl_moments(struct nwp_curl *request, struct nwp_curl_moments *moments) {
+    moments->resolved = moment(request, CURLINFO_NAMELOOKUP_TIME_T);
+    moments->connected = moment(request, CURLINFO_CONNECT_TIME_T);
+    moments->secured = moment(request, CURLINFO_APPCONNECT_TIME_T);
+    moments->ready = moment(request, CURLINFO_PRETRANSFER_TIME_T);
+    moments->answered = moment(request, CURLINFO_STARTTRANSFER_TIME_T);
+}

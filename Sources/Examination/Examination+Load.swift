@@ -1,0 +1,134 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Probes
+
+/// The load test: last of all, because it disturbs everything else, and only where its result would mean something.
+///
+/// Up to four connections in each direction, within the seconds and the bytes that the targets allow.
+extension Examination {
+    func measureLoad() {
+        guard order.isLoading else { return }
+        let load = order.targets.load
+        guard load.isPossible else {
+            evidence.performance.loadGap = "nothing to load: set diagnosis.nq.download or diagnosis.nq.upload"
+            return
+        }
+        let diagnosis = Judge(budgets: order.targets.budgets).judge(evidence)
+        let codes = diagnosis.verdicts.map(\.code)
+        if case .notAssessed(let reason)? = diagnosis.ladder.first(where: { $0.layer == .performance })?.state,
+            codes.contains(where: { reason.hasSuffix($0.rawValue) })
+        {
+            // The ladder says so by itself.
+            return
+        }
+        if let code = codes.first(where: { $0 == .addressDuplicate || $0 == .gatewayARPConflict }) {
+            evidence.performance.loadGap = "no load test: \(code.rawValue) would distort it"
+            return
+        }
+        lookUpLoad(load)
+    }
+
+    /// Finds the address of each host, then loads.
+    private func lookUpLoad(_ load: Targets.Load) {
+        var found: [String: ScopedAddress] = [:]
+        let names = Set([load.download, load.upload, load.small].compactMap { $0.flatMap { PageAddress($0) } })
+        var missing: Set<String> = []
+        for page in names {
+            switch page.host {
+            case .address(let address): found["\(page.host)"] = address
+            case .name(let name): found["\(page.host)"] = knownAddress(of: name)
+            }
+            if found["\(page.host)"] == nil { missing.insert("\(page.host)") }
+        }
+        guard !missing.isEmpty else { return startLoad(load, found) }
+        var left = missing.count
+        for name in missing.sorted() {
+            send(.performance) { done in
+                HostLookup(name, limit: .seconds(3), loop: loop) { [weak self] result in
+                    if case .addresses(let addresses) = result.outcome {
+                        found[name] = addresses.first { self?.isUsed($0.address.family) ?? false } ?? addresses.first
+                    }
+                    left -= 1
+                    if left == 0 { self?.startLoad(load, found) }
+                    done()
+                }
+            }
+        }
+    }
+
+    /// The address of an anchor, by a family in which it answers.
+    private func knownAddress(of name: String) -> ScopedAddress? {
+        guard let anchor = order.targets.anchors.first(where: { $0.host?.lowercased() == name.lowercased() }) else {
+            return nil
+        }
+        let family = facts.ways.map(\.family).first { isUsed($0) && anchor.address($0) != nil }
+        return family.flatMap { anchor.address($0) }.map { ScopedAddress($0) }
+    }
+
+    private func isUsed(_ family: AddressFamily) -> Bool {
+        guard facts.way(family)?.isOpen == true else { return false }
+        return evidence.reach.first { $0.family == family }?.isAlive != false
+    }
+
+    private func startLoad(_ load: Targets.Load, _ addresses: [String: ScopedAddress]) {
+        var gaps: [String] = []
+        func page(_ text: String?, _ key: String) -> LoadOrder.Page? {
+            guard let page = text.flatMap({ PageAddress($0) }) else { return nil }
+            guard let address = addresses["\(page.host)"] else {
+                gaps.append("nq.\(key): \(page.host) has no address")
+                return nil
+            }
+            return LoadOrder.Page(page, at: address, authorities: authorities(of: page.host))
+        }
+        var wanted = LoadOrder()
+        wanted.download = page(load.download, "download")
+        wanted.upload = page(load.upload, "upload")
+        wanted.small = page(load.small, "small")
+        wanted.maximumBytes = load.maximumBytes
+        wanted.maximumDuration = load.maximumDuration
+        guard wanted.download != nil || wanted.upload != nil else {
+            evidence.performance.loadGap = "no load test: \(gaps.joined(separator: "; "))"
+            return
+        }
+        // Told when the time is over before the result is there.
+        evidence.performance.loadGap = "the time was over before the load test was"
+        send(.performance) { done in
+            LoadTest(
+                wanted,
+                loop: loop,
+                report: { [weak self] sent, received in self?.count(sent: sent, received: received) },
+                completion: { [weak self] result in
+                    self?.take(result, gaps)
+                    done()
+                }
+            )
+        }
+    }
+
+    private func take(_ result: LoadResult, _ gaps: [String]) {
+        let failures = gaps + result.failures
+        evidence.performance.loadGap = failures.isEmpty ? nil : "load test: \(failures.joined(separator: "; "))"
+        evidence.performance.load = PerformanceEvidence.Load(result)
+    }
+}
+
+extension PerformanceEvidence.Load {
+    /// What a load test came to, latency by the direction that suffers more; `nil` when nothing was loaded.
+    init?(_ result: LoadResult) {
+        guard !result.directions.isEmpty else { return nil }
+        let worst = result.directions.values.filter { $0.roundTripsPerMinute != nil }
+            .min { $0.roundTripsPerMinute ?? 0 < $1.roundTripsPerMinute ?? 0 }
+        self.init(
+            idle: result.idle,
+            loaded: worst?.roundTrip,
+            roundTripsPerMinute: worst?.roundTripsPerMinute,
+            down: result.directions[.down]?.megabitsPerSecond,
+            up: result.directions[.up]?.megabitsPerSecond
+        )
+        duration = result.duration
+        sent = result.sent
+        received = result.received
+    }
+}
