@@ -57,6 +57,12 @@ import Testing
         #expect(identity.instances.first?.labels.first == Array("Lamp 1.5".utf8))
     }
 
+    @Test func `a name with a dot may have been cut there, and an empty one names no instance`() throws {
+        let room = try ServiceIdentity(domain: "local.", type: "_http._tcp.", name: "Wohn.zimmer")
+        #expect(room.instances.map(\.labelCount) == [4, 5])
+        #expect(try ServiceIdentity(domain: "local.", type: "_http._tcp.", name: "").instances.isEmpty)
+    }
+
     @Test func `subtypes follow commas`() throws {
         let identity = try ServiceIdentity(domain: "", type: "_http._tcp.,_a,_b", name: "")
         #expect(identity.registeredType == "_http._tcp" && identity.subtypes == ["_a", "_b"])
