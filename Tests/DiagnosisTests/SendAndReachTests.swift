@@ -61,6 +61,27 @@ import Testing
         #expect(diagnosis.codes == (isDead ? [.routeDeadTunnel] : []))
     }
 
+    @Test func `a tunnel that carries neither family is one fault, two tunnels are two`() throws {
+        func tunnels(_ names: [String]) -> Diagnosis {
+            Healthy.broken { evidence in
+                for (place, name) in names.enumerated() {
+                    evidence.sending[place].tunnel = .init(
+                        interface: name,
+                        device: "eth0",
+                        answers: false,
+                        answersAround: true
+                    )
+                }
+            }
+        }
+        let one = tunnels(["tun0", "tun0"])
+        #expect(one.codes == [.routeDeadTunnel] && one.verdicts.first?.family == nil)
+        #expect(try #require(one.verdicts.first).say.hasPrefix("the default route leaves by the tunnel tun0"))
+        let two = tunnels(["tun0", "tun1"]).verdicts
+        #expect(two.map(\.family) == [.ipv4, .ipv6])
+        #expect(try #require(two.last).say.hasPrefix("the IPv6 default route leaves by the tunnel tun1"))
+    }
+
     @Test func `a second address that nobody answers has no rule of its own`() throws {
         let diagnosis = Healthy.broken { evidence in
             evidence.sending[0].sources.append(.init(Healthy.second, answers: false))

@@ -147,7 +147,7 @@ private let nearby: [Spoken] = [
     Spoken(
         .routeDeadTunnel,
         .broken,
-        "the default route leaves by the tunnel wg0, which carries nothing; eth0 works",
+        "the IPv4 default route leaves by the tunnel wg0, which carries nothing; eth0 works",
         "restart the VPN, or take wg0 down"
     ) { $0.sending[0].tunnel = .init(interface: "wg0", device: "eth0", answers: false, answersAround: true) },
     Spoken(

@@ -18,7 +18,7 @@ extension Judge {
         }
         found += evidence.sending.compactMap(discarding)
         found += filter(evidence)
-        found += evidence.sending.compactMap(deadTunnel)
+        found += deadTunnels(evidence)
         found += evidence.sending.compactMap(asymmetry)
         found += evidence.gateways.compactMap { wrongGateway($0, evidence) }
         return found
@@ -55,17 +55,24 @@ extension Judge {
         return closed.map { verdict($0.family, $0.refused) }
     }
 
-    private func deadTunnel(_ sending: SendEvidence) -> Verdict? {
-        guard let tunnel = sending.tunnel, !tunnel.answers, tunnel.answersAround else { return nil }
-        return Verdict(
-            .routeDeadTunnel,
-            .broken,
-            family: sending.family,
-            about: tunnel.interface,
-            say: "the default route leaves by the tunnel \(tunnel.interface), which carries nothing; "
-                + "\(tunnel.device) works",
-            action: "restart the VPN, or take \(tunnel.interface) down"
-        )
+    /// One that carries neither family is one fault.
+    private func deadTunnels(_ evidence: Evidence) -> [Verdict] {
+        let dead = evidence.sending.filter { sending in
+            sending.tunnel.map { !$0.answers && $0.answersAround } ?? false
+        }
+        let isWhole = dead.count > 1 && Set(dead.compactMap(\.tunnel?.interface)).count == 1
+        return (isWhole ? Array(dead.prefix(1)) : dead).compactMap { sending in
+            guard let tunnel = sending.tunnel else { return nil }
+            return Verdict(
+                .routeDeadTunnel,
+                .broken,
+                family: isWhole ? nil : sending.family,
+                about: tunnel.interface,
+                say: "the \(isWhole ? "" : sending.family.name + " ")default route leaves by the tunnel "
+                    + "\(tunnel.interface), which carries nothing; \(tunnel.device) works",
+                action: "restart the VPN, or take \(tunnel.interface) down"
+            )
+        }
     }
 
     private func asymmetry(_ sending: SendEvidence) -> Verdict? {
