@@ -35,6 +35,8 @@ final class DirectEngine {
         if let limit { stop(at: clock.boot + limit) }
         lookAgain()
         engine.start()
+        // Answers are awaited for 20 ms at least; a large network has better use for the memory than what starting took.
+        try? ProgramText.release()
         loop.run()
         engine.stop()
     }
