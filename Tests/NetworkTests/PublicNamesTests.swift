@@ -29,9 +29,8 @@ import Testing
         let symbols: [Symbol]
     }
 
-    /// Public symbols of a library, without those that the compiler made.
-    private func symbols(of module: String) throws -> [Graph.Symbol] {
-        let folder = try Scratch()
+    /// Writes the symbol graph of a library into a folder.
+    private func extract(_ module: String, into folder: Scratch) throws {
         let products = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
         var words = [ProcessInfo.processInfo.environment["SWIFT"] ?? "swift", "symbolgraph-extract"]
         words += ["-module-name", module, "-I", products + "/Modules", "-minimum-access-level", "public"]
@@ -46,6 +45,12 @@ import Testing
         let headers = try Command.run(["pkg-config", "--cflags-only-I", "libnl-3.0"])
         for flag in headers.split(whereSeparator: \.isWhitespace) { words += ["-Xcc", String(flag)] }
         try Command.run(words)
+    }
+
+    /// Public symbols of a library, without those that the compiler made.
+    private func symbols(of module: String) throws -> [Graph.Symbol] {
+        let folder = try Scratch()
+        try extract(module, into: folder)
         let file = URL(fileURLWithPath: "\(folder.path)/\(module).symbols.json")
         return try JSONDecoder().decode(Graph.self, from: Data(contentsOf: file)).symbols.filter { !$0.isSynthesized }
     }
@@ -61,6 +66,21 @@ import Testing
         let all = try symbols(of: module)
         #expect(all.count > 50)
         #expect(all.filter { $0.docComment == nil }.map(\.name) == [])
+    }
+
+    @Test(arguments: ["Network", "FoundationBonjour", "FoundationWebSocket"])
+    func `the documentation builds, and every link in it leads somewhere`(module: String) throws {
+        let (graphs, output) = (try Scratch(), try Scratch())
+        try extract(module, into: graphs)
+        let swift = ProcessInfo.processInfo.environment["SWIFT"] ?? "swift"
+        let compiler = try Command.run(["sh", "-c", "realpath \"$(command -v \"$0\")\"", swift])
+        // DocC lies beside the compiler; `swift` may be a link to it.
+        let folder = URL(fileURLWithPath: compiler.split(separator: "\n").first.map(String.init) ?? "")
+        var words = [folder.deletingLastPathComponent().path + "/docc", "convert", "Sources/\(module)/\(module).docc"]
+        words += ["--additional-symbol-graph-dir", graphs.path, "--output-path", output.path + "/out"]
+        words += ["--fallback-display-name", module, "--fallback-bundle-identifier", "nwpath.\(module)"]
+        words += ["--fallback-bundle-version", "1", "--warnings-as-errors"]
+        try Command.run(words)
     }
 
     @Test func `the list of Apple's names is true, and complete`() throws {
