@@ -57,10 +57,12 @@ import Testing
         #expect(identity.instances.first?.labels.first == Array("Lamp 1.5".utf8))
     }
 
-    @Test func `a name with a dot may have been cut there, and an empty one names no instance`() throws {
-        let room = try ServiceIdentity(domain: "local.", type: "_http._tcp.", name: "Wohn.zimmer")
-        #expect(room.instances.map(\.labelCount) == [4, 5])
-        #expect(try ServiceIdentity(domain: "local.", type: "_http._tcp.", name: "").instances.isEmpty)
+    @Test func `a name with dots may be one label or several, as its sender has it`() throws {
+        let dotted = try ServiceIdentity(domain: "", type: "_a._tcp", name: "Dr. No")
+        let labels = dotted.instances.map { $0.labels.map { String(decoding: $0, as: UTF8.self) } }
+        #expect(labels == [["Dr. No", "_a", "_tcp", "local"], ["Dr", " No", "_a", "_tcp", "local"]])
+        #expect(try ServiceIdentity(domain: "", type: "_a._tcp", name: "end.").instances.count == 1)
+        #expect(try ServiceIdentity(domain: "", type: "_a._tcp", name: "").instances == [])
     }
 
     @Test func `subtypes follow commas`() throws {

@@ -66,8 +66,12 @@ struct ConnectionLife: Sendable {
     }
 
     /// There is no connection to be had now.
+    ///
+    /// A reset comes from a peer that had taken the connection (RFC 9293 section 3.5.2): whether it is seen before or after
+    /// the connection is ready is chance, so it ends it both times.
     mutating func couldNotConnect(_ error: NWError) -> [Action] {
         guard state == .preparing else { return [] }
+        if error == .posix(.ECONNRESET) { return broke(error) }
         return [.disconnect(isAbrupt: false), enter(.waiting(error))]
     }
 

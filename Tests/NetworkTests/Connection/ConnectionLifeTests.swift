@@ -30,6 +30,17 @@ import Testing
         #expect(life.isReady && life.connected() == [])
     }
 
+    @Test func `a reset ends it, whether it was ready or not`() {
+        let reset = NWError.posix(.ECONNRESET)
+        var early = ConnectionLife()
+        _ = early.start()
+        var late = ConnectionLife()
+        _ = late.start()
+        _ = late.connected()
+        #expect(early.couldNotConnect(reset) == late.broke(reset))
+        #expect(early.state == .failed(reset) && early.retry() == [])
+    }
+
     @Test func `waits when refused, and tries again`() {
         var life = ConnectionLife()
         #expect(life.retry() == [])

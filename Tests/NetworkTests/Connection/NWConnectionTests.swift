@@ -151,7 +151,7 @@ import Testing
         client.receive()
         client.send("more")
         await eventually("refused") { client.received.values.count == 2 && client.sent.values.count == 2 }
-        #expect(client.connection.stateUpdateHandler == nil)
+        await eventually("let go") { client.connection.stateUpdateHandler == nil }
     }
 
     @Test func `one that is never started is cancelled as well`() async throws {

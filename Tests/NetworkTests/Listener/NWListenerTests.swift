@@ -28,7 +28,7 @@ import Testing
         listener.listener.cancel()
         #expect(listener.listener.port == nil)
         await eventually("cancelled") { listener.states.values == [.ready, .cancelled] }
-        #expect(listener.listener.newConnectionHandler == nil)
+        await eventually("let go") { listener.listener.newConnectionHandler == nil }
         // What was accepted goes on.
         clients[0].receive()
         listener.accepted.values.first { $0.connection.endpoint.debugDescription.hasPrefix("127") }?.send("hello")
