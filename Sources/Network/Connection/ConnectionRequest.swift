@@ -23,7 +23,8 @@ enum ConnectionRequest: Sendable {
     case skipEndpoint
 
     /// Completes a request that nobody can fulfil any more.
-    func refuse(_ error: NWError, on queue: DispatchQueue) {
+    func refuse(_ error: NWError, on queue: CallQueue?) {
+        let queue = queue ?? CallQueue("network.refused", target: .global())
         switch self {
         case .send(let content):
             guard case .contentProcessed(let completion) = content.completion else { return }

@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
-internal import Dispatch
 internal import FoundationEssentials
 internal import LinuxIO
 internal import PathEngine
@@ -32,7 +31,7 @@ final class ConnectionSession: EngineSession {
     /// Whether a listener accepted it.
     let isServer: Bool
     /// Calls completions; `nil` before the connection was started.
-    var queue: DispatchQueue?
+    var queue: CallQueue?
     var sink: @Sendable (Event) -> Void = { _ in }
     /// Keeps the thread while what waits is sent after the last reference to the connection is gone.
     var keeper: EngineThread?
@@ -76,7 +75,7 @@ final class ConnectionSession: EngineSession {
     }
 
     /// The program started the connection.
-    func start(queue: DispatchQueue, sink: @escaping @Sendable (Event) -> Void) {
+    func start(queue: CallQueue, sink: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
         self.sink = sink
         perform(life.start())

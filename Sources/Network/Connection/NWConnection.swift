@@ -24,7 +24,7 @@ public final class NWConnection: Sendable {
         var handlers = Handlers()
         var queue: DispatchQueue?
         /// Calls handlers and completions one after another, in order, on the queue.
-        var serial: DispatchQueue?
+        var serial: CallQueue?
         var thread: EngineThread?
         var path: NWPath?
         var metadata: [any NWProtocolMetadata] = []
@@ -120,7 +120,7 @@ public final class NWConnection: Sendable {
         let isFirst = content.withLock { content in
             guard content.queue == nil, content.state == .setup else { return false }
             content.queue = queue
-            content.serial = DispatchQueue(label: "network.connection", target: queue)
+            content.serial = CallQueue("network.connection", target: queue)
             return true
         }
         guard isFirst else { return }
@@ -168,17 +168,17 @@ public final class NWConnection: Sendable {
     func ask(_ request: ConnectionRequest) {
         enum Way {
             case kept
-            case refused(DispatchQueue)
-            case handed(EngineThread, DispatchQueue)
+            case refused(CallQueue?)
+            case handed(EngineThread, CallQueue)
         }
         let way = content.withLock { content -> Way in
             if content.batch != nil {
                 content.batch?.append(request)
                 return .kept
             }
-            guard content.state != .cancelled else { return .refused(content.serial ?? .global()) }
+            guard content.state != .cancelled else { return .refused(content.serial) }
             guard let serial = content.serial, let thread = content.thread else {
-                if case .failed = content.state { return .refused(content.serial ?? .global()) }
+                if case .failed = content.state { return .refused(content.serial) }
                 content.early.append(request)
                 return .kept
             }
@@ -246,7 +246,7 @@ public final class NWConnection: Sendable {
     private func refuseEarly(_ error: NWError) {
         let (early, queue) = content.withLock { content in
             defer { content.early = [] }
-            return (content.early, content.serial ?? .global())
+            return (content.early, content.serial)
         }
         for request in early { request.refuse(error, on: queue) }
     }
