@@ -75,7 +75,8 @@ import Testing
         order.upload = try upload.map { try page($0) }
         order.small = try small.map { try page($0) }
         order.maximumBytes = bytes
-        order.maximumDuration = .seconds(2)
+        // Bytes end it earlier, unless the machine is busy.
+        order.maximumDuration = .seconds(6)
         return order
     }
 
@@ -124,7 +125,7 @@ import Testing
             #expect(result.received > 800_000 && result.received < 4_500_000)
             #expect(result.sent > 800_000 && result.sent < 4_500_000)
             #expect(holder.traffic == (result.sent, result.received))
-            #expect(result.duration < .seconds(3))
+            #expect(result.duration < .seconds(8))
         }
     }
 
@@ -230,7 +231,7 @@ import Testing
             LoadOrder.Page(try #require(PageAddress("https://a.test\(path)")), at: address, authorities: authorities)
         }
         order.maximumBytes = 2_000_000
-        order.maximumDuration = .seconds(3)
+        order.maximumDuration = .seconds(6)
         order.download = try page("/large", "\(folder)/certificate.pem")
         order.small = try page("/small", "\(folder)/certificate.pem")
         let trusted = try #require(await Self.run(order, on: network.loop).result)

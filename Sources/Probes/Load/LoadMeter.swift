@@ -15,8 +15,8 @@ struct LoadMeter {
     var megabitsPerSecond: Double {
         guard let first = samples.first, let last = samples.last, last.time > first.time else { return 0 }
         let settled = first.time + (last.time - first.time) / 4
-        // The last sample alone tells nothing.
-        let start = samples.dropLast().first { $0.time >= settled } ?? first
+        // On a fast line everything may have arrived between two samples, so the one before counts, not the one after.
+        let start = samples.last { $0.time <= settled } ?? first
         return Double(last.bytes - start.bytes) * 8 / ((last.time - start.time) / .microseconds(1))
     }
 }
