@@ -11,6 +11,7 @@ let subjects = [
     "FuzzDNS": "DNSWire", "FuzzJSON": "OrderedJSON", "FuzzConfiguration": "Configuration", "FuzzRecording": "Netlink",
     "FuzzNetlink": "Netlink", "FuzzHTTP": "StatusServer", "FuzzWebSocket": "WebSocketWire",
     "FuzzEventLog": "EventLog", "FuzzMulticast": "MulticastDNS", "FuzzResponder": "MulticastDNS",
+    "FuzzReplies": "Probes",
 ]
 
 let settings: [SwiftSetting] = [

@@ -79,6 +79,15 @@ import Testing
         #expect(head.location == "http://login.test/")
     }
 
+    @Test(
+        arguments: [
+            ("HTTP/1.1 204", 204), ("HTTP/0.1 -1 302", 0), ("HTTP/1.1 +20 OK", 0), ("HTTP/1.1 20", 0), ("HTTP/", 0),
+        ]
+    )
+    func `a status is three digits`(line: String, status: Int) {
+        #expect(Self.read([line, ""]).status == status)
+    }
+
     @Test func `the final answer counts`() {
         let head = Self.read(["HTTP/1.1 103 Early Hints", "Location: /x", "", "HTTP/1.1 204 No Content", ""])
         #expect(head.status == 204)

@@ -74,7 +74,7 @@ struct PageHead: Equatable {
         if text.hasPrefix("HTTP/") {
             // Interim answers (1xx) come before the final one.
             let words = text.split(separator: " ", maxSplits: 2)
-            status = words.count > 1 ? Int(words[1].prefix(3)) ?? 0 : 0
+            status = words.count > 1 ? Self.status(words[1].utf8.prefix(3)) : 0
             (location, response, acceptance, mediaType) = (nil, nil, nil, nil)
             return
         }
@@ -89,6 +89,12 @@ struct PageHead: Equatable {
             mediaType = Self.visible(value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\r" }).lowercased()
         default: return
         }
+    }
+
+    /// Three digits (RFC 9110 section 15); 0 for anything else, such as a sign.
+    private static func status(_ word: Substring.UTF8View.SubSequence) -> Int {
+        guard word.count == 3, word.allSatisfy({ (48...57).contains($0) }) else { return 0 }
+        return word.reduce(0) { $0 * 10 + Int($1 - 48) }
     }
 
     private static func visible(_ value: some Sequence<Unicode.Scalar>) -> String {
