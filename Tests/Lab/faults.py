@@ -1,7 +1,7 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
 
-import json, os, random
+import json, os, random, time
 
 from network import tunnel
 
@@ -185,6 +185,27 @@ def duplicate(network):
     network.neighbor.ip(f"addr add {network.plan.own}/32 dev eth0")
     yield
     network.neighbor.ip(f"addr del {network.plan.own}/32 dev eth0")
+
+
+@fault("addr.dad-failed")
+def claimed_by_another(network):
+    """Duplicate address detection (RFC 4862 section 5.4), which the lab leaves out everywhere else."""
+    plan, name = network.plan, network.plan.interface
+    network.neighbor.ip(f"addr add {plan.own6}/128 dev eth0 nodad")
+    network.device.set(f"ipv6/conf/{name}/accept_dad", 1)
+    network.device.batch([f"addr del {plan.own6}/64 dev {name}", f"addr add {plan.own6}/64 dev {name}"])
+    deadline = time.monotonic() + 10
+    while " dadfailed " not in network.device.run("ip", "-6", "addr", "show", "dev", name).stdout:
+        if time.monotonic() > deadline:
+            raise RuntimeError("the kernel did not notice that another host has the address")
+        time.sleep(0.05)
+    yield
+    network.neighbor.ip(f"addr del {plan.own6}/128 dev eth0")
+    network.device.ip(f"addr del {plan.own6}/64 dev {name}")
+    network.connect_device()
+    # Whoever asked meanwhile found the other host.
+    for machine in (network.router, network.switch):
+        machine.ip(f"neigh flush to {plan.own6}")
 
 
 @fault("addr.none-with-server", "addr.none")
