@@ -62,7 +62,7 @@ import Testing
         #expect(try service.get("/metrics").contains(sample + "\n"))
         // What alerts show.
         let told =
-            #"nwpath_verdict_info{code="route.no-default",layer="local",severity="broken",say="there is no default route""#
+            #"nwpath_verdict_text_info{code="route.no-default",layer="local",severity="broken",say="there is no default route""#
         #expect(try service.get("/metrics").contains(told))
         try Namespace.current.ip("route add default via 192.0.2.1")
         try await service.eventually("verdict", count: 2)
@@ -70,7 +70,7 @@ import Testing
         #expect(cleared["state"]?.string == "cleared" && cleared["severity"]?.string == "info")
         #expect(cleared["verdict"]?["since"] == raised["verdict"]?["since"])
         let quiet = try service.get("/metrics")
-        #expect(!quiet.contains("nwpath_verdict{") && !quiet.contains("nwpath_verdict_info{"))
+        #expect(!quiet.contains("nwpath_verdict{") && !quiet.contains("nwpath_verdict_text_info{"))
         let report = try Place.python([
             Place.root + "/Tests/EventLogTests/Fixtures/check_events.py", Place.root + "/docs/schema/event.json",
             service.log,

@@ -14,7 +14,7 @@ final class DiagnosisMetrics {
         labels: ["code", "layer"]
     )
     private static let sentence = MetricFamily(
-        "nwpath_verdict_info",
+        "nwpath_verdict_text_info",
         .info,
         help: "1 with the sentence of each fault that stands, as it was scraped first.",
         labels: ["code", "layer", "severity", "say", "action"]
