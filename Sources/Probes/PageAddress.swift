@@ -24,7 +24,8 @@ public struct PageAddress: Hashable, Sendable, CustomStringConvertible {
         guard ["http", "https"].contains(scheme), text.dropFirst(scheme.count).hasPrefix("://") else { return nil }
         let rest = text.dropFirst(scheme.count + 3)
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard !authority.contains("@"), let (name, port) = HostAndPort.split(authority), let host = ProbeHost(name)
+        guard !authority.contains("@"), let (name, port) = HostAndPort.split(authority), let host = Self.host(name),
+            authority.hasPrefix("[") == host.isIPv6
         else {
             return nil
         }
@@ -41,10 +42,17 @@ public struct PageAddress: Hashable, Sendable, CustomStringConvertible {
         return "\(isSecure ? "https" : "http")://\(authority)\(isUsual ? "" : ":\(port)")\(path)"
     }
 
-    /// The host as it stands in a URL.
-    var authority: String {
-        if case .address(let address) = host, address.address.family == .ipv6 { return "[\(address.address)]" }
-        return "\(host)"
+    /// The host as it stands in a URL, a link-local address with its interface (RFC 6874 section 2).
+    private var authority: String {
+        guard host.isIPv6, case .address(let address) = host else { return "\(host)" }
+        return "[\(address.address)\(address.scope.map { "%25\($0)" } ?? "")]"
+    }
+
+    /// Reads a host; the interface stands behind `%25`, or behind `%` alone as people write it.
+    private static func host(_ text: Substring) -> ProbeHost? {
+        let scope = text.drop { $0 != "%" }
+        guard scope.hasPrefix("%25"), scope.utf8.count > 3 else { return ProbeHost(text) }
+        return ProbeHost("\(text.prefix { $0 != "%" })%\(scope.dropFirst(3))")
     }
 
     /// The name with an address that was found for it, as libcurl takes it; an address needs none.

@@ -38,6 +38,11 @@ public enum ProbeHost: Hashable, Sendable, CustomStringConvertible {
         self = .name(String(text))
     }
 
+    /// Whether it is an IPv6 address, which takes brackets in front of a port.
+    var isIPv6: Bool {
+        if case .address(let address) = self { address.address.family == .ipv6 } else { false }
+    }
+
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "_"): true

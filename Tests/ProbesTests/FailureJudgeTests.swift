@@ -125,14 +125,27 @@ extension ProbeResult.Outcome {
         #expect(plain.host == .name("example.test"))
         let full = try #require(PageAddress("https://[2001:db8::1]:8443/a/b?c=d"))
         #expect(full.isSecure && full.port == 8443 && full.path == "/a/b?c=d")
-        #expect(full.authority == "[2001:db8::1]")
         #expect(full.description == "https://[2001:db8::1]:8443/a/b?c=d")
         #expect(try #require(PageAddress("http://192.0.2.1:443/")).description == "http://192.0.2.1:443/")
         #expect(try #require(PageAddress("https://192.0.2.1:443/")).description == "https://192.0.2.1/")
     }
 
+    @Test(
+        arguments: [
+            ("fe80::1%eth0", "[fe80::1%25eth0]"), ("fe80::1%25eth0", "[fe80::1%25eth0]"),
+            ("fe80::1%25", "[fe80::1%2525]"),
+            ("fe80::1%2525", "[fe80::1%2525]"), ("ff02::1%e%f", "[ff02::1%25e%f]"), ("2001:db8::1%eth0", nil),
+        ] as [(String, String?)]
+    )
+    func `a link-local address keeps its interface`(text: String, host: String?) {
+        let page = PageAddress("https://[\(text)]/")
+        #expect(page?.description == host.map { "https://\($0)/" })
+        #expect(page == page.flatMap { PageAddress($0.description) })
+    }
+
     @Test(arguments: [
         "http:/a.test/", "://a.test", "http//a.test", "http://a.test\u{7F}/", "http://ä.test/", "http://1.2/",
+        "http://2001:db8::1/", "http://[192.0.2.1]/", "http://[a.test]/", "http://[fe80::1%]/", "http://[fe80::1%]x]/",
     ])
     func `what is no URL is refused`(text: String) {
         #expect(PageAddress(text) == nil)

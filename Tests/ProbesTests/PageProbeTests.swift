@@ -66,9 +66,10 @@ import Testing
         server.signal(9)
     }
 
-    @Test(arguments: ["192.0.2.2", "[2001:db8::2]"])
+    @Test(arguments: ["192.0.2.2", "[2001:db8::2]", "[fe80::2%eth0]", "[fe80::2%25eth0]"])
     func `a page and the lack of one are right`(host: String) async throws {
         try await Self.with { network in
+            try network.far.ipBatch(["address add fe80::2/64 dev eth1 nodad"])
             for path in ["generate_204", "page"] {
                 let result = try await network.attempt(.http, "http://\(host)/\(path)")
                 #expect(result.outcome == .success, "\(path)")
