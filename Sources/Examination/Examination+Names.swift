@@ -40,63 +40,53 @@ extension Examination {
                 if !result.isUnreachable {
                     self?.change(place) { plan.fill(&$0, from: result) }
                     self?.askByStream(server, plan, place)
-                    self?.askForText(server, plan, place)
                 }
                 done()
             }
         }
     }
 
-    /// Over a connection too, once it is known that the server answers at all.
+    /// Over connections too, once it is known that the server answers at all.
     private func askByStream(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
         guard case .known(let servers) = evidence.dns, servers[place].isAnswering else { return }
+        askByStream(server, plan.streamName, .a, place) { evidence, result in
+            switch result.reason {
+            case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
+            case .resources: break
+            default: evidence.stream = .answered(Set(result.addresses))
+            }
+        }
+        // The large text, unless the server said that it has none.
+        guard let name = plan.textName, servers[place].textByDatagram != .missing else { return }
+        askByStream(server, name, .text, place) { evidence, result in
+            switch result.reason {
+            case nil: evidence.textByStream = .whole(bytes: result.received)
+            case .timeout: evidence.textByStream = .silent
+            case .dns: evidence.textByStream = .missing
+            default: break
+            }
+        }
+    }
+
+    private func askByStream(
+        _ server: SocketAddress,
+        _ name: String,
+        _ record: ServerQuestion.Record,
+        _ place: Int,
+        take: @escaping (inout NameServerEvidence, ProbeResult) -> Void
+    ) {
         let definition = ProbeDefinition(
             name: "stream",
             method: .dns,
-            target: .domain(plan.streamName),
-            question: ServerQuestion(server: server, transport: .tcp),
-            timeout: .seconds(2)
-        )
-        send(.dns) { done in
-            ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
-                [weak self] result in
-                self?.count(sent: result.sent, received: result.received)
-                self?.change(place) { evidence in
-                    switch result.reason {
-                    case .timeout, .refused, .unreachable, .blocked: evidence.stream = .silent
-                    case .resources: break
-                    default: evidence.stream = .answered(Set(result.addresses))
-                    }
-                }
-                done()
-            }
-        }
-    }
-
-    /// The large text over a connection, unless the server said that it has none.
-    private func askForText(_ server: SocketAddress, _ plan: NamePlan, _ place: Int) {
-        guard case .known(let servers) = evidence.dns, servers[place].isAnswering, let name = plan.textName,
-            servers[place].textByDatagram != .missing
-        else { return }
-        let definition = ProbeDefinition(
-            name: "text",
-            method: .dns,
             target: .domain(name),
-            question: ServerQuestion(server: server, record: .text, transport: .tcp),
+            question: ServerQuestion(server: server, record: record, transport: .tcp),
             timeout: .seconds(2)
         )
         send(.dns) { done in
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.count(sent: result.sent, received: result.received)
-                self?.change(place) { evidence in
-                    switch result.reason {
-                    case nil: evidence.textByStream = .whole(bytes: result.received)
-                    case .timeout: evidence.textByStream = .silent
-                    case .dns: evidence.textByStream = .missing
-                    default: break
-                    }
-                }
+                self?.change(place) { take(&$0, result) }
                 done()
             }
         }

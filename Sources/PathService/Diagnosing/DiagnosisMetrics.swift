@@ -43,16 +43,12 @@ final class DiagnosisMetrics {
         _ = duration.child([])
         for counter in [rounds, bytes] { registry.add(counter) }
         registry.add(duration)
-        registry.add { writer in
-            writer.declare(Self.verdict)
-            // Several of one code are one fault here.
-            let found = Dictionary(standing().map { ($0.verdict.code, $0) }) { first, _ in first }
-            let codes = VerdictCode.allCases.filter { found[$0] != nil }
-            for code in codes { writer.write(Self.verdict, 1, code.rawValue, code.layer.rawValue) }
-        }
         registry.add { [unowned self] writer in
+            let verdicts = sentences(standing())
+            writer.declare(Self.verdict)
+            for code in verdicts.map(\.code) { writer.write(Self.verdict, 1, code.rawValue, code.layer.rawValue) }
             writer.declare(Self.sentence)
-            for verdict in sentences(standing()) {
+            for verdict in verdicts {
                 writer.write(
                     info: Self.sentence,
                     verdict.code.rawValue,
@@ -65,7 +61,7 @@ final class DiagnosisMetrics {
         }
     }
 
-    /// One verdict a code, with the words that it had when it was asked for first.
+    /// One verdict a code, for several of one are one fault here, with the words that it had when it was asked for first.
     private func sentences(_ standing: [VerdictKeeper.Standing]) -> [Verdict] {
         let found = Dictionary(standing.map { ($0.verdict.code, $0) }) { first, _ in first }
         told = found.mapValues { new in

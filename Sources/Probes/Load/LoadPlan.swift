@@ -42,6 +42,9 @@ public enum LoadDirection: String, Hashable, Sendable, CaseIterable {
     case down
     /// From us.
     case up
+
+    /// The configuration's key for the page that is loaded.
+    var key: String { self == .down ? "nq.download" : "nq.upload" }
 }
 
 /// How a load test spends its time and its bytes: a look at the idle network, then each direction for as long.

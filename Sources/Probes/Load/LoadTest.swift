@@ -178,19 +178,18 @@ public final class LoadTest: Cancelable {
         flows.removeAll { $0 === request }
         let delivered = request.delivered
         account(request)
-        let key = "nq.\(direction == .down ? "download" : "upload")"
         switch ending {
         case .answered(let status) where (200..<300).contains(status):
             guard delivered >= Self.leastPage || request.isDone else {
-                noteMistake("\(key) moved \(delivered) bytes only")
+                noteMistake("\(direction.key) moved \(delivered) bytes only")
                 break
             }
             finished += request.carried
             // All connections have the same share: when one has had its own, so have the others, about.
             if request.isDone { return leave() }
             addFlow(direction, bytes: bytes - delivered)
-        case .answered(let status): noteMistake("\(key) answered with status \(status)")
-        case .failed(let text): noteMistake("\(key): \(text)")
+        case .answered(let status): noteMistake("\(direction.key) answered with status \(status)")
+        case .failed(let text): noteMistake("\(direction.key): \(text)")
         }
         if flows.isEmpty { leave() }
     }
@@ -213,9 +212,8 @@ public final class LoadTest: Cancelable {
         let moved = finished + flows.reduce(0) { $0 + $1.delivered }
         stopAll()
         guard let direction else { return }
-        let key = "nq.\(direction == .down ? "download" : "upload")"
         guard moved > 0, meter.megabitsPerSecond > 0 else {
-            result.failures.append(mistake ?? "\(key): nothing arrived in time")
+            result.failures.append(mistake ?? "\(direction.key): nothing arrived in time")
             return
         }
         let tally = tally()

@@ -88,7 +88,8 @@ struct RoundTripTally {
 
     /// The trimmed mean; `nil` of nothing.
     static func mean(_ steps: [StepTime]) -> Duration? {
-        let kept = times(steps).sorted().dropLast(times(steps).count / 20)
+        let times = times(steps)
+        let kept = times.sorted().dropLast(times.count / 20)
         return kept.isEmpty ? nil : kept.reduce(.zero, +) / kept.count
     }
 
