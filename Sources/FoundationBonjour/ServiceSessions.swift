@@ -93,11 +93,7 @@ final class ResolveSession: EngineSession {
                 sink(.timedOut)
             }
         }
-        resolve = InstanceResolve(
-            engines.multicast.engine,
-            instance: instances[0],
-            others: Set(instances.dropFirst())
-        ) { [unowned self] _ in tell() }
+        resolve = InstanceResolve(engines.multicast.engine, instances: Set(instances)) { [unowned self] _ in tell() }
         tell()
     }
 

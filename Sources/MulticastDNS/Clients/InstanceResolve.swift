@@ -11,20 +11,28 @@ public final class InstanceResolve {
     /// Starts to resolve; what is known already is told within this call.
     /// - Parameters:
     ///   - engine: The engine, started or not.
-    ///   - instance: The full name, such as `Office Printer._ipp._tcp.local`, as labels.
-    ///   - others: What the same instance is called where a sender cut its name at its dots.
+    ///   - instances: The full names that it may have, such as `Office Printer._ipp._tcp.local`, as labels; several where
+    ///     a sender may have cut the name at its dots.
     ///   - interface: The one interface to look on, by name; `nil` is all of them.
     ///   - onEvent: Called on the loop's thread for everything that happens but ``BrowseEvent/found(_:)``; after
     ///     ``BrowseEvent/unresolved(_:)`` it is asked for further.
     public init(
         _ engine: MulticastEngine,
-        instance: DomainName,
-        others: Set<DomainName> = [],
+        instances: Set<DomainName>,
         interface: String? = nil,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        let wish = Wish(interface: interface, instances: others.union([instance]))
-        follower = ServiceFollower(engine, wish, onEvent: onEvent)
+        follower = ServiceFollower(engine, Wish(interface: interface, instances: instances), onEvent: onEvent)
+    }
+
+    /// Starts to resolve an instance that has one name alone.
+    public convenience init(
+        _ engine: MulticastEngine,
+        instance: DomainName,
+        interface: String? = nil,
+        onEvent: @escaping (BrowseEvent) -> Void
+    ) {
+        self.init(engine, instances: [instance], interface: interface, onEvent: onEvent)
     }
 
     deinit { follower.cancel() }

@@ -151,8 +151,7 @@ final class EndpointSearch {
         engines.multicast.retain()
         service = InstanceResolve(
             engines.multicast.engine,
-            instance: instances[0],
-            others: Set(instances.dropFirst()),
+            instances: Set(instances),
             interface: interface?.name
         ) { [unowned self] event in
             switch event {
