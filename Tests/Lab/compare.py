@@ -1,6 +1,8 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """What an operator's usual tools say of a fault: ping, dig, curl, mtr, and NetworkManager's connectivity."""
-import json, os, re, shutil, subprocess, sys, tempfile, time
+import json, os, re, shutil, subprocess, sys, tempfile
+
+from network import until
 
 TOOLS = {"ping": "iputils-ping", "dig": "bind9-dnsutils", "curl": "curl", "mtr": "mtr-tiny",
          "NetworkManager": "network-manager", "nmcli": "network-manager", "dbus-daemon": "dbus"}
@@ -115,11 +117,11 @@ exec NetworkManager --no-daemon --config={self.folder}/NetworkManager.conf --con
         self.network.device.enter()
         bus = ["dbus-daemon", f"--config-file={self.folder}/bus.conf", "--nofork"]
         self.programs = [subprocess.Popen(bus, stderr=subprocess.DEVNULL)]
-        self.wait(lambda: os.path.exists(f"{self.folder}/bus"), "the bus")
+        until(lambda: os.path.exists(f"{self.folder}/bus"), "the bus")
         environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.bus)
         self.programs.append(subprocess.Popen(["unshare", "--mount", "sh", "-ec", script], env=environment,
                                               stderr=subprocess.DEVNULL))
-        self.wait(lambda: self.connectivity() == "full", "NetworkManager to find the network in order")
+        until(lambda: self.connectivity() == "full", "NetworkManager to find the network in order")
         return self
 
     def __exit__(self, *_):
@@ -131,14 +133,6 @@ exec NetworkManager --no-daemon --config={self.folder}/NetworkManager.conf --con
     def write(self, name, text):
         with open(f"{self.folder}/{name}", "w") as file:
             file.write(text)
-
-    @staticmethod
-    def wait(condition, what):
-        deadline = time.monotonic() + 30
-        while not condition():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"waited in vain for {what}")
-            time.sleep(0.1)
 
     @property
     def check(self):

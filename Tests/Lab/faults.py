@@ -1,9 +1,9 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The faults of the lab: how each is put in place and taken back, and the verdicts it must give."""
 
-import json, os, random, time
+import json, os, random
 
-from network import tunnel
+from network import tunnel, until
 
 # Packets without which nobody on a link finds anybody.
 NEIGHBORS = "icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
@@ -194,11 +194,8 @@ def claimed_by_another(network):
     network.neighbor.ip(f"addr add {plan.own6}/128 dev eth0 nodad")
     network.device.set(f"ipv6/conf/{name}/accept_dad", 1)
     network.device.batch([f"addr del {plan.own6}/64 dev {name}", f"addr add {plan.own6}/64 dev {name}"])
-    deadline = time.monotonic() + 10
-    while " dadfailed " not in network.device.run("ip", "-6", "addr", "show", "dev", name).stdout:
-        if time.monotonic() > deadline:
-            raise RuntimeError("the kernel did not notice that another host has the address")
-        time.sleep(0.05)
+    until(lambda: " dadfailed " in network.device.run("ip", "-6", "addr", "show", "dev", name).stdout,
+          "the kernel to notice that another host has the address", seconds=10)
     yield
     network.neighbor.ip(f"addr del {plan.own6}/128 dev eth0")
     network.device.ip(f"addr del {plan.own6}/64 dev {name}")

@@ -80,6 +80,15 @@ class Machine:
         os.close(self.descriptor)
 
 
+def until(condition, what, seconds=30):
+    """Waits for something that takes a moment."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited in vain for {what}")
+        time.sleep(0.05)
+
+
 class Plan:
     """Addresses and names; the other plan shares none with the usual one."""
 

@@ -64,6 +64,18 @@ import Testing
         )
     }
 
+    /// Connects to a service whose server says everything back, and expects that.
+    private func talk(to endpoint: NWEndpoint) async {
+        let client = Watched(NWConnection(to: endpoint, using: .tcp)).start()
+        await eventually("ready, but \(client.state)") {
+            if case .waiting = client.state { client.connection.restart() }
+            return client.state == .ready
+        }
+        client.send("hello")
+        client.receive()
+        await eventually("its echo") { client.received.values == [Receipt("hello")] }
+    }
+
     private func endpoint(_ name: String) -> NWEndpoint {
         .service(name: name, type: "_demo._tcp", domain: "local.", interface: nil)
     }
@@ -88,14 +100,7 @@ import Testing
         #expect(record["path"] == "/1" && record.getEntry(for: "note") == NWTXTRecord.Entry.none)
         #expect(record.getEntry(for: "empty") == .empty)
 
-        let client = Watched(NWConnection(to: found.endpoint, using: .tcp)).start()
-        await eventually("ready, but \(client.state)") {
-            if case .waiting = client.state { client.connection.restart() }
-            return client.state == .ready
-        }
-        client.send("hello")
-        client.receive()
-        await eventually("its echo") { client.received.values == [Receipt("hello")] }
+        await talk(to: found.endpoint)
 
         publisher.signal(SIGTERM)
         await eventually("the goodbye") { results.values.last?.isEmpty == true }
@@ -114,14 +119,7 @@ import Testing
         #expect(text()?.getEntry(for: "flag") == NWTXTRecord.Entry.none)
         publisher.signal(SIGUSR1)
         await eventually("the new text, but \(results.values)") { text()?["version"] == "2" }
-        let client = Watched(NWConnection(to: endpoint("Wohn.zimmer"), using: .tcp)).start()
-        await eventually("ready, but \(client.state)") {
-            if case .waiting = client.state { client.connection.restart() }
-            return client.state == .ready
-        }
-        client.send("hello")
-        client.receive()
-        await eventually("its echo") { client.received.values == [Receipt("hello")] }
+        await talk(to: endpoint("Wohn.zimmer"))
         publisher.signal(SIGTERM)
         await eventually("the goodbye") { results.values.last?.isEmpty == true }
         withExtendedLifetime((browser, server)) {}
