@@ -9,16 +9,18 @@ import Testing
 @testable import nwpath
 
 /// A manual page of `packaging/man`.
-private struct Page {
+struct ManualPage {
     let path: String
     /// The page as a reader sees it, without emphasis.
     let text: String
     /// The examples: the lines that are set apart under EXAMPLES.
     let examples: [String]
 
+    /// The directory of the project.
+    static var root: String { "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") }
+
     init(_ name: String) throws {
-        let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        path = "/\(root)/packaging/man/\(name)"
+        path = "\(Self.root)/packaging/man/\(name)"
         let rendered = try Command.run(["mandoc", "-T", "ascii", "-O", "width=400", path])
         var plain = ""
         for letter in rendered.unicodeScalars {
@@ -49,32 +51,32 @@ private struct Page {
 @Suite(.inNamespace) struct ManualTests {
     @Test(arguments: ["nwpath.1", "nwpath.yaml.5", "nwpath-events.7"])
     func `mandoc finds nothing to complain of`(name: String) throws {
-        #expect(try Command.run(["mandoc", "-T", "lint", "-W", "warning", try Page(name).path]) == "")
+        #expect(try Command.run(["mandoc", "-T", "lint", "-W", "warning", try ManualPage(name).path]) == "")
     }
 
     @Test(arguments: NWPath.program.commands.map(\.name))
     func `nwpath(1) tells every option of every command`(name: String) throws {
-        let page = try Page("nwpath.1")
+        let page = try ManualPage("nwpath.1")
         let command = try #require(NWPath.program.commands.first { $0.name == name })
-        let section = Page.section("nwpath \(name)", of: page.text)
+        let section = ManualPage.section("nwpath \(name)", of: page.text)
         #expect(section.contains { $0.hasSuffix(NWPath.program.usage(command)) }, "the usage of \(name)")
         for option in command.arguments.flatMap(\.names) {
-            #expect(Page.holds(option, section), "\(option) of \(name)")
+            #expect(ManualPage.holds(option, section), "\(option) of \(name)")
         }
     }
 
     @Test func `nwpath(1) tells the common options and no command that is gone`() throws {
-        let page = try Page("nwpath.1")
-        let section = Page.section("COMMON OPTIONS", of: page.text)
+        let page = try ManualPage("nwpath.1")
+        let section = ManualPage.section("COMMON OPTIONS", of: page.text)
         for option in NWPath.program.commonArguments.flatMap(\.names) + ["-h", "--help", "--version"] {
-            #expect(Page.holds(option, section), "\(option)")
+            #expect(ManualPage.holds(option, section), "\(option)")
         }
-        let told = Page.section("COMMANDS", of: page.text).filter { $0.hasPrefix("   nwpath ") }
+        let told = ManualPage.section("COMMANDS", of: page.text).filter { $0.hasPrefix("   nwpath ") }
         #expect(told.map { String($0.dropFirst(10)) }.sorted() == NWPath.program.commands.map(\.name).sorted())
     }
 
     @Test func `every example of nwpath(1) is a right command line, and those of the help are there`() throws {
-        let page = try Page("nwpath.1")
+        let page = try ManualPage("nwpath.1")
         #expect(page.examples.count > 20)
         for example in page.examples {
             guard case .run = try NWPath.program.parse(Array(shellWords(example).dropFirst())) else {
@@ -100,16 +102,16 @@ private struct Page {
     }
 
     @Test func `nwpath.yaml(5) tells every key, and its example is right`() async throws {
-        let page = try Page("nwpath.yaml.5")
+        let page = try ManualPage("nwpath.yaml.5")
         let tool = Tool(scratch: try Scratch())
-        let section = Page.section("KEYS", of: page.text)
+        let section = ManualPage.section("KEYS", of: page.text)
         let known = keys(try await tool.run("config", "schema").json)
         #expect(known.count > 30)
         for key in known {
             let isTold = section.contains { $0.hasSuffix(".\(key)") || $0.drop { $0 == " " }.hasPrefix(key) }
             #expect(isTold, "\(key)")
         }
-        let told = Page.section("EXAMPLES", of: page.text)
+        let told = ManualPage.section("EXAMPLES", of: page.text)
         let yaml = told.prefix { !$0.contains("Check a file") }
         let margin = yaml.first?.prefix { $0 == " " }.count ?? 0
         let file = try tool.scratch.write(
@@ -123,12 +125,12 @@ private struct Page {
     }
 
     @Test func `nwpath-events(7) tells every event and the first members of a record`() throws {
-        let page = try Page("nwpath-events.7")
-        let section = Page.section("EVENTS", of: page.text)
-        for event in EventName.allCases { #expect(Page.holds(event.rawValue, section), "\(event)") }
-        let records = Page.section("RECORDS", of: page.text)
+        let page = try ManualPage("nwpath-events.7")
+        let section = ManualPage.section("EVENTS", of: page.text)
+        for event in EventName.allCases { #expect(ManualPage.holds(event.rawValue, section), "\(event)") }
+        let records = ManualPage.section("RECORDS", of: page.text)
         for member in ["time", "seq", "stream", "schema", "event", "severity", "host", "message"] {
-            #expect(Page.holds(member, records), "\(member)")
+            #expect(ManualPage.holds(member, records), "\(member)")
         }
     }
 
@@ -139,7 +141,7 @@ private struct Page {
         try await service.settle("satisfied")
         try Namespace.current.ip("route del default")
         try await service.settle("unsatisfied")
-        let examples = try Page("nwpath-events.7").examples
+        let examples = try ManualPage("nwpath-events.7").examples
         #expect(examples.count == 3)
         for example in examples {
             if example.hasPrefix("nwpath watch") {

@@ -44,7 +44,7 @@ struct Diagnose: Command {
             CommandExample("nwpath diagnose https://example.test/", "why does this page not work"),
             CommandExample("nwpath diagnose example.test:22", "why does this port not answer"),
             CommandExample("nwpath diagnose --targets targets.yaml", "asking hosts of your own"),
-            CommandExample("nwpath diagnose --load", "with a load test, which may move 40 MB"),
+            CommandExample("nwpath diagnose --load --targets targets.yaml", "with a load test, which may move 40 MB"),
             CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
         ],
         arguments: [
