@@ -105,7 +105,8 @@ private struct Cable {
 @Suite(.inNamespace) struct PortalExaminationTests {
     private static func serve(_ cable: Cable, _ text: String) throws -> RunningCommand {
         try cable.serve([
-            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--no-ping",
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--group=root",
+            "--no-ping",
             "--interface=eth1", "--bind-dynamic", "--dhcp-range=192.0.2.100,192.0.2.110,1h",
             "--dhcp-leasefile=/dev/null", "--log-facility=/dev/null", "--pid-file=", "--dhcp-option=114,\(text)",
         ])
@@ -181,6 +182,7 @@ private struct Cable {
         let server = try cable.serve(
             [
                 "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+                "--group=root",
                 "--bind-interfaces", "--listen-address=192.0.2.2", "--pid-file=",
                 "--address=/p.example.test/192.0.2.80",
             ] + texts

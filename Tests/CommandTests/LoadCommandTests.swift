@@ -39,6 +39,7 @@ import Testing
             let inside = ["nsenter", "--net=\(far.path)"]
             let names = [
                 "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+                "--group=root",
                 "--address=/#/198.51.100.80", "--listen-address=198.51.100.80", "--bind-interfaces",
                 "--pid-file=\(folder)/names",
             ]

@@ -287,7 +287,7 @@ class Network:
         """A DHCP server on the router, dnsmasq, with options."""
         plan = self.plan
         return self.router.running(
-            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--no-ping",
+            ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--group=root", "--no-ping",
              "--interface=lan0", "--bind-dynamic", f"--dhcp-range={plan.lan}.100,{plan.lan}.110,1h",
              "--dhcp-leasefile=/dev/null", "--log-facility=/dev/null", "--pid-file=",
              f"--dhcp-option=option:router,{plan.gateway}"] + [f"--dhcp-option={option}" for option in options],

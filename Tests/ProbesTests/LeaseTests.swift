@@ -147,7 +147,8 @@ import Testing
     @Test func `dnsmasq offers what it is told to, and so does a second one`() async throws {
         let network = try ProbeNetwork()
         let words = [
-            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--no-ping",
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--group=root",
+            "--no-ping",
             "--interface=eth1", "--dhcp-range=192.0.2.100,192.0.2.110,1h", "--dhcp-leasefile=/dev/null",
             "--dhcp-option=option:router,192.0.2.254", "--dhcp-option=114,https://portal.example.test/api",
             "--bind-dynamic", "--log-facility=/dev/null",

@@ -13,6 +13,7 @@ import Testing
     private static func serve(_ network: ProbeNetwork) async throws -> RunningCommand {
         let server = try network.serve([
             "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+            "--group=root",
             "--bind-interfaces", "--listen-address=192.0.2.2", "--listen-address=2001:db8::2", "--pid-file=",
             "--host-record=www.example.test,192.0.2.80,2001:db8::80", "--address=/nowhere.test/",
             "--txt-record=big.example.test" + String(repeating: "," + String(repeating: "x", count: 200), count: 4),

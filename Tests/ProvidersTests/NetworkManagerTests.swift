@@ -48,6 +48,7 @@ import Testing
         let dhcp = try RunningCommand([
             "nsenter", "--net=\(peer.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--port=0",
             "--interface=v1", "--bind-interfaces", "--dhcp-range=192.0.2.100,192.0.2.200,1h", "--user=root",
+            "--group=root",
             "--dhcp-option-force=43,ANDROID_METERED", "--dhcp-leasefile=\(bus.scratch("leases"))", "--pid-file=",
         ])
         let index = try #require(InterfaceNames.kernel.index("v0"))

@@ -135,7 +135,8 @@ import Testing
         let server = try RunningCommand([
             "nsenter", "--net=\(Namespace.current.path)", "dnsmasq", "--keep-in-foreground",
             "--conf-file=/dev/null",
-            "--no-resolv", "--no-hosts", "--user=root", "--listen-address=127.0.0.1", "--bind-interfaces",
+            "--no-resolv", "--no-hosts", "--user=root", "--group=root", "--listen-address=127.0.0.1",
+            "--bind-interfaces",
             "--pid-file=",
             "--host-record=www.example.test,192.0.2.80",
         ])
