@@ -45,6 +45,7 @@ def connections(bench):
     work = (("sends", 0, megabytes, "64 KiB at a time, sent", {"least": 0.7}),
             ("receives", 2, megabytes, "64 KiB at a time, received", {}),
             ("setup", 1, count, "connection set-up", {"ratio": 2}),
+            ("waits", 1, count, "connection set-up, another thread waits", {}),
             ("latency", 1, count, "64 bytes and their echo", {"ratio": 2}))
     for number in range(bench.rounds):
         turns = [("nwpath", client), ("sockets", GENERATORS / "peer")]

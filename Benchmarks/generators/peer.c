@@ -2,7 +2,7 @@
 //
 // peer serve                            prints three ports of 127.0.0.1: one takes, one echoes, one gives
 // peer sends|receives PORT MEGABYTES    64 KiB at a time: seconds
-// peer setup|latency PORT COUNT         one after another: microseconds each
+// peer setup|waits|latency PORT COUNT   one after another: microseconds each
 //
 // The other end of connections in Benchmarks/Connections, and the same work with blocking sockets beside it. Who takes
 // answers one byte once all is there. Serving ends with standard input.
@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,15 +119,45 @@ static void receive_all(int descriptor, size_t length) {
     }
 }
 
+/// A connection asked for by one thread and made by another one.
+static struct order {
+    sem_t wanted, made;
+    int port, amount, descriptor;
+} order;
+
+static void *make_connections(void *unused) {
+    for (int i = 0; i < order.amount; i++) {
+        while (sem_wait(&order.wanted) < 0) continue;
+        order.descriptor = connected(order.port);
+        sem_post(&order.made);
+    }
+    return unused;
+}
+
+static void wait_for_connections(int port, int amount) {
+    order.port = port;
+    order.amount = amount;
+    pthread_t thread;
+    if (sem_init(&order.wanted, 0, 0) < 0 || sem_init(&order.made, 0, 0) < 0
+        || pthread_create(&thread, NULL, make_connections, NULL) != 0)
+        err(1, "thread");
+    for (int i = 0; i < amount; i++) {
+        sem_post(&order.wanted);
+        while (sem_wait(&order.made) < 0) continue;
+        close(order.descriptor);
+    }
+    pthread_join(thread, NULL);
+}
+
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "serve")) {
         serve();
         return 0;
     }
     int port = count == 4 ? atoi(words[2]) : 0, amount = count == 4 ? atoi(words[3]) : 0;
-    if (port < 1 || amount < 1) errx(2, "usage: peer serve | peer sends|receives|setup|latency PORT COUNT");
-    int is_single = !strcmp(words[1], "setup"), one = 1;
-    int descriptor = is_single ? -1 : connected(port);
+    if (port < 1 || amount < 1) errx(2, "usage: peer serve | peer sends|receives|setup|waits|latency PORT COUNT");
+    int is_single = !strcmp(words[1], "setup"), is_waiting = !strcmp(words[1], "waits"), one = 1;
+    int descriptor = is_single || is_waiting ? -1 : connected(port);
     double begin = now(), scale = 1;
     if (!strcmp(words[1], "sends")) {
         for (int i = 0; i < amount * 16; i++) send_all(descriptor, 65536);
@@ -135,6 +167,9 @@ int main(int count, char **words) {
         receive_all(descriptor, (size_t)amount << 20);
     } else if (is_single) {
         for (int i = 0; i < amount; i++) close(connected(port));
+        scale = 1e6 / amount;
+    } else if (is_waiting) {
+        wait_for_connections(port, amount);
         scale = 1e6 / amount;
     } else if (!strcmp(words[1], "latency")) {
         setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);

@@ -14,7 +14,10 @@ extension IPAddress: CustomStringConvertible {
 
     /// Reads an address literal: four decimal numbers, or any IPv6 form of RFC 4291 section 2.2, without a scope.
     /// - Returns: `nil` when the text is neither.
-    public init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) { self.init(String(text)) }
+
+    /// As ``init(_:)`` of any text.
+    public init?(_ text: String) {
         if text.utf8.contains(UInt8(ascii: ":")) {
             guard let value = Self.ipv6(text) else { return nil }
             self = .v6(value)
@@ -40,22 +43,28 @@ extension IPAddress: CustomStringConvertible {
             + words[longest.upperBound...].joined(separator: ":")
     }
 
-    private static func ipv4(_ text: some StringProtocol) -> UInt32? {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
+    private static func ipv4(_ text: String) -> UInt32? {
         var value: UInt32 = 0
-        for part in parts {
-            guard (1...3).contains(part.count), part.allSatisfy({ (48...57).contains($0) }) else { return nil }
-            if part.count > 1 && part.first == 48 { return nil }
-            let number = part.reduce(UInt32(0)) { $0 * 10 + UInt32($1 - 48) }
-            guard number <= 255 else { return nil }
-            value = value << 8 | number
+        var (number, digits, parts) = (UInt32(0), 0, 1)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "."):
+                guard digits > 0, parts < 4 else { return nil }
+                value = value << 8 | number
+                (number, digits, parts) = (0, 0, parts + 1)
+            case 48...57:
+                // No number has a leading zero.
+                guard digits == 0 || number > 0 else { return nil }
+                number = number * 10 + UInt32(byte - 48)
+                digits += 1
+                guard number <= 255 else { return nil }
+            default: return nil
+            }
         }
-        return value
+        return parts == 4 && digits > 0 ? value << 8 | number : nil
     }
 
-    private static func ipv6(_ text: some StringProtocol) -> UInt128? {
-        let text = String(text)
+    private static func ipv6(_ text: String) -> UInt128? {
         guard let gap = text.range(ofDoubleColon: ()) else {
             guard let groups = groups(text[...], endsAddress: true), groups.count == 8 else { return nil }
             return join(groups)
@@ -78,7 +87,7 @@ extension IPAddress: CustomStringConvertible {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
             if endsAddress && index == parts.count - 1 && part.utf8.contains(UInt8(ascii: ".")) {
-                guard let value = ipv4(part) else { return nil }
+                guard let value = ipv4(String(part)) else { return nil }
                 groups += [UInt16(value >> 16), UInt16(truncatingIfNeeded: value)]
             } else {
                 guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy(isHexadecimal),

@@ -15,6 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71
+#endif
+
 static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
 static void read_address(struct nwp_end *end, const struct sockaddr_storage *storage) {
@@ -96,8 +100,12 @@ int nwp_flow_bind_path(int descriptor, const char *path) {
 
 int nwp_flow_connect(int descriptor, const struct nwp_end *end) {
     struct sockaddr_storage storage;
-    socklen_t size = write_address(&storage, end, family_of(descriptor));
-    return result(connect(descriptor, (struct sockaddr *)&storage, size));
+    socklen_t size = write_address(&storage, end, end->length == 4 ? AF_INET : AF_INET6);
+    int code = result(connect(descriptor, (struct sockaddr *)&storage, size));
+    if (code != -EINPROGRESS) return code;
+    // The handshake with a peer on this machine is over by now, and the kernel says so when it is asked again.
+    code = result(connect(descriptor, (struct sockaddr *)&storage, size));
+    return code == -EALREADY ? -EINPROGRESS : code;
 }
 
 int nwp_flow_connect_path(int descriptor, const char *path) {
@@ -134,6 +142,12 @@ int nwp_flow_value(int descriptor, int level, int option) {
     int value = 0;
     socklen_t size = sizeof value;
     return getsockopt(descriptor, level, option, &value, &size) < 0 ? -errno : value;
+}
+
+int64_t nwp_flow_namespace(int descriptor) {
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    return getsockopt(descriptor, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) < 0 ? -errno : (int64_t)cookie;
 }
 
 int nwp_flow_device(int descriptor, const char *name) {

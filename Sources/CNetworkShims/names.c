@@ -6,6 +6,8 @@
 #include <netdb.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 int nwp_service_port(const char *name) {
     struct servent storage, *found = NULL;
@@ -18,3 +20,12 @@ int nwp_service_port(const char *name) {
 }
 
 void nwp_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+uint64_t nwp_namespace(void) {
+    // The target, such as `net:[4026531840]`, is cheaper to have than the status of the file.
+    char target[32];
+    ssize_t length = readlink("/proc/thread-self/ns/net", target, sizeof target - 1);
+    if (length < 6) return 0;
+    target[length] = 0;
+    return strtoull(target + 5, NULL, 10);
+}

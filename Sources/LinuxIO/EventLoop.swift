@@ -11,8 +11,9 @@ internal import Synchronization
 /// executor, and tasks that prefer it, run on the same thread. Swift's default executor is never touched, which is
 /// why an idle process has no wake-ups at all.
 ///
-/// Everything but ``enqueue(_:)``, ``stop()`` and ``perform(_:)`` must be called on the loop's thread (before
-/// ``run()``: on the thread that made the loop); a call from elsewhere stops the program at once.
+/// Everything but ``enqueue(_:)``, ``stop()``, ``perform(_:)`` and ``performNow(_:)`` must be called on the loop's thread
+/// (before ``run()``: on the thread that made the loop); a call from elsewhere stops the program at once. A thread that
+/// has the loop by ``performNow(_:)`` is the loop's thread for that time.
 public final class EventLoop: Sendable {
     /// What a descriptor is watched for.
     public struct Interest: OptionSet, Sendable {
@@ -59,9 +60,11 @@ public final class EventLoop: Sendable {
     }
 
     private let inbox = Mutex(Inbox())
+    /// Held by the thread that is the loop's at this moment: all the time but while the loop waits.
+    private let turn = Mutex(())
     private let epoll: FileDescriptor
     private let wake: FileDescriptor
-    /// Registrations and timers; touched on the loop's thread only, which `confine` checks.
+    /// Registrations and timers; touched on the loop's thread only, which `confine` checks, and within a turn.
     private nonisolated(unsafe) var reactor: Reactor
     private let owner: Atomic<UInt>
 
@@ -87,20 +90,27 @@ public final class EventLoop: Sendable {
 
     /// Serves events, timers and jobs on the calling thread until ``stop()``, after which handlers are forgotten.
     public func run() {
-        owner.store(UInt(pthread_self()), ordering: .relaxed)
         var ready = [nwp_ready](repeating: nwp_ready(), count: 64)
-        while drainInbox() {
-            runDeferred()
-            unsafe reactor.arm()
-            let count = unsafe nwp_epoll_wait(epoll.rawValue, &ready, 64)
-            guard count >= 0 else { preconditionFailure("epoll_wait: \(Errno(count))") }
-            for index in 0..<Int(count) {
-                dispatch(ready[index].token, events: ready[index].events)
-            }
+        var count = 0
+        while turn.withLock({ _ in serve(ready, count) }) {
+            let result = unsafe nwp_epoll_wait(epoll.rawValue, &ready, 64)
+            guard result >= 0 else { preconditionFailure("epoll_wait: \(Errno(result))") }
+            count = Int(result)
         }
         // Handlers hold engines, and engines the loop: a loop that is over lets all of them go.
         let remains = unsafe reactor.takeHandlers()
         _ = consume remains
+    }
+
+    /// One turn: the first `count` events, what others handed over, and what was put off.
+    /// - Returns: `false` when the loop is to stop.
+    private func serve(_ events: [nwp_ready], _ count: Int) -> Bool {
+        owner.store(UInt(pthread_self()), ordering: .relaxed)
+        for index in 0..<count { dispatch(events[index].token, events: events[index].events) }
+        guard drainInbox() else { return false }
+        runDeferred()
+        unsafe reactor.arm()
+        return true
     }
 
     /// Makes ``run()`` return after the events in hand; may be called from any thread.
@@ -111,6 +121,35 @@ public final class EventLoop: Sendable {
     /// Runs `work` on the loop's thread soon; may be called from any thread.
     public func perform(_ work: @escaping @Sendable () -> Void) {
         post { $0.calls.append(work) }
+    }
+
+    /// Runs `work` on the calling thread, as if it were the loop's, when the loop is idle; may be called from any thread.
+    ///
+    /// It spares two switches between threads. What was handed over before has run then, and what is handed over
+    /// meanwhile runs afterwards on the loop's own thread. Work should be as short as a handler's.
+    /// - Returns: `false`, without running it, when the loop has something to do: hand it over by ``perform(_:)``. So it
+    ///   is on the loop's own thread.
+    public func performNow(_ work: () -> Void) -> Bool {
+        guard !isCurrent else { return false }
+        let isIdle = inbox.withLock { inbox in
+            guard !inbox.isAwake, !inbox.isStopping else { return false }
+            inbox.isAwake = true
+            return true
+        }
+        guard isIdle else { return false }
+        let hasRun: Void? = turn.withLockIfAvailable { _ in
+            let thread = owner.exchange(UInt(pthread_self()), ordering: .relaxed)
+            defer { owner.store(thread, ordering: .relaxed) }
+            work()
+            runDeferred()
+            unsafe reactor.arm()
+        }
+        let mustWake = inbox.withLock { inbox in
+            inbox.isAwake = !inbox.jobs.isEmpty || !inbox.calls.isEmpty || inbox.isStopping
+            return inbox.isAwake
+        }
+        if mustWake { _ = nwp_eventfd_signal(wake.rawValue) }
+        return hasRun != nil
     }
 
     private func post(_ change: (inout Inbox) -> Void) {

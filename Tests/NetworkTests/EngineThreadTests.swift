@@ -57,6 +57,41 @@ private func namespaceName() -> String {
         #expect(Set(identities.values).count == 1)
     }
 
+    @Test func `lends its engines once they follow the path, and in no other way before`() async throws {
+        let thread = try EngineThread.current()
+        #expect(!thread.performNow { _ in Issue.record("there are no engines") })
+        thread.perform { engines in _ = engines.followPath() }
+        let names = Record<String>()
+        await loop.eventually { thread.performNow { _ in names.append(namespaceName()) } }
+        #expect(names.values == [namespaceName()])
+    }
+
+    @Test func `is told from others by a socket as well`() throws {
+        let thread = try EngineThread.current()
+        let socket = SharedDescriptor(owning: Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0))
+        let number = try #require(socket.current)
+        #expect(try EngineThread.current(by: number) === thread)
+        #expect(try EngineThread.current(by: number) === thread)
+        #expect(socket.take() == number && socket.take() == nil)
+        _ = Glibc.close(number)
+    }
+
+    @Test func `stays a moment longer than the last connection, and goes then`() async throws {
+        weak var gone: EngineThread?
+        do {
+            let connection = NWConnection(host: "127.0.0.1", port: 9, using: .udp)
+            let states = Record<NWConnection.State>()
+            connection.stateUpdateHandler = { states.append($0) }
+            connection.start(queue: DispatchQueue(label: "test"))
+            gone = try EngineThread.current()
+            await loop.eventually { states.values == [.preparing, .ready] }
+            connection.cancel()
+            await loop.eventually { states.values.last == .cancelled }
+        }
+        #expect(gone != nil)
+        await loop.eventually { gone == nil }
+    }
+
     @Test func `takes no signals, and has a name`() async throws {
         let names = Record<String>()
         let isBlocked = Record<Bool>()

@@ -38,7 +38,7 @@ int nwp_flow_open(int length, int is_stream);
 int nwp_flow_bind(int descriptor, const struct nwp_end *end);
 /// Binds a unix socket to a path. Returns 0 or a negative errno.
 int nwp_flow_bind_path(int descriptor, const char *path);
-/// Connects without waiting. Returns 0 or a negative errno, -EINPROGRESS when the answer comes later.
+/// Connects a socket of the end's family without waiting. Returns 0 or a negative errno, -EINPROGRESS when the answer comes later.
 int nwp_flow_connect(int descriptor, const struct nwp_end *end);
 /// The same to a path.
 int nwp_flow_connect_path(int descriptor, const char *path);
@@ -46,6 +46,8 @@ int nwp_flow_connect_path(int descriptor, const char *path);
 int nwp_flow_accept(int descriptor, struct nwp_end *peer);
 /// The near end (`is_peer` 0) or the far one. Returns 0 or a negative errno.
 int nwp_flow_end(int descriptor, int is_peer, struct nwp_end *end);
+/// What no other network namespace has since the machine started (SO_NETNS_COOKIE, Linux 5.14), or a negative errno.
+int64_t nwp_flow_namespace(int descriptor);
 /// setsockopt(2) with an int. Returns 0 or a negative errno.
 int nwp_flow_option(int descriptor, int level, int option, int value);
 /// getsockopt(2) with an int. Returns the value, or a negative errno.

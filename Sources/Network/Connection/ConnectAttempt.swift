@@ -14,13 +14,21 @@ final class ConnectAttempt {
     private let settings: FlowSettings
     private let device: String?
     private let engines: Engines
+    private let opened: SharedDescriptor?
     private var number: Int32 = -1
     private var watch: EventLoop.Watch?
     private var limit: EventLoop.Timer?
     private var completion: (Outcome) -> Void = { _ in }
 
-    /// Prepares an attempt, bound to an interface where one is named.
-    init(to end: SocketEnd, settings: FlowSettings, device: String?, engines: Engines) {
+    /// Prepares an attempt, bound to an interface where one is named, by a socket of the end's family if there is one.
+    init(
+        to end: SocketEnd,
+        settings: FlowSettings,
+        device: String?,
+        engines: Engines,
+        opened: SharedDescriptor? = nil
+    ) {
+        self.opened = opened
         self.end = end
         self.settings = settings
         self.device = device
@@ -33,7 +41,7 @@ final class ConnectAttempt {
     func start(completion: @escaping (Outcome) -> Void) {
         self.completion = completion
         do throws(Errno) {
-            number = try Self.checked(nwp_flow_open(end.family == .ipv4 ? 4 : 16, settings.isStream ? 1 : 0))
+            if let opened = opened?.take() { number = opened } else { number = try Self.open(end.family, settings) }
             try prepare()
             var shim = end.shim
             let code = unsafe nwp_flow_connect(number, &shim)
@@ -48,6 +56,11 @@ final class ConnectAttempt {
         } catch {
             fail(error)
         }
+    }
+
+    /// Opens a socket of a family.
+    static func open(_ family: AddressFamily, _ settings: FlowSettings) throws(Errno) -> Int32 {
+        try checked(nwp_flow_open(family == .ipv4 ? 4 : 16, settings.isStream ? 1 : 0))
     }
 
     /// Gives up; nothing is told any more.
@@ -127,6 +140,7 @@ final class ConnectAttempt {
                 owning: open,
                 isStream: settings.isStream,
                 isInternet: true,
+                remote: end.address.isUnspecified ? nil : end,
                 loop: engines.loop,
                 buffer: engines.buffer
             )

@@ -34,7 +34,9 @@ struct ConnectionLife: Sendable {
     private var hasBetterPath = false
 
     /// Whether content can be exchanged.
-    var isReady: Bool { state == .ready }
+    private(set) var isReady = false
+    /// Whether it is being connected.
+    private(set) var isPreparing = false
 
     /// Why content that is handed in now is refused; `nil` when it is taken.
     var refusal: NWError? {
@@ -123,6 +125,8 @@ struct ConnectionLife: Sendable {
 
     private mutating func enter(_ state: NWConnection.State) -> Action {
         self.state = state
+        isReady = state == .ready
+        isPreparing = state == .preparing
         return .enter(state)
     }
 }

@@ -24,7 +24,7 @@ enum ConnectionRequest: Sendable {
 
     /// Completes a request that nobody can fulfil any more.
     func refuse(_ error: NWError, on queue: CallQueue?) {
-        let queue = queue ?? CallQueue("network.refused", target: .global())
+        let queue = queue ?? CallQueue(.global())
         switch self {
         case .send(let content):
             guard case .contentProcessed(let completion) = content.completion else { return }

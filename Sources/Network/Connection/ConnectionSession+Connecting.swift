@@ -26,24 +26,19 @@ extension ConnectionSession {
 
     /// Gives up what is tried at this moment.
     func skipEndpoint() {
-        guard life.state == .preparing, let actions = eyeballs?.skip(.posix(.ECANCELED), at: now) else { return }
-        perform(actions)
+        guard life.isPreparing else { return }
+        // An address that was given is the only one.
+        if eyeballs == nil, !attempts.isEmpty { return couldNotConnect(.posix(.ECANCELED)) }
+        perform(eyeballs?.skip(.posix(.ECANCELED), at: now) ?? [])
     }
 
     private var now: Duration { engines.loop.clock.boot }
 
-    private var families: Set<AddressFamily> {
-        switch settings.internet.version {
-        case .any: [.ipv4, .ipv6]
-        case .v4: [.ipv4]
-        case .v6: [.ipv6]
-        }
-    }
+    private var families: Set<AddressFamily> { Set(AddressFamily.allCases.filter(settings.allows)) }
 
     private func begin(with end: SocketEnd) throws(NWError) {
-        guard families.contains(end.family) else { throw .posix(.EAFNOSUPPORT) }
-        eyeballs = HappyEyeballs(awaiting: [], error: .posix(.EADDRNOTAVAIL))
-        perform(eyeballs?.found([end], at: now) ?? [])
+        guard settings.allows(end.family) else { throw .posix(.EAFNOSUPPORT) }
+        attempt(0, end)
     }
 
     private func begin(_ target: EndpointSearch.Target) {
@@ -51,7 +46,7 @@ extension ConnectionSession {
         let error = NWError.dns(isService ? kDNSServiceErr_NoSuchRecord : kDNSServiceErr_Timeout)
         eyeballs = HappyEyeballs(awaiting: families, error: error)
         searchLimit = engines.loop.schedule(after: settings.attemptLimit ?? Self.longestSearch) { [weak self] in
-            guard let self, life.state == .preparing, attempts.isEmpty else { return }
+            guard let self, life.isPreparing, attempts.isEmpty else { return }
             searchLimit = nil
             couldNotConnect(error)
         }
@@ -102,7 +97,9 @@ extension ConnectionSession {
 
     private func attempt(_ number: Int, _ end: SocketEnd) {
         do throws(NWError) {
-            let attempt = ConnectAttempt(to: end, settings: settings, device: try device(to: end), engines: engines)
+            let device = try device(to: end)
+            let attempt = ConnectAttempt(to: end, settings: settings, device: device, engines: engines, opened: opened)
+            opened = nil
             attempts[number] = attempt
             attempt.start { [weak self] outcome in self?.take(outcome, of: number) }
         } catch {
@@ -113,9 +110,11 @@ extension ConnectionSession {
     private func take(_ outcome: Result<any Flow, NWError>, of number: Int) {
         attempts[number] = nil
         switch outcome {
-        case .failure(let error): perform(eyeballs?.failed(number, error, at: now) ?? [])
+        case .failure(let error):
+            guard eyeballs != nil else { return couldNotConnect(error) }
+            perform(eyeballs?.failed(number, error, at: now) ?? [])
         case .success(let flow):
-            perform(eyeballs?.connected(number) ?? [])
+            if eyeballs != nil { perform(eyeballs?.connected(number) ?? []) }
             open(flow)
         }
     }
@@ -139,7 +138,7 @@ extension ConnectionSession {
 
     /// A flow is there: the protocols upon it come next.
     private func open(_ flow: any Flow) {
-        guard life.state == .preparing else { return flow.close(isAbrupt: false) }
+        guard life.isPreparing else { return flow.close(isAbrupt: false) }
         let stacked: any Flow
         do throws(NWError) {
             stacked = try settings.stack(upon: flow, to: endpoint, isServer: isServer, loop: engines.loop)
@@ -158,7 +157,7 @@ extension ConnectionSession {
 
     /// Lets protocols agree with those of the peer, until the connection is ready.
     func establish() {
-        guard let flow, life.state == .preparing else { return }
+        guard let flow, life.isPreparing else { return }
         do throws(NWError) {
             guard try flow.establish() else { return }
         } catch {

@@ -55,14 +55,14 @@ extension ConnectionSession {
     /// Moves what can be moved, and waits for the rest.
     func pump() {
         guard let flow, life.isReady else { return }
-        if let error = read(flow) { return perform(life.broke(error)) }
+        if receives.isAsked, let error = read(flow) { return perform(life.broke(error)) }
         if let error = write(flow) {
             // The reason may be behind what came last.
             drain(flow)
             return perform(life.broke(error))
         }
         guard self.flow === flow else { return }
-        flow.expect(reading: receives.wanted != nil, writing: !sends.isEmpty)
+        flow.expect(reading: receives.isAsked && receives.wanted != nil, writing: !sends.isEmpty)
         if life.isFinishing, sends.isEmpty, !flow.hasOutput, flow.takeLeave() { perform(life.finished()) }
     }
 

@@ -9,7 +9,7 @@ internal import PathModel
 /// What engines do for one connection: they carry out what ``ConnectionLife``, ``HappyEyeballs`` and the queues decide.
 ///
 /// Confined to the thread of its engines.
-final class ConnectionSession: EngineSession {
+final class ConnectionSession: EngineSession, PathFollower {
     /// What is told to the connection.
     enum Event: Sendable {
         case state(NWConnection.State)
@@ -44,6 +44,8 @@ final class ConnectionSession: EngineSession {
     var searchLimit: EventLoop.Timer?
     var finishLimit: EventLoop.Timer?
     var flow: (any Flow)?
+    /// The socket for the first attempt, where the program's thread has opened it.
+    var opened: SharedDescriptor?
     /// A flow that a listener accepted, until the program starts the connection.
     var accepted: (any Flow)?
     var receives: ReceiveQueue<ConnectionRequest.Receipt>
@@ -52,7 +54,8 @@ final class ConnectionSession: EngineSession {
     var isResting = false
     /// Pieces of messages that are not complete, by their context.
     var pieces: [ObjectIdentifier: (context: NWConnection.ContentContext, bytes: Data)] = [:]
-    private var path: Path?
+    let question: PathQuestion
+    private var followsPath = false
     private var told: NWPath?
     private var hasEnded = false
 
@@ -65,6 +68,7 @@ final class ConnectionSession: EngineSession {
         self.accepted = accepted
         isServer = accepted != nil
         receives = ReceiveQueue(isStream: !settings.hasMessages)
+        question = settings.pathQuestion
     }
 
     /// Lets go of everything, with an error for whoever waits.
@@ -137,14 +141,14 @@ final class ConnectionSession: EngineSession {
         switch state {
         case .preparing: followPath()
         case .cancelled:
-            engines.paths.unobserve(id)
-            engines.paths.unsubscribe(id)
+            engines.paths.unfollow(id)
             search?.cancel()
             search = nil
             // The session goes once its callers have returned, and with it perhaps the thread.
             engines.loop.deferring { [self] in
                 hasEnded = true
                 engines.end(id)
+                if let keeper { engines.linger(keeper) }
                 keeper = nil
             }
         default: return
@@ -162,41 +166,45 @@ final class ConnectionSession: EngineSession {
         flow = nil
         accepted?.close(isAbrupt: isAbrupt)
         accepted = nil
+        opened = nil
     }
 
     private func finish() {
+        pump()
+        guard life.isFinishing else { return }
         finishLimit = engines.loop.schedule(after: Self.longestFinish) { [weak self] in
             guard let self else { return }
             finishLimit = nil
             perform(life.finished())
         }
-        pump()
     }
 
     // MARK: - Path
 
     private func followPath() {
-        guard path == nil else { return }
-        let paths = engines.followPath()
-        paths.observe(id) { [unowned self] in networkChanged() }
-        paths.subscribe(id, to: settings.pathQuestion) { [unowned self] path in
-            self.path = path
-            tellPath()
-        }
+        guard !followsPath else { return }
+        followsPath = true
+        engines.followPath().follow(id, self)
+        tellPath()
     }
 
-    private func networkChanged() {
+    func networkChanged() {
+        guard life.state != .cancelled else { return }
+        tellPath()
         if case .waiting = life.state { return perform(life.retry()) }
         reconsider()
     }
 
     /// Asks what the network is to the open connection.
     func reconsider() {
-        guard life.isReady else { return }
+        guard life.isReady, !isLocal else { return }
         let route = route
         perform(life.routed(isViable: route.isViable, hasBetterPath: route.hasBetterPath))
         tellPath()
     }
+
+    /// Whether packets stay within the machine, whatever happens to its interfaces.
+    private var isLocal: Bool { life.isReady && flow?.local?.address.isLoopback == true && flow?.remote != nil }
 
     private var route: FlowRoute {
         flowJudge?.route(local: flow?.local, remote: flow?.remote) ?? FlowRoute()
@@ -208,11 +216,15 @@ final class ConnectionSession: EngineSession {
         return paths.core.map { FlowJudge(state: $0.state, judge: $0.judge, lookup: paths.lookup) }
     }
 
+    private var currentPath: SharedPath {
+        if isLocal { return engines.paths.localPath(question) }
+        let path = engines.paths.path(question)
+        return life.isReady && flow != nil ? SharedPath(route.path(from: path.value)) : path
+    }
+
     private func tellPath() {
-        guard let path else { return }
-        let isOpen = life.isReady && flow != nil
-        let model = isOpen ? route.path(from: path) : path
-        let now = NWPath(model, local: flow?.local?.endpoint, remote: flow?.remote?.endpoint)
+        guard followsPath else { return }
+        let now = NWPath(currentPath, local: flow?.local?.endpoint, remote: flow?.remote?.endpoint)
         guard now != told else { return }
         told = now
         sink(.path(now))

@@ -105,7 +105,9 @@ final class EndpointSearch {
 
     private func lookUp(_ name: String, _ families: Set<AddressFamily>, port: UInt16, interface: NWInterface?) {
         for family in families {
-            hosts[family] = HostSearch(name, family, port: port, loop: engines.loop) { [unowned self] outcome in
+            hosts[family] = HostSearch(name, family, port: port, loop: engines.loop) { [weak self] outcome in
+                // A peer that answers at once ends the search within the first event.
+                guard let self else { return }
                 hosts[family] = nil
                 switch outcome {
                 case .success(let ends):
@@ -142,8 +144,8 @@ final class EndpointSearch {
             host: host,
             families: families.sorted(),
             interface: interface?.name
-        ) { [unowned self] answer in
-            tell(answer.addresses, on: answer.interfaceIndex, families, port: port)
+        ) { [weak self] answer in
+            self?.tell(answer.addresses, on: answer.interfaceIndex, families, port: port)
         }
     }
 
@@ -153,10 +155,10 @@ final class EndpointSearch {
             engines.multicast.engine,
             instances: Set(instances),
             interface: interface?.name
-        ) { [unowned self] event in
+        ) { [weak self] event in
             switch event {
             case .resolved(let found), .changed(let found, _, _):
-                tell(found.addresses, on: found.interfaceIndex, families, port: found.port)
+                self?.tell(found.addresses, on: found.interfaceIndex, families, port: found.port)
             default: return
             }
         }

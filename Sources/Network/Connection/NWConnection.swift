@@ -36,6 +36,25 @@ public final class NWConnection: Sendable {
         var isCancelling = false
     }
 
+    /// What goes over to the engines with the start.
+    private struct Start: Sendable {
+        let settings: FlowSettings
+        let opened: SharedDescriptor?
+        let early: [ConnectionRequest]
+        let serial: CallQueue
+
+        /// Notes who has the connection from now on; `nil` when it was cancelled meanwhile.
+        init?(_ content: inout Content, _ settings: FlowSettings, _ opened: SharedDescriptor?, _ thread: EngineThread) {
+            guard !content.isCancelling, let serial = content.serial else { return nil }
+            self.settings = settings
+            self.opened = opened
+            self.serial = serial
+            early = content.early
+            content.early = []
+            content.thread = thread
+        }
+    }
+
     /// What is connected to.
     public let endpoint: NWEndpoint
     /// How; what is changed after the start does not count.
@@ -120,7 +139,7 @@ public final class NWConnection: Sendable {
         let isFirst = content.withLock { content in
             guard content.queue == nil, content.state == .setup else { return false }
             content.queue = queue
-            content.serial = CallQueue("network.connection", target: queue)
+            content.serial = CallQueue(queue)
             return true
         }
         guard isFirst else { return }
@@ -202,24 +221,44 @@ public final class NWConnection: Sendable {
         guard let settings = FlowSettings(parameters) else { throw .posix(.EINVAL) }
         let known = content.withLock { $0.thread }
         let thread: EngineThread
+        let opened = known == nil ? settings.openAtOnce(to: endpoint) : nil
         do throws(Errno) {
-            if let known { thread = known } else { thread = try EngineThread.current() }
+            if let known {
+                thread = known
+            } else if let number = opened?.current {
+                thread = try EngineThread.current(by: number)
+            } else {
+                thread = try EngineThread.current()
+            }
         } catch {
             throw NWError(error)
         }
-        // Handing over and later requests are ordered by the lock.
-        content.withLock { content in
-            guard !content.isCancelling, let serial = content.serial else { return }
-            let early = content.early
-            content.early = []
-            content.thread = thread
-            thread.perform { [weak self, id, endpoint] engines in
-                let known = engines.session(id, as: ConnectionSession.self)
-                let session = known ?? ConnectionSession(id, to: endpoint, settings: settings, engines: engines)
-                if known == nil { engines.add(session, as: id) }
-                session.start(queue: serial) { [weak self] event in self?.take(event) }
-                for request in early { session.take(request) }
+        // What is asked for from now on comes after the start, whichever thread that is on.
+        if opened != nil {
+            let isBegun = thread.performNow { engines in
+                guard let start = content.withLock({ Start(&$0, settings, opened, thread) }) else { return }
+                begin(start, engines)
             }
+            if isBegun { return }
+        }
+        content.withLock { content in
+            guard let start = Start(&content, settings, opened, thread) else { return }
+            thread.perform { [weak self] engines in self?.begin(start, engines) }
+        }
+    }
+
+    private func begin(_ start: Start, _ engines: Engines) {
+        let session: ConnectionSession
+        if let known = engines.session(id, as: ConnectionSession.self) {
+            session = known
+        } else {
+            session = ConnectionSession(id, to: endpoint, settings: start.settings, engines: engines)
+            session.opened = start.opened
+            engines.add(session, as: id)
+        }
+        start.serial.gathering {
+            session.start(queue: start.serial) { [weak self] event in self?.take(event) }
+            for request in start.early { session.take(request) }
         }
     }
 
@@ -234,13 +273,20 @@ public final class NWConnection: Sendable {
             take(.state(.cancelled))
             return refuseEarly(.posix(.ECANCELED))
         }
-        thread.perform { [self, id] engines in
-            if let session = engines.session(id, as: ConnectionSession.self) {
+        if !thread.performNow({ end($0, thread, isForced: isForced) }) {
+            thread.perform { [self] engines in end(engines, thread, isForced: isForced) }
+        }
+    }
+
+    private func end(_ engines: Engines, _ thread: EngineThread, isForced: Bool) {
+        let work = {
+            if let session = engines.session(self.id, as: ConnectionSession.self) {
                 session.cancel(keeping: thread, isForced: isForced)
             }
             // One that was accepted and never started has nobody to tell it.
-            if state == .setup { take(.state(.cancelled)) }
+            if self.state == .setup { self.take(.state(.cancelled)) }
         }
+        if let serial = content.withLock({ $0.serial }) { serial.gathering(work) } else { work() }
     }
 
     private func refuseEarly(_ error: NWError) {
@@ -256,9 +302,9 @@ public final class NWConnection: Sendable {
         case .state(let state): enter(state)
         case .path(let path):
             content.withLock { $0.path = path }
-            tell { $0.path?(path) }
-        case .viability(let isViable): tell { $0.viability?(isViable) }
-        case .betterPath(let isThere): tell { $0.betterPath?(isThere) }
+            call { [self] in content.withLock { $0.handlers.path }?(path) }
+        case .viability(let isViable): call { [self] in content.withLock { $0.handlers.viability }?(isViable) }
+        case .betterPath(let isThere): call { [self] in content.withLock { $0.handlers.betterPath }?(isThere) }
         case .opened(let metadata, let size):
             content.withLock { content in
                 content.metadata = metadata
@@ -268,23 +314,22 @@ public final class NWConnection: Sendable {
     }
 
     /// Calls a handler on the queue: the one that is set when the queue comes to it.
-    private func tell(_ call: @escaping @Sendable (Handlers) -> Void) {
-        guard let serial = content.withLock({ $0.serial }) else { return }
-        serial.async { [self] in call(content.withLock { $0.handlers }) }
-    }
+    private func call(_ handler: @escaping @Sendable () -> Void) { content.withLock { $0.serial }?.async(handler) }
 
     private func enter(_ state: State) {
+        let isLast = if case .cancelled = state { true } else { false }
         let isNew = content.withLock { content in
             guard content.state != .cancelled else { return false }
             content.state = state
+            if isLast { content.thread = nil }
             return true
         }
         guard isNew else { return }
-        tell { $0.state?(state) }
-        guard case .cancelled = state else { return }
-        // What handlers hold is let go with the last call.
-        content.withLock { $0.thread = nil }
-        tell { [self] _ in content.withLock { $0.handlers = Handlers() } }
+        call { [self] in
+            content.withLock { $0.handlers.state }?(state)
+            // What handlers hold is let go with the last call.
+            if isLast { content.withLock { $0.handlers = Handlers() } }
+        }
     }
 }
 

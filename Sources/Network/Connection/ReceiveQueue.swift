@@ -66,22 +66,25 @@ struct ReceiveQueue<Token> {
     init(isStream: Bool) { self.isStream = isStream }
 
     /// Whether somebody waits.
-    var isAsked: Bool { !requests.isEmpty }
+    private(set) var isAsked = false
 
     /// Whether nothing can come any more.
-    var isOver: Bool { end != nil }
+    private(set) var isOver = false
 
     /// How many bytes that nobody has taken are held.
     var heldBytes: Int { buffered }
 
     /// How much of the stream may be read now, or how long a message may be; `nil` when nobody has asked for more.
     var wanted: Int? {
-        guard end == nil, let first = requests.first?.request else { return nil }
+        guard !isOver, let first = requests.first?.request else { return nil }
         return first.isMessage ? Int.max : first.maximum - buffered
     }
 
     /// Somebody asks.
-    mutating func ask(_ request: Request, _ token: Token) { requests.append((token, request)) }
+    mutating func ask(_ request: Request, _ token: Token) {
+        requests.append((token, request))
+        isAsked = true
+    }
 
     /// Bytes of the stream came.
     mutating func take(_ bytes: Data) { take(ReceivedMessage(bytes: bytes)) }
@@ -93,11 +96,16 @@ struct ReceiveQueue<Token> {
     }
 
     /// The peer sends no more.
-    mutating func finish() { if end == nil { end = .stream } }
+    mutating func finish() {
+        guard !isOver else { return }
+        isOver = true
+        end = .stream
+    }
 
     /// Nothing comes any more, for this reason; what came before is still handed out.
     mutating func fail(_ error: NWError) {
         if case .failure = end { return }
+        isOver = true
         end = .failure(error)
     }
 
@@ -110,6 +118,7 @@ struct ReceiveQueue<Token> {
             requests.removeFirst()
             completions.append(completion)
         }
+        isAsked = !requests.isEmpty
         return completions
     }
 
@@ -117,6 +126,7 @@ struct ReceiveQueue<Token> {
     mutating func cancel(_ error: NWError) -> [Completion] {
         chunks = []
         buffered = 0
+        isOver = true
         end = .failure(error)
         return completions()
     }

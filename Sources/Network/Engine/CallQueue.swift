@@ -12,25 +12,44 @@ final class CallQueue: Sendable {
         var calls: [@Sendable () -> Void] = []
         /// Whether the queue will come to them.
         var isPlanned = false
+        /// How many have more to add before the queue is to come.
+        var holds = 0
     }
 
     private let pending = Mutex(Pending())
-    private let serial: DispatchQueue
+    private let target: DispatchQueue
 
-    /// Calls on `target`, which may be concurrent.
-    init(_ label: String, target: DispatchQueue) { serial = DispatchQueue(label: label, target: target) }
+    /// Calls on `target`, which may be concurrent: it has one block of this queue at most.
+    init(_ target: DispatchQueue) { self.target = target }
 
     /// Calls soon; never within this call.
     func async(_ call: @escaping @Sendable () -> Void) {
         let isFirst = pending.withLock { pending in
             pending.calls.append(call)
-            defer { pending.isPlanned = true }
-            return !pending.isPlanned
+            return Self.plans(&pending)
         }
         if isFirst { plan() }
     }
 
-    private func plan() { serial.async { [self] in run() } }
+    /// Calls nothing new until `work` is done, so that all that it brings about wakes one thread once.
+    func gathering(_ work: () -> Void) {
+        pending.withLock { $0.holds += 1 }
+        work()
+        let isFirst = pending.withLock { pending in
+            pending.holds -= 1
+            return Self.plans(&pending)
+        }
+        if isFirst { plan() }
+    }
+
+    /// Whether the queue is to be asked now; notes that it was.
+    private static func plans(_ pending: inout Pending) -> Bool {
+        guard !pending.isPlanned, pending.holds == 0, !pending.calls.isEmpty else { return false }
+        pending.isPlanned = true
+        return true
+    }
+
+    private func plan() { target.async { [self] in run() } }
 
     private func run() {
         let calls = pending.withLock { pending in
@@ -40,8 +59,8 @@ final class CallQueue: Sendable {
         for call in calls { call() }
         // Others may have work for the program's queue, too: they come before what is new.
         let hasMore = pending.withLock { pending in
-            pending.isPlanned = !pending.calls.isEmpty
-            return pending.isPlanned
+            pending.isPlanned = false
+            return Self.plans(&pending)
         }
         if hasMore { plan() }
     }

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
+internal import CNetworkShims
 package import LinuxIO
 internal import Synchronization
 
@@ -38,6 +38,21 @@ package final class EngineThread: Sendable {
         }
     }
 
+    /// Runs work on the calling thread, in place of the engines' own, when that one has nothing to do and they follow the
+    /// path already: what then costs little comes about without a switch to another thread.
+    ///
+    /// The caller must be in the namespace of the engines if work opens sockets, and hold no lock that it takes.
+    /// - Returns: Whether it ran; if not, hand it over by ``perform(_:)``.
+    package func performNow(_ work: (Engines) -> Void) -> Bool {
+        var hasRun = false
+        let isMine = loop.performNow {
+            guard let engines = unsafe engines, engines.isWarm else { return }
+            hasRun = true
+            work(engines)
+        }
+        return isMine && hasRun
+    }
+
     private static let lastID = Atomic<UInt64>(0)
 
     /// A number that no other object has; never 0.
@@ -64,18 +79,27 @@ package final class EngineThread: Sendable {
             return made
         }
     }
+
+    private static let cookies = Mutex<[Int64: Entry]>([:])
+
+    /// The thread of the namespace of a socket that the calling thread has opened just now, which is cheaper to tell.
+    package static func current(by socket: Int32) throws(Errno) -> EngineThread {
+        let cookie = nwp_flow_namespace(socket)
+        if let known = cookies.withLock({ $0[cookie]?.thread }) { return known }
+        let thread = try current()
+        guard cookie >= 0 else { return thread }
+        cookies.withLock { cookies in
+            cookies = cookies.filter { $0.value.thread != nil }
+            cookies[cookie] = Entry(thread: thread)
+        }
+        return thread
+    }
 }
 
-/// What tells one network namespace from another: the file that stands for it, namespaces(7).
+/// What tells one network namespace from another: the number of the file that stands for it, namespaces(7).
 struct NamespaceIdentity: Hashable {
-    private let device: UInt64
     private let inode: UInt64
 
     /// The namespace of the calling thread; all are the same where there is no `/proc`.
-    init() {
-        var status = stat()
-        let isKnown = unsafe stat("/proc/thread-self/ns/net", &status) == 0
-        device = isKnown ? UInt64(status.st_dev) : 0
-        inode = isKnown ? UInt64(status.st_ino) : 0
-    }
+    init() { inode = nwp_namespace() }
 }

@@ -14,6 +14,11 @@ package final class Engines {
     let buffer = ReadBuffer()
     private var followsPath = false
     private var sessions: [UInt64: any EngineSession] = [:]
+    private var rested: EngineThread?
+    private var lastEnd = Duration.zero
+
+    /// How long the thread stays after the last connection: one after another finds the path known.
+    private static let rest = Duration.seconds(1)
 
     init(loop: EventLoop) { self.loop = loop }
 
@@ -33,6 +38,24 @@ package final class Engines {
             paths.subscribe(EngineThread.makeID(), to: PathQuestion()) { _ in }
         }
         return paths
+    }
+
+    /// Whether the path is followed: what asks for it from now on need not wait for a first look.
+    var isWarm: Bool { followsPath && paths.isRunning }
+
+    /// Keeps the thread a moment longer, as a connection is over.
+    func linger(_ thread: EngineThread) {
+        lastEnd = loop.clock.boot
+        guard rested == nil else { return }
+        rested = thread
+        leaveLater()
+    }
+
+    private func leaveLater() {
+        loop.schedule(at: lastEnd + Self.rest) { [weak self] in
+            guard let self else { return }
+            if lastEnd + Self.rest > loop.clock.boot { leaveLater() } else { rested = nil }
+        }
     }
 
     /// Keeps a session until ``end(_:)``.

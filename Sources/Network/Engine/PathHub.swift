@@ -7,6 +7,25 @@ internal import PathEngine
 internal import PathModel
 internal import Providers
 
+/// Is told of changes of the network; confined to the thread of its engines.
+protocol PathFollower: AnyObject {
+    /// What it wants to know of the path.
+    var question: PathQuestion { get }
+    /// Something changed: the path, an interface or an address.
+    func networkChanged()
+}
+
+/// One path that many objects hold.
+final class SharedPath: Sendable, Hashable {
+    let value: Path
+
+    init(_ value: Path) { self.value = value }
+
+    static func == (left: SharedPath, right: SharedPath) -> Bool { left === right || left.value == right.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
 /// Follows the path for everybody in one network namespace: one engine, one subscription to the kernel.
 ///
 /// Confined to the thread of its loop. It starts with the first subscriber and stops after the last one.
@@ -31,8 +50,11 @@ final class PathHub {
     private var refreshTimer: EventLoop.Timer?
     /// Called when interfaces or addresses may have changed.
     var onInterfaces: () -> Void = {}
-    /// Called with every update, by what asked for it.
-    private var observers: [UInt64: () -> Void] = [:]
+    /// Told with every update.
+    private var followers: [UInt64: any PathFollower] = [:]
+    /// Answers that were given since the last update, so that many connections share one.
+    private var answers: [PathQuestion: SharedPath] = [:]
+    private var localAnswers: [PathQuestion: SharedPath] = [:]
     /// How often netlink was subscribed to; one is enough for any number of monitors.
     private(set) var starts = 0
 
@@ -41,6 +63,9 @@ final class PathHub {
         self.loop = loop
         self.options = options
     }
+
+    /// Whether the engine runs.
+    var isRunning: Bool { running != nil }
 
     /// The core of the engine, while somebody follows it.
     var core: EngineCore? { running?.engine.core }
@@ -60,16 +85,52 @@ final class PathHub {
     func unsubscribe(_ id: UInt64) {
         guard let question = subscribers.removeValue(forKey: id)?.question else { return }
         guard !subscribers.isEmpty else { return stop() }
+        drop(question)
+    }
+
+    private func drop(_ question: PathQuestion) {
         let others = questions[question, default: 1] - 1
         questions[question] = others > 0 ? others : nil
         if others == 0 { applyQuestions() }
     }
 
-    /// Calls `handler` whenever something of the network changed, until ``unobserve(_:)``; it keeps nothing running.
-    func observe(_ id: UInt64, handler: @escaping () -> Void) { observers[id] = handler }
+    /// Tells `follower` whenever something of the network changed, until ``unfollow(_:)``.
+    ///
+    /// The engine is asked its question meanwhile. It keeps the follower, and nothing running.
+    func follow(_ id: UInt64, _ follower: any PathFollower) {
+        followers[id] = follower
+        // The question of everybody is always asked.
+        guard follower.question != PathQuestion() else { return }
+        questions[follower.question, default: 0] += 1
+        if questions[follower.question] == 1 { applyQuestions() }
+    }
 
-    /// Ends what ``observe(_:handler:)`` began.
-    func unobserve(_ id: UInt64) { observers[id] = nil }
+    /// Ends what ``follow(_:_:)`` began.
+    func unfollow(_ id: UInt64) {
+        guard let question = followers.removeValue(forKey: id)?.question, question != PathQuestion() else { return }
+        drop(question)
+    }
+
+    /// The answer to a question at this moment.
+    func path(_ question: PathQuestion) -> SharedPath {
+        if let known = answers[question] { return known }
+        let path = SharedPath(answer(to: question))
+        answers[question] = path
+        return path
+    }
+
+    /// The answer for a connection that stays within the machine.
+    func localPath(_ question: PathQuestion) -> SharedPath {
+        if let known = localAnswers[question] { return known }
+        let path = SharedPath(FlowRoute(interface: loopback).path(from: path(question).value))
+        localAnswers[question] = path
+        return path
+    }
+
+    private var loopback: PathInterface? {
+        guard let core, let link = core.state.links.values.first(where: core.judge.isLoopback) else { return nil }
+        return PathInterface(name: link.name, index: link.index, type: core.judge.type(of: link))
+    }
 
     /// Asks the kernel where a packet would go, while the path is followed.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? { running?.engine.source.lookup(query) }
@@ -78,6 +139,7 @@ final class PathHub {
     func stop() {
         subscribers = [:]
         questions = [:]
+        forgetAnswers()
         if let refreshTimer { loop.cancel(refreshTimer) }
         refreshTimer = nil
         running?.engine.stop()
@@ -110,6 +172,7 @@ final class PathHub {
         providers.start()
         engine.take(providers.facts, from: "start")
         running = Running(engine: engine, providers: providers)
+        forgetAnswers()
         starts += 1
         do {
             try engine.start()
@@ -124,7 +187,10 @@ final class PathHub {
         return addresses.filter { address in listeners.contains { $0.serves(address) } }
     }
 
+    private func forgetAnswers() { (answers, localAnswers) = ([:], [:]) }
+
     private func publish(_ update: EngineUpdate) {
+        forgetAnswers()
         onInterfaces()
         if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
         for change in update.paths {
@@ -132,7 +198,7 @@ final class PathHub {
                 tell(id, change.change.current)
             }
         }
-        for observer in observers.values { observer() }
+        for follower in followers.values { follower.networkChanged() }
     }
 
     /// Tells a subscriber what differs from what it was told before.
@@ -154,6 +220,7 @@ final class PathHub {
     // MARK: - Questions
 
     private func applyQuestions() {
+        forgetAnswers()
         guard let engine = running?.engine else { return }
         let policies = questions.keys.filter { $0 != PathQuestion() }.map(\.policy).sorted { $0.name < $1.name }
         guard policies != engine.core.settings.policy.monitors else { return }

@@ -141,6 +141,18 @@ final class SharedDescriptor: Sendable {
         number.withLock { $0.map(body) }
     }
 
+    /// The number; only its owner knows how long that is valid.
+    var current: Int32? { number.withLock { $0 } }
+
+    /// Gives it away.
+    /// - Returns: `nil` when that was done before, or it was closed.
+    func take() -> Int32? {
+        number.withLock { number in
+            defer { number = nil }
+            return number
+        }
+    }
+
     /// Closes it; nobody sees the number any more.
     func close() {
         number.withLock { number in

@@ -41,14 +41,19 @@ public struct NWPath: Hashable, Sendable {
         case good
     }
 
-    let model: Path
+    private let shared: SharedPath
+    var model: Path { shared.value }
     /// Where packets come from; on the paths of connections only.
     public let localEndpoint: NWEndpoint?
     /// Where packets go to; on the paths of connections only.
     public let remoteEndpoint: NWEndpoint?
 
     init(_ model: Path, local: NWEndpoint? = nil, remote: NWEndpoint? = nil) {
-        self.model = model
+        self.init(SharedPath(model), local: local, remote: remote)
+    }
+
+    init(_ shared: SharedPath, local: NWEndpoint? = nil, remote: NWEndpoint? = nil) {
+        self.shared = shared
         localEndpoint = local
         remoteEndpoint = remote
     }

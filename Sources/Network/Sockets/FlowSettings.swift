@@ -100,6 +100,21 @@ struct FlowSettings: Sendable {
         }
     }
 
+    /// Opens the socket to connect to an endpoint with, if nothing has to be looked up, read or computed before.
+    func openAtOnce(to endpoint: NWEndpoint) -> SharedDescriptor? {
+        guard applications.isEmpty, !limitsPath, let end = SocketEnd(endpoint), allows(end.family) else { return nil }
+        return (try? ConnectAttempt.open(end.family, self)).map { SharedDescriptor(owning: $0) }
+    }
+
+    /// Whether addresses of a family may be used.
+    func allows(_ family: AddressFamily) -> Bool {
+        switch internet.version {
+        case .any: true
+        case .v4: family == .ipv4
+        case .v6: family == .ipv6
+        }
+    }
+
     /// How long an attempt may take; `nil` leaves it to the kernel.
     var attemptLimit: Duration? {
         guard case .tcp(let tcp) = transport, tcp.connectionTimeout > 0 else { return nil }
@@ -108,12 +123,17 @@ struct FlowSettings: Sendable {
 
     /// Whether there are limits on interfaces, so that the path decides where packets may go.
     var limitsPath: Bool {
-        InterfaceFilter(values) != InterfaceFilter(NWParameters.Values()) || values.prohibitExpensivePaths
-            || values.prohibitConstrainedPaths
+        limitsInterfaces || values.prohibitExpensivePaths || values.prohibitConstrainedPaths
+    }
+
+    private var limitsInterfaces: Bool {
+        values.requiredInterface != nil || values.requiredInterfaceType != .other
+            || values.prohibitedInterfaces?.isEmpty == false || values.prohibitedInterfaceTypes?.isEmpty == false
     }
 
     /// What is asked of the path.
     var pathQuestion: PathQuestion {
+        guard limitsInterfaces else { return PathQuestion() }
         let filter = InterfaceFilter(values)
         return PathQuestion(
             requiredType: filter.requiredType,
@@ -127,82 +147,81 @@ extension FlowSettings {
     /// Sets the options of a socket of the Internet; one of IPv6 takes those of both families, and what an old kernel does
     /// not know is left out.
     func apply(to descriptor: Int32, isIPv6: Bool) {
-        var options = common + addressOptions(isIPv6: isIPv6)
-        switch transport {
-        case .tcp(let tcp): options += Self.options(tcp, fastOpen: values.allowFastOpen)
-        case .udp(let udp):
-            options += [(SOL_SOCKET, SO_BROADCAST, 1)]
-            if udp.preferNoChecksum { options += [(SOL_SOCKET, SO_NO_CHECK, 1)] }
-        }
-        for (level, option, value) in options { _ = nwp_flow_option(descriptor, level, option, value) }
-    }
-
-    private typealias Setting = (level: Int32, option: Int32, value: Int32)
-
-    private var common: [Setting] {
-        var options: [Setting] = []
+        let socket = SocketOptions(descriptor: descriptor)
         if values.allowLocalEndpointReuse {
-            options += [(SOL_SOCKET, SO_REUSEADDR, 1), (SOL_SOCKET, SO_REUSEPORT, 1)]
+            socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
+            socket.set(SOL_SOCKET, SO_REUSEPORT, 1)
         }
-        if internet.shouldCalculateReceiveTime { options += [(SOL_SOCKET, SO_TIMESTAMPNS, 1)] }
-        return options
+        if internet.shouldCalculateReceiveTime { socket.set(SOL_SOCKET, SO_TIMESTAMPNS, 1) }
+        applyAddressOptions(to: socket, isIPv6: isIPv6)
+        switch transport {
+        case .tcp(let tcp): socket.apply(tcp, fastOpen: values.allowFastOpen)
+        case .udp(let udp):
+            socket.set(SOL_SOCKET, SO_BROADCAST, 1)
+            if udp.preferNoChecksum { socket.set(SOL_SOCKET, SO_NO_CHECK, 1) }
+        }
     }
 
-    private func addressOptions(isIPv6: Bool) -> [Setting] {
+    private func applyAddressOptions(to socket: SocketOptions, isIPv6: Bool) {
         let (v4, v6) = (Int32(IPPROTO_IP), Int32(IPPROTO_IPV6))
-        var options: [Setting] = []
         if internet.hopLimit > 0 {
             let hops = Int32(internet.hopLimit)
-            options += [(v4, IP_TTL, hops), (v4, IP_MULTICAST_TTL, hops)]
-            if isIPv6 { options += [(v6, IPV6_UNICAST_HOPS, hops), (v6, IPV6_MULTICAST_HOPS, hops)] }
+            socket.set(v4, IP_TTL, hops)
+            socket.set(v4, IP_MULTICAST_TTL, hops)
+            if isIPv6 {
+                socket.set(v6, IPV6_UNICAST_HOPS, hops)
+                socket.set(v6, IPV6_MULTICAST_HOPS, hops)
+            }
         }
         let trafficClass = Int32(values.serviceClass.codePoint) << 2
         if trafficClass > 0 {
-            options.append((v4, IP_TOS, trafficClass))
-            if isIPv6 { options.append((v6, IPV6_TCLASS, trafficClass)) }
+            socket.set(v4, IP_TOS, trafficClass)
+            if isIPv6 { socket.set(v6, IPV6_TCLASS, trafficClass) }
         }
         if internet.disableFragmentation {
-            options.append((v4, IP_MTU_DISCOVER, IP_PMTUDISC_DO))
-            if isIPv6 { options.append((v6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO)) }
+            socket.set(v4, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+            if isIPv6 { socket.set(v6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) }
         }
         if internet.disableMulticastLoopback {
-            options.append((v4, IP_MULTICAST_LOOP, 0))
-            if isIPv6 { options.append((v6, IPV6_MULTICAST_LOOP, 0)) }
+            socket.set(v4, IP_MULTICAST_LOOP, 0)
+            if isIPv6 { socket.set(v6, IPV6_MULTICAST_LOOP, 0) }
         }
-        guard isIPv6 else { return options }
-        if internet.useMinimumMTU { options.append((v6, IPV6_MTU, 1280)) }
+        guard isIPv6 else { return }
+        if internet.useMinimumMTU { socket.set(v6, IPV6_MTU, 1280) }
         switch internet.localAddressPreference {
         case .default: break
-        case .temporary: options.append((v6, Self.addressPreferences, 0x1))
-        case .stable: options.append((v6, Self.addressPreferences, 0x2))
+        case .temporary: socket.set(v6, Self.addressPreferences, 0x1)
+        case .stable: socket.set(v6, Self.addressPreferences, 0x2)
         }
-        return options
     }
 
     /// `IPV6_ADDR_PREFERENCES`, linux/in6.h: 1 prefers temporary addresses, 2 public ones (RFC 5014).
     private static let addressPreferences: Int32 = 72
+}
 
-    private static func options(_ tcp: NWProtocolTCP.Options.Values, fastOpen: Bool) -> [Setting] {
+/// The options of one socket.
+private struct SocketOptions {
+    let descriptor: Int32
+
+    func set(_ level: Int32, _ option: Int32, _ value: Int32) { _ = nwp_flow_option(descriptor, level, option, value) }
+
+    func apply(_ tcp: NWProtocolTCP.Options.Values, fastOpen: Bool) {
         let level = Int32(IPPROTO_TCP)
-        var options: [Setting] = []
-        if tcp.noDelay { options.append((level, TCP_NODELAY, 1)) }
-        if tcp.noPush { options.append((level, TCP_CORK, 1)) }
+        if tcp.noDelay { set(level, TCP_NODELAY, 1) }
+        if tcp.noPush { set(level, TCP_CORK, 1) }
         if tcp.enableKeepalive {
-            options.append((SOL_SOCKET, SO_KEEPALIVE, 1))
-            if tcp.keepaliveCount > 0 { options.append((level, TCP_KEEPCNT, Int32(clamping: tcp.keepaliveCount))) }
-            if tcp.keepaliveIdle > 0 { options.append((level, TCP_KEEPIDLE, Int32(clamping: tcp.keepaliveIdle))) }
-            if tcp.keepaliveInterval > 0 {
-                options.append((level, TCP_KEEPINTVL, Int32(clamping: tcp.keepaliveInterval)))
-            }
+            set(SOL_SOCKET, SO_KEEPALIVE, 1)
+            if tcp.keepaliveCount > 0 { set(level, TCP_KEEPCNT, Int32(clamping: tcp.keepaliveCount)) }
+            if tcp.keepaliveIdle > 0 { set(level, TCP_KEEPIDLE, Int32(clamping: tcp.keepaliveIdle)) }
+            if tcp.keepaliveInterval > 0 { set(level, TCP_KEEPINTVL, Int32(clamping: tcp.keepaliveInterval)) }
         }
-        if tcp.maximumSegmentSize > 0 { options.append((level, TCP_MAXSEG, Int32(clamping: tcp.maximumSegmentSize))) }
+        if tcp.maximumSegmentSize > 0 { set(level, TCP_MAXSEG, Int32(clamping: tcp.maximumSegmentSize)) }
         if tcp.connectionDropTime > 0 {
             let limit = tcp.connectionDropTime.multipliedReportingOverflow(by: 1000)
-            options.append((level, TCP_USER_TIMEOUT, limit.overflow ? .max : Int32(clamping: limit.partialValue)))
+            set(level, TCP_USER_TIMEOUT, limit.overflow ? .max : Int32(clamping: limit.partialValue))
         }
-        if tcp.disableAckStretching { options.append((level, TCP_QUICKACK, 1)) }
-        if tcp.enableFastOpen || fastOpen { options.append((level, TCP_FASTOPEN_CONNECT, 1)) }
-        return options
+        if tcp.disableAckStretching { set(level, TCP_QUICKACK, 1) }
+        if tcp.enableFastOpen || fastOpen { set(level, TCP_FASTOPEN_CONNECT, 1) }
     }
 }
 

@@ -22,9 +22,16 @@ final class SocketFlow: Flow {
     private var watch: EventLoop.Watch?
     private var interest: EventLoop.Interest = []
 
-    /// Takes ownership of a connected, non-blocking socket.
+    /// Takes ownership of a connected, non-blocking socket, whose peer may be known.
     /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
-    init(owning number: Int32, isStream: Bool, isInternet: Bool, loop: EventLoop, buffer: ReadBuffer) throws(Errno) {
+    init(
+        owning number: Int32,
+        isStream: Bool,
+        isInternet: Bool,
+        remote: SocketEnd? = nil,
+        loop: EventLoop,
+        buffer: ReadBuffer
+    ) throws(Errno) {
         self.loop = loop
         self.buffer = buffer
         self.number = number
@@ -32,7 +39,7 @@ final class SocketFlow: Flow {
         self.isInternet = isInternet
         descriptor = SharedDescriptor(owning: number)
         local = isInternet ? Self.end(of: number, isPeer: false) : nil
-        remote = isInternet ? Self.end(of: number, isPeer: true) : nil
+        self.remote = isInternet ? remote ?? Self.end(of: number, isPeer: true) : nil
         watch = try loop.watch(number, for: []) { [weak self] readiness in self?.take(readiness) }
     }
 
@@ -110,6 +117,7 @@ final class SocketFlow: Flow {
 
     /// What was not read makes close(2) reset the connection, and what was sent last would be lost.
     private func discardInput() {
+        guard nwp_flow_queued(number, 0) != 0 else { return }
         shutdown(number, Int32(SHUT_WR))
         for _ in 0..<64 {
             let bytes = unsafe try? buffer.fill(upTo: ReadBuffer.capacity) { unsafe nwp_flow_read(number, $0, $1) }

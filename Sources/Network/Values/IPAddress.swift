@@ -32,6 +32,12 @@ struct AddressLiteral {
     /// Reads `192.0.2.1`, `2001:db8::1` or `fe80::1%eth0`.
     /// - Returns: `nil` when it is none, or names an interface that does not exist.
     init?(_ text: String) {
+        guard text.utf8.contains(UInt8(ascii: "%")) else {
+            guard let address = RawAddress(text) else { return nil }
+            self.address = address
+            interface = nil
+            return
+        }
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = RawAddress(first) else { return nil }
         self.address = address

@@ -41,6 +41,40 @@ import Testing
         #expect(client.states.values == [.preparing, .ready, .cancelled])
     }
 
+    @Test func `to an address on this machine it is ready when the start returns`() async throws {
+        let listener = try WatchedListener()
+        let port = await listener.start()
+        // The first one finds out what the path is.
+        let first = Watched(to: "127.0.0.1", port).start()
+        await eventually("the first one") { first.state == .ready }
+        let clients = Record<Watched>()
+        await eventually("one at once") {
+            let client = Watched(to: "127.0.0.1", port).start()
+            clients.append(client)
+            return client.connection.state == .ready
+        }
+        let last = try #require(clients.values.last)
+        last.connection.cancel()
+        await eventually("its end") { last.state == .cancelled }
+        #expect(last.states.values == [.preparing, .ready, .cancelled] && last.viability.values == [true])
+        #expect(last.paths.values.last == last.connection.currentPath && last.paths.values.count == 2)
+    }
+
+    @Test func `one that is cancelled from its handler makes room for the next, again and again`() async throws {
+        let listener = try WatchedListener()
+        let port = await listener.start()
+        for _ in 0..<50 {
+            let client = Watched(to: "127.0.0.1", port)
+            client.connection.stateUpdateHandler = { [states = client.states, connection = client.connection] state in
+                states.append(state)
+                if state == .ready { connection.cancel() }
+            }
+            client.start()
+            await eventually("its end") { client.states.values.last == .cancelled }
+            #expect(client.states.values == [.preparing, .ready, .cancelled] && client.viability.values == [true])
+        }
+    }
+
     @Test func `what was sent before the start and before the end arrives`() async throws {
         let listener = try WatchedListener()
         let client = Watched(to: "localhost", await listener.start())

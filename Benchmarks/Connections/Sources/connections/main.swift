@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 //
 // connections sends|receives PORT MEGABYTES    64 KiB at a time: seconds
-// connections setup|latency PORT COUNT         one after another: microseconds each
+// connections setup|waits|latency PORT COUNT   one after another: microseconds each
 // connections open PORT COUNT                  all at once: seconds, KiB each
 // connections cycles PORT COUNT                MiB after a tenth and after all, descriptors before and after
 //
@@ -111,7 +111,35 @@ func receives(_ port: NWEndpoint.Port, _ megabytes: Int) {
     connection.forceCancel()
 }
 
+/// One connection after another: the handler that hears that one is ready cancels it and starts the next.
 func setup(_ port: NWEndpoint.Port, _ count: Int) {
+    let over = DispatchSemaphore(value: 0)
+    let left = Mutex(count)
+    @Sendable func next() {
+        let connection = connection(port)
+        connection.stateUpdateHandler = { state in
+            switch state {
+            case .ready:
+                connection.cancel()
+                let rest = left.withLock { left in
+                    left -= 1
+                    return left
+                }
+                if rest > 0 { next() } else { over.signal() }
+            case .failed(let error), .waiting(let error): fail("\(error)")
+            default: break
+            }
+        }
+        connection.start(queue: queue)
+    }
+    print(seconds {
+        queue.async { next() }
+        over.wait()
+    } / Double(count) * 1e6)
+}
+
+/// The same from a thread of its own, which waits for each.
+func waits(_ port: NWEndpoint.Port, _ count: Int) {
     print(seconds { for _ in 0..<count { ready(port).cancel() } } / Double(count) * 1e6)
 }
 
@@ -197,7 +225,7 @@ func cycles(_ port: NWEndpoint.Port, _ count: Int) {
 }
 
 let actions = [
-    "sends": sends, "receives": receives, "setup": setup, "latency": latency, "open": open, "cycles": cycles,
+    "sends": sends, "receives": receives, "setup": setup, "waits": waits, "latency": latency, "open": open, "cycles": cycles,
 ]
 let words = CommandLine.arguments
 guard words.count == 4, let action = actions[words[1]], let port = NWEndpoint.Port(words[2]),
