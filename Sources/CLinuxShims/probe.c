@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef ICMP_FILTER
@@ -37,6 +38,7 @@ int nwp_probe_socket(int family, int type, int protocol, const struct nwp_probe_
     int descriptor = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (descriptor < 0) return -errno;
     int code = nwp_probe_apply(descriptor, route, step);
+    if (code == 0 && type != SOCK_STREAM) code = set(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1);
     if (code == 0) return descriptor;
     close(descriptor);
     return code;
@@ -92,16 +94,24 @@ int nwp_probe_prepare_icmp(int descriptor, int family, int is_raw) {
     return code < 0 ? code : set(descriptor, IPPROTO_IPV6, IPV6_RECVERR, 1);
 }
 
-long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_limit) {
+/// How long ago a moment was; 0 when the clock was set since, as far as one can tell.
+static int64_t age(const struct timespec *then) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t result = (int64_t)(now.tv_sec - then->tv_sec) * 1000000000 + now.tv_nsec - then->tv_nsec;
+    return result > 0 && result < 10 * INT64_C(1000000000) ? result : 0;
+}
+
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_arrival *arrival) {
     union {
-        char bytes[CMSG_SPACE(sizeof(int)) * 4];
+        char bytes[CMSG_SPACE(sizeof(int)) * 4 + CMSG_SPACE(sizeof(struct timespec))];
         struct cmsghdr header;
     } control;
     struct iovec part = {.iov_base = buffer, .iov_len = capacity};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
     ssize_t length;
-    *hop_limit = -1;
+    *arrival = (struct nwp_probe_arrival){.hop_limit = -1};
     do {
         length = recvmsg(descriptor, &message, MSG_DONTWAIT);
     } while (length < 0 && errno == EINTR);
@@ -109,7 +119,14 @@ long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_l
     for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
         int is_limit = (entry->cmsg_level == IPPROTO_IP && entry->cmsg_type == IP_TTL) ||
                        (entry->cmsg_level == IPPROTO_IPV6 && entry->cmsg_type == IPV6_HOPLIMIT);
-        if (is_limit && entry->cmsg_len >= CMSG_LEN(sizeof(int))) memcpy(hop_limit, CMSG_DATA(entry), sizeof(int));
+        if (is_limit && entry->cmsg_len >= CMSG_LEN(sizeof(int)))
+            memcpy(&arrival->hop_limit, CMSG_DATA(entry), sizeof(int));
+        struct timespec stamp;
+        if (entry->cmsg_level == SOL_SOCKET && entry->cmsg_type == SCM_TIMESTAMPNS &&
+            entry->cmsg_len >= CMSG_LEN(sizeof stamp)) {
+            memcpy(&stamp, CMSG_DATA(entry), sizeof stamp);
+            arrival->age = age(&stamp);
+        }
     }
     return length;
 }

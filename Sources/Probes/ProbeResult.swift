@@ -72,6 +72,8 @@ public struct ProbeResult: Hashable, Sendable {
     public var outcome: Outcome
     /// From the first packet to the verdict; looking up the name does not count.
     public var duration: Duration
+    /// How long the kernel had had the answer when this process looked at it, which is not part of the duration.
+    var lateness: Duration = .zero
     /// How long looking up the name took; `nil` when there was none to look up.
     public var resolution: Duration?
     /// Who was asked.

@@ -53,8 +53,14 @@ int nwp_probe_keep_whole(int descriptor, int family);
 int nwp_probe_limit_hops(int descriptor, int family, int hops);
 /// Takes one error that a router or the kernel told of. Returns 1, or 0 when there is none.
 int nwp_probe_next_fault(int descriptor, struct nwp_probe_fault *fault);
-/// Receives one datagram or a piece of a stream without waiting; `hop_limit` is -1 when the kernel did not say.
-/// Returns its length, or a negative errno.
-long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, int *hop_limit);
+/// What the kernel says of a datagram beside its bytes.
+struct nwp_probe_arrival {
+    /// The hop limit; -1 when the kernel did not say.
+    int hop_limit;
+    /// For how many nanoseconds the kernel has had it (SO_TIMESTAMPNS); 0 when it did not say.
+    int64_t age;
+};
+/// Receives one datagram or a piece of a stream without waiting. Returns its length, or a negative errno.
+long nwp_probe_receive(int descriptor, void *buffer, size_t capacity, struct nwp_probe_arrival *arrival);
 
 #endif

@@ -147,7 +147,7 @@ public final class ProbeAttempt {
         guard !isOver else { return }
         isOver = true
         var result = result
-        result.duration = loop.clock.boot - asked
+        result.duration = max(.zero, loop.clock.boot - asked - result.lateness)
         result.address = address
         result.resolution = resolution
         release()

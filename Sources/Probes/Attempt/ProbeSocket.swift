@@ -23,6 +23,16 @@ final class ProbeSocket {
         case rawEcho
     }
 
+    /// What came.
+    struct Arrival {
+        /// The bytes; none at the end of a stream.
+        let bytes: [UInt8]
+        /// The hop limit of a datagram.
+        let hopLimit: Int?
+        /// For how long the kernel has had a datagram: what this process was late does not count as the network's time.
+        let age: Duration
+    }
+
     let kind: Kind
     private let loop: EventLoop
     private let family: AddressFamily
@@ -137,17 +147,18 @@ final class ProbeSocket {
     }
 
     /// Receives what is there.
-    /// - Returns: The bytes, none at the end of a stream, and the hop limit of a datagram; `nil` when nothing is there.
-    func receive(upTo capacity: Int) throws(SocketFailure) -> (bytes: [UInt8], hopLimit: Int?)? {
-        var hopLimit: Int32 = -1
+    /// - Returns: `nil` when nothing is there.
+    func receive(upTo capacity: Int) throws(SocketFailure) -> Arrival? {
+        var arrival = nwp_probe_arrival()
         var result = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            result = unsafe nwp_probe_receive(descriptor.rawValue, buffer.baseAddress, capacity, &hopLimit)
+            result = unsafe nwp_probe_receive(descriptor.rawValue, buffer.baseAddress, capacity, &arrival)
             count = max(0, result)
         }
         if result == -Int(EAGAIN) { return nil }
         guard result >= 0 else { throw SocketFailure(error: Errno(Int32(result)), step: .use) }
-        return (bytes, hopLimit < 0 ? nil : Int(hopLimit))
+        let hopLimit = arrival.hop_limit < 0 ? nil : Int(arrival.hop_limit)
+        return Arrival(bytes: bytes, hopLimit: hopLimit, age: .nanoseconds(arrival.age))
     }
 
     /// Asks for what routers say of datagrams; echo sockets are told anyway.

@@ -42,10 +42,11 @@ final class EchoExchange: ProbeExchange {
 
     private func receive() {
         do throws(SocketFailure) {
-            while let socket, let (bytes, hopLimit) = try socket.receive(upTo: 2048) {
-                guard message.isAnswered(by: bytes.span, isRaw: socket.kind == .rawEcho) else { continue }
-                var result = ProbeResult(.success, sent: sent, received: received(bytes, socket))
-                result.hopLimit = hopLimit
+            while let socket, let arrival = try socket.receive(upTo: 2048) {
+                guard message.isAnswered(by: arrival.bytes.span, isRaw: socket.kind == .rawEcho) else { continue }
+                var result = ProbeResult(.success, sent: sent, received: received(arrival.bytes, socket))
+                result.hopLimit = arrival.hopLimit
+                result.lateness = arrival.age
                 return finish(result)
             }
         } catch {

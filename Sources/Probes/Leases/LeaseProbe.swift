@@ -58,9 +58,9 @@ public final class LeaseProbe: Cancelable {
     public func cancel() { conversation?.cancel() }
 
     private func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
-        var hopLimit: Int32 = -1
+        var arrival = nwp_probe_arrival()
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
+            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &arrival)
         }
         // A link that fails now may still answer: only a question that cannot be sent ends it.
         guard count >= 0 else { return -Int(EAGAIN) }

@@ -109,7 +109,7 @@ public final class MulticastProbe: Cancelable {
     private func receiveAlone() {
         while let alone, !isOver {
             do throws(SocketFailure) {
-                guard let (bytes, _) = try alone.receive(upTo: 9000) else { break }
+                guard let bytes = try alone.receive(upTo: 9000)?.bytes else { break }
                 let reply = question.read(bytes.span, id: id)
                 guard reply > .foreign else { continue }
                 result.received += bytes.count

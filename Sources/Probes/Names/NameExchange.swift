@@ -15,6 +15,7 @@ final class NameExchange: ProbeExchange {
     private var stream = LengthPrefixed()
     private var sent = 0
     private var received = 0
+    private var lateness: Duration = .zero
 
     init(_ name: String, asking server: SocketAddress, _ question: ServerQuestion, route: ProbeRoute, loop: EventLoop) {
         query = NameQuery(name, record: question.record, id: .random(in: .min ... .max))
@@ -57,8 +58,10 @@ final class NameExchange: ProbeExchange {
 
     private func receive() {
         attempt { () throws(SocketFailure) in
-            while let socket, let (bytes, _) = try socket.receive(upTo: 65_536) {
+            while let socket, let arrival = try socket.receive(upTo: 65_536) {
+                let bytes = arrival.bytes
                 received += bytes.count
+                lateness = arrival.age
                 guard isStream else {
                     judge(bytes)
                     continue
@@ -76,6 +79,7 @@ final class NameExchange: ProbeExchange {
         case .failed(let text): fail(.dns, text)
         case .addresses(let addresses):
             var result = ProbeResult(.success, sent: sent, received: received)
+            result.lateness = lateness
             result.addresses = addresses
             finish(result)
         }

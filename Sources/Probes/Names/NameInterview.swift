@@ -82,11 +82,12 @@ public final class NameInterview: Cancelable {
     private let server: SocketAddress
     private let route: ProbeRoute
     private let completion: (NameInterviewResult) -> Void
-    private let started: Duration
     private let queries: [NameQuery?]
     private var result: NameInterviewResult
     private var socket: ProbeSocket?
     private var timers: [EventLoop.Timer] = []
+    /// When the first datagram was about to leave: what comes before is this machine's own time.
+    private var asked: Duration
     private var isOver = false
 
     /// Starts to ask.
@@ -109,14 +110,12 @@ public final class NameInterview: Cancelable {
         self.server = server
         self.route = route
         self.completion = completion
-        started = loop.clock.boot
+        let started = loop.clock.boot
+        asked = started
         queries = questions.map { NameQuery($0.name, record: $0.record, id: .random(in: .min ... .max)) }
         let replies = queries.map { $0 == nil ? NameReply.failed("no domain name") : .silent }
         result = NameInterviewResult(replies: replies, durations: queries.map { _ in nil })
         timers = [loop.schedule(at: started) { [weak self] in self?.open() }]
-        timers += Self.copies.dropFirst().map { delay in
-            loop.schedule(at: started + delay) { [weak self] in self?.ask() }
-        }
         timers.append(loop.schedule(at: started + limit) { [weak self] in self?.finish() })
     }
 
@@ -138,6 +137,10 @@ public final class NameInterview: Cancelable {
             note(error)
             result.isUnreachable = FailureJudge.reason(of: error.error) == .unreachable
             return finish()
+        }
+        asked = loop.clock.boot
+        timers += Self.copies.dropFirst().map { delay in
+            loop.schedule(at: asked + delay) { [weak self] in self?.ask() }
         }
         ask()
     }
@@ -164,8 +167,8 @@ public final class NameInterview: Cancelable {
     private func receive() {
         while let socket, !isOver {
             do throws(SocketFailure) {
-                guard let (bytes, _) = try socket.receive(upTo: 65_536) else { break }
-                take(bytes)
+                guard let arrival = try socket.receive(upTo: 65_536) else { break }
+                take(arrival.bytes, at: loop.clock.boot - arrival.age)
             } catch {
                 note(error)
                 break
@@ -174,11 +177,11 @@ public final class NameInterview: Cancelable {
         finishIfAnswered()
     }
 
-    private func take(_ bytes: [UInt8]) {
+    private func take(_ bytes: [UInt8], at time: Duration) {
         for (index, query) in queries.enumerated() where result.replies[index] == .silent {
             guard let query, let reply = NameReply(query.read(bytes.span)) else { continue }
             result.replies[index] = reply
-            result.durations[index] = loop.clock.boot - started
+            result.durations[index] = max(.zero, time - asked)
             result.bytesReceived += bytes.count
             return
         }

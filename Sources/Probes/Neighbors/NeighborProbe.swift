@@ -79,13 +79,13 @@ public final class NeighborProbe {
     public func cancel() { conversation?.cancel() }
 
     private func receive(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
-        var hopLimit: Int32 = -1
+        var arrival = nwp_probe_arrival()
         let count = unsafe buffer.withUnsafeMutableBytes { bytes in
-            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &hopLimit)
+            unsafe nwp_probe_receive(descriptor, bytes.baseAddress, bytes.count, &arrival)
         }
         guard count >= 0 else { return count }
         let datagram = Array(buffer[..<count])
-        if let owner = message.owner(in: datagram.span, hopLimit: Int(hopLimit)), owners.count < LinkConversation.most,
+        if let owner = message.owner(in: datagram.span, hopLimit: Int(arrival.hop_limit)), owners.count < LinkConversation.most,
             owners[owner] == nil
         {
             owners[owner] = loop.clock.boot - started

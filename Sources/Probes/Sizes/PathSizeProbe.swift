@@ -179,7 +179,7 @@ public final class PathSizeProbe: Cancelable {
         if hear() { return settle(isAnswered: false) }
         while let socket, !isOver {
             do throws(SocketFailure) {
-                guard let (bytes, _) = try socket.receive(upTo: 16_384) else { break }
+                guard let bytes = try socket.receive(upTo: 16_384)?.bytes else { break }
                 guard isAnswer(bytes, isRaw: socket.kind == .rawEcho) else { continue }
                 result.bytesReceived += size - overhead
                 return settle(isAnswered: true)

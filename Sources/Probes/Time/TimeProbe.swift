@@ -87,11 +87,10 @@ public final class TimeProbe: Cancelable {
     }
 
     private func receive() {
-        let now = loop.clock.wall.nanoseconds
         while let socket, !isOver {
             do throws(SocketFailure) {
-                guard let (bytes, _) = try socket.receive(upTo: 2048) else { return }
-                take(bytes, at: now)
+                guard let arrival = try socket.receive(upTo: 2048) else { return }
+                take(arrival.bytes, at: loop.clock.wall.nanoseconds - arrival.age.nanoseconds)
             } catch {
                 return
             }

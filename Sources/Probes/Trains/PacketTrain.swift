@@ -124,15 +124,15 @@ public final class PacketTrain: Cancelable {
         while result.faults.count < 16, let fault = socket?.nextFault() { result.faults.insert(fault) }
         while let socket, !isOver {
             do throws(SocketFailure) {
-                guard let (bytes, _) = try socket.receive(upTo: 2048) else { break }
+                guard let arrival = try socket.receive(upTo: 2048) else { break }
                 let awaited = record.outstanding
                 guard
                     let number = messages.number(
-                        of: bytes.span,
+                        of: arrival.bytes.span,
                         isRaw: socket.kind == .rawEcho,
                         awaited: awaited
                     ),
-                    record.arrive(number, at: loop.clock.boot)
+                    record.arrive(number, at: loop.clock.boot - arrival.age)
                 else { continue }
                 result.bytesReceived += EchoMessage.length
             } catch {

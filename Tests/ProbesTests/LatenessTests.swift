@@ -1,0 +1,102 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Glibc
+import LinuxIO
+import TestSupport
+import Testing
+
+@testable import Probes
+
+/// What a busy machine makes this process late is not the network's time.
+@Suite(.inNamespace) struct LatenessTests {
+    /// Starts something that asks, keeps the loop's thread busy while answers come, and waits for the result.
+    private static func late<Value>(
+        _ network: ProbeNetwork,
+        _ begin: (@escaping (Value) -> Void) throws -> Any
+    ) async throws -> Value {
+        var result: Value?
+        let start = network.loop.clock.boot
+        let asker = try begin { result = $0 }
+        // In the turn in which the questions leave, behind them: they leave deferred, or by a timer.
+        network.loop.deferring { _ = usleep(400_000) }
+        let timer = network.loop.schedule(at: network.loop.clock.boot) { _ = usleep(400_000) }
+        await network.loop.eventually { result != nil }
+        #expect(network.loop.clock.boot - start > .milliseconds(300), "it was not late")
+        withExtendedLifetime((asker, timer)) {}
+        return try #require(result)
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 2147483647", "1 0"])
+    func `an echo is as quick as it came`(address: String, range: String) async throws {
+        let network = try ProbeNetwork()
+        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+        let definition = try ProbeNetwork.definition(.icmp, address)
+        let result: ProbeResult = try await Self.late(network) { completion in
+            let surroundings = ProbeSurroundings()
+            let pages = network.pages
+            return ProbeAttempt(
+                definition,
+                surroundings: surroundings,
+                loop: network.loop,
+                pages: pages,
+                completion: completion
+            )
+        }
+        #expect(result.isSuccess && result.duration > .zero && result.duration < .milliseconds(200), "\(result)")
+    }
+
+    @Test func `packets of a train are as quick as they came`() async throws {
+        let network = try ProbeNetwork()
+        let address = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
+        let result: TrainResult = try await Self.late(network) { completion in
+            PacketTrain(
+                .echo,
+                to: address,
+                count: 1,
+                pace: .milliseconds(2),
+                patience: .seconds(20),
+                loop: network.loop,
+                completion: completion
+            )
+        }
+        #expect(result.received == 1 && result.durations.allSatisfy { $0 < .milliseconds(200) }, "\(result.durations)")
+    }
+
+    @Test func `a name server is as quick as it answered`() async throws {
+        let network = try ProbeNetwork()
+        let server = try network.serve([
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+            "--group=root", "--pid-file=", "--address=/example.test/192.0.2.80",
+        ])
+        try await network.loop.eventually("dnsmasq") {
+            try network.far.run("ss -Hlun sport = :53").contains(":53")
+        }
+        let peer = try #require(SocketAddress(ProbeNetwork.peer4, standardPort: 53))
+        let answers: NameInterviewResult = try await Self.late(network) { completion in
+            NameInterview(
+                peer,
+                [.init("example.test")],
+                limit: .seconds(20),
+                loop: network.loop,
+                completion: completion
+            )
+        }
+        #expect(answers.durations.allSatisfy { $0.map { $0 < .milliseconds(200) } == true }, "\(answers)")
+        let question = ServerQuestion(server: peer)
+        let definition = try ProbeNetwork.definition(.dns, "example.test") { $0.question = question }
+        let result: ProbeResult = try await Self.late(network) { completion in
+            let surroundings = ProbeSurroundings()
+            let pages = network.pages
+            return ProbeAttempt(
+                definition,
+                surroundings: surroundings,
+                loop: network.loop,
+                pages: pages,
+                completion: completion
+            )
+        }
+        #expect(result.isSuccess && result.duration < .milliseconds(200), "\(result)")
+        server.signal(9)
+    }
+}
