@@ -5,10 +5,32 @@ extension IPAddress: CustomStringConvertible {
     public var description: String {
         switch self {
         case .v4(let value):
-            return "\(value >> 24).\(value >> 16 & 255).\(value >> 8 & 255).\(value & 255)"
+            return Self.dotted(value)
         case .v6(let value):
             if value >> 32 == 0xFFFF { return "::ffff:\(IPAddress.v4(UInt32(truncatingIfNeeded: value)))" }
             return Self.text(ofGroups: (0..<8).map { UInt16(truncatingIfNeeded: value >> (112 - 16 * UInt128($0))) })
+        }
+    }
+
+    /// Dotted decimal, from the last digit to the first.
+    private static func dotted(_ address: UInt32) -> String {
+        unsafe String(unsafeUninitializedCapacity: 15) { text in
+            unsafe text.initialize(repeating: 0)
+            var place = 15
+            for shift in stride(from: UInt32(0), through: 24, by: 8) {
+                var part = address >> shift & 255
+                repeat {
+                    place -= 1
+                    unsafe text[place] = UInt8(truncatingIfNeeded: 48 + part % 10)
+                    part /= 10
+                } while part > 0
+                if shift < 24 {
+                    place -= 1
+                    unsafe text[place] = UInt8(ascii: ".")
+                }
+            }
+            for digit in place..<15 { unsafe text[digit - place] = unsafe text[digit] }
+            return 15 - place
         }
     }
 

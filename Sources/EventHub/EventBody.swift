@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import OrderedJSON
+public import OrderedJSON
 public import PathModel
 
 /// What happened, without the envelope.
@@ -16,6 +16,24 @@ public protocol EventBody: Encodable, Sendable {
     var message: String { get }
     /// What the event says about the status of a monitor; `nil` for events about other things.
     var status: MonitorStatus? { get }
+    /// Writes the data members, where the type does so itself.
+    ///
+    /// Types that are ``JSONObjectWritable`` have it, and are encoded in a fraction of the time.
+    /// - Returns: Whether it did; otherwise `encode(to:)` has to.
+    func writeMembers(to object: inout JSONObjectWriter) -> Bool
+}
+
+extension EventBody {
+    /// Writes nothing.
+    public func writeMembers(to object: inout JSONObjectWriter) -> Bool { false }
+}
+
+extension EventBody where Self: JSONObjectWritable {
+    /// Writes the data members.
+    public func writeMembers(to object: inout JSONObjectWriter) -> Bool {
+        write(to: &object)
+        return true
+    }
 }
 
 extension EventBody {

@@ -164,6 +164,11 @@ extension EventHub {
 
     private func encode(_ envelope: EventEnvelope, _ body: some EventBody) -> [UInt8] {
         do {
+            let line = try encoder.line(capacity: 1024, terminator: 0x0A) { object in
+                envelope.write(to: &object)
+                return body.writeMembers(to: &object)
+            }
+            if let line { return line }
             return try encoder.encode(EventRecord(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
         } catch {
             encodingFailures += 1

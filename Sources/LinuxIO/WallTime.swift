@@ -37,20 +37,24 @@ public struct WallTime: Hashable, Sendable, Comparable {
 extension WallTime: CustomStringConvertible {
     /// RFC 3339 with nine digits and `Z`, such as `2026-11-20T13:48:50.000120345Z`.
     public var description: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(30)
         let (days, time) = Self.divide(nanoseconds, by: 86_400_000_000_000)
         let date = Self.civil(fromDays: days)
-        Self.append(date.year, digits: 4, then: "-", to: &bytes)
-        Self.append(date.month, digits: 2, then: "-", to: &bytes)
-        Self.append(date.day, digits: 2, then: "T", to: &bytes)
         let seconds = time / 1_000_000_000
-        Self.append(seconds / 3600, digits: 2, then: ":", to: &bytes)
-        Self.append(seconds / 60 % 60, digits: 2, then: ":", to: &bytes)
-        Self.append(seconds % 60, digits: 2, then: ".", to: &bytes)
-        Self.append(time % 1_000_000_000, digits: 9, then: "Z", to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return unsafe String(unsafeUninitializedCapacity: Self.length) { text in
+            unsafe text.initialize(repeating: UInt8(ascii: "Z"))
+            unsafe Self.write(date.year, digits: 4, then: "-", to: text, at: 0)
+            unsafe Self.write(date.month, digits: 2, then: "-", to: text, at: 5)
+            unsafe Self.write(date.day, digits: 2, then: "T", to: text, at: 8)
+            unsafe Self.write(seconds / 3600, digits: 2, then: ":", to: text, at: 11)
+            unsafe Self.write(seconds / 60 % 60, digits: 2, then: ":", to: text, at: 14)
+            unsafe Self.write(seconds % 60, digits: 2, then: ".", to: text, at: 17)
+            unsafe Self.write(time % 1_000_000_000, digits: 9, then: "Z", to: text, at: 20)
+            return Self.length
+        }
     }
+
+    /// How many bytes the text has.
+    private static let length = 30
 
     /// Reads RFC 3339: date, `T` or a space, time, an optional fraction, then `Z` or an offset such as `+02:00`.
     /// - Returns: `nil` when the text is not such a time, names a day that its month does not have, or is not within the
@@ -74,14 +78,21 @@ extension WallTime: CustomStringConvertible {
         nanoseconds = seconds * 1_000_000_000 + fraction
     }
 
-    private static func append(_ value: Int64, digits: Int, then mark: Unicode.Scalar, to bytes: inout [UInt8]) {
-        var divisor: Int64 = 1
-        for _ in 1..<digits { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(truncatingIfNeeded: 48 + value / divisor % 10))
-            divisor /= 10
+    private static func write(
+        _ value: Int64,
+        digits: Int,
+        then mark: Unicode.Scalar,
+        to text: UnsafeMutableBufferPointer<UInt8>,
+        at place: Int
+    ) {
+        var rest = UInt64(value)
+        var digit = place + digits
+        unsafe text[digit] = UInt8(ascii: mark)
+        while digit > place {
+            digit -= 1
+            unsafe text[digit] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+            rest /= 10
         }
-        bytes.append(UInt8(ascii: mark))
     }
 }
 

@@ -38,42 +38,45 @@ public struct JSONObjectWriter {
         self.isPretty = isPretty
     }
 
+    /// Closes the outermost object.
+    mutating func finish(terminator: UInt8) -> [UInt8] {
+        text.append("}")
+        text.append(byte: terminator)
+        return text.bytes
+    }
+
     /// Writes text, or `null`.
-    public mutating func write(_ key: String, _ value: String?) {
+    public mutating func write(_ key: StaticString, _ value: String?) {
         begin(key)
-        if let value { text.append(string: value) } else { text.append(literal: "null") }
+        if let value { text.append(string: value) } else { text.append(token: "null") }
     }
 
     /// Writes a truth value, or `null`.
-    public mutating func write(_ key: String, _ value: Bool?) {
+    public mutating func write(_ key: StaticString, _ value: Bool?) {
         begin(key)
-        text.append(literal: value.map { $0 ? "true" : "false" } ?? "null")
+        text.append(token: value.map { $0 ? "true" : "false" } ?? "null")
     }
 
     /// Writes a whole number.
-    public mutating func write(_ key: String, _ value: Int) {
+    public mutating func write(_ key: StaticString, _ value: Int) {
         begin(key)
         text.append(integer: value)
     }
 
     /// Writes a whole number that is not negative.
-    public mutating func write(_ key: String, _ value: UInt64) {
+    public mutating func write(_ key: StaticString, _ value: UInt64) {
         begin(key)
         text.append(integer: value)
     }
 
     /// Writes a number; one that is not finite fails the whole text.
-    public mutating func write(_ key: String, _ value: Double) {
+    public mutating func write(_ key: StaticString, _ value: Double) {
         begin(key)
-        if let token = JSONNumber.text(of: value) {
-            text.append(literal: token)
-        } else if failure == nil {
-            failure = .notFinite(path: key)
-        }
+        if !text.append(number: value), failure == nil { failure = .notFinite(path: key.description) }
     }
 
     /// Writes an array of text.
-    public mutating func write(_ key: String, _ values: [String]) {
+    public mutating func write(_ key: StaticString, _ values: [String]) {
         beginArray(key)
         for place in values.indices {
             beginElement(place)
@@ -83,16 +86,36 @@ public struct JSONObjectWriter {
     }
 
     /// Writes an object, or `null`.
-    public mutating func write(_ key: String, _ value: (some JSONObjectWritable)?) {
+    public mutating func write(_ key: StaticString, _ value: (some JSONObjectWritable)?) {
+        guard let value else {
+            begin(key)
+            return text.append(token: "null")
+        }
+        write(key, value)
+    }
+
+    /// Writes an object.
+    public mutating func write(_ key: StaticString, _ value: some JSONObjectWritable) {
         begin(key)
-        guard let value else { return text.append(literal: "null") }
         let hadFailed = failure != nil
         write(object: value)
         if !hadFailed { failure = failure?.below(key) }
     }
 
+    /// Writes text under a key that is known only while the program runs.
+    public mutating func write(named key: String, _ value: String) {
+        begin(named: key)
+        text.append(string: value)
+    }
+
+    /// Writes a whole number likewise.
+    public mutating func write(named key: String, _ value: Int) {
+        begin(named: key)
+        text.append(integer: value)
+    }
+
     /// Writes an array of objects.
-    public mutating func write(_ key: String, _ values: [some JSONObjectWritable]) {
+    public mutating func write(_ key: StaticString, _ values: [some JSONObjectWritable]) {
         let hadFailed = failure != nil
         beginArray(key)
         for place in values.indices {
@@ -103,7 +126,7 @@ public struct JSONObjectWriter {
         if !hadFailed { failure = failure?.below(key) }
     }
 
-    private mutating func beginArray(_ key: String) {
+    private mutating func beginArray(_ key: StaticString) {
         begin(key)
         text.append("[")
         depth += 1
@@ -132,19 +155,28 @@ public struct JSONObjectWriter {
         count = outer
     }
 
-    private mutating func begin(_ key: String) {
+    private mutating func begin(_ key: StaticString) {
+        beginMember()
+        text.append(key: key)
+        if isPretty { text.append(" ") }
+    }
+
+    private mutating func beginMember() {
         if count > 0 { text.append(",") }
         count += 1
         if isPretty { text.appendIndent(depth: depth) }
-        text.append("\"")
-        text.append(literal: key)
-        text.append(literal: isPretty ? "\": " : "\":")
+    }
+
+    private mutating func begin(named key: String) {
+        beginMember()
+        text.append(string: key)
+        text.append(token: isPretty ? ": " : ":")
     }
 }
 
 extension JSONError {
     /// The same failure, seen from the object around it.
-    fileprivate func below(_ key: String) -> JSONError {
+    fileprivate func below(_ key: StaticString) -> JSONError {
         if case .notFinite(let path) = self { .notFinite(path: "\(key).\(path)") } else { self }
     }
 }

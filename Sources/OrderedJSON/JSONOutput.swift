@@ -56,7 +56,7 @@ final class JSONOutput {
     }
 
     func finish(terminator: UInt8?) -> [UInt8] {
-        if let terminator { text.append(Unicode.Scalar(terminator)) }
+        if let terminator { text.append(byte: terminator) }
         return text.bytes
     }
 
@@ -149,7 +149,7 @@ final class JSONOutput {
     private func close(downTo count: Int) {
         while frames.count > count, let frame = frames.popLast() {
             switch frame.kind {
-            case .pending: text.append(literal: "{}")
+            case .pending: text.append(token: "{}")
             case .scalar: break
             case .object, .array:
                 if isPretty && frame.count > 0 { text.appendIndent(depth: frames.count) }
@@ -166,16 +166,20 @@ final class JSONOutput {
 // MARK: - Scalars
 
 extension JSONOutput {
-    func writeNull() { text.append(literal: "null") }
+    func writeNull() { text.append(token: "null") }
 
-    func write(_ value: Bool) { text.append(literal: value ? "true" : "false") }
+    func write(_ value: Bool) { text.append(token: value ? "true" : "false") }
 
     func write(_ value: String) { text.append(string: value) }
 
     func write(integer value: some FixedWidthInteger) { text.append(integer: value) }
 
     func write<Number: BinaryFloatingPoint & LosslessStringConvertible>(number value: Number) throws(JSONError) {
-        guard let token = JSONNumber.text(of: value) else { throw .notFinite(path: path) }
-        text.append(literal: token)
+        if let value = value as? Double {
+            guard text.append(number: value) else { throw .notFinite(path: path) }
+        } else {
+            guard let token = JSONNumber.text(of: value) else { throw .notFinite(path: path) }
+            text.append(literal: token)
+        }
     }
 }

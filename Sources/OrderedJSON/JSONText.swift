@@ -1,10 +1,16 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// JSON tokens appended to one buffer: the only place where values become text.
+///
+/// The buffer is filled with zeros beforehand, so that a token costs little more than its bytes.
 public struct JSONText {
-    private(set) var bytes: [UInt8] = []
+    private var buffer: [UInt8] = []
+    private var count = 0
 
     init() {}
+
+    /// What was appended.
+    var bytes: [UInt8] { Array(buffer[..<count]) }
 
     /// A string as JSON writes it, quotes included, for documents that are put together from parts.
     public static func quote(_ text: String) -> String {
@@ -14,34 +20,120 @@ public struct JSONText {
     }
 
     mutating func reserve(_ count: Int) {
-        bytes.reserveCapacity(count)
+        if buffer.count - self.count < count { grow(by: count) }
+    }
+
+    private mutating func grow(by count: Int) {
+        buffer.append(contentsOf: repeatElement(0, count: max(count, buffer.count, 64)))
+    }
+
+    mutating func append(byte: UInt8) {
+        if count == buffer.count { grow(by: 1) }
+        buffer[count] = byte
+        count += 1
     }
 
     mutating func append(_ mark: Unicode.Scalar) {
-        bytes.append(UInt8(truncatingIfNeeded: mark.value))
+        append(byte: UInt8(truncatingIfNeeded: mark.value))
+    }
+
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        guard let source = text.baseAddress else { return }
+        reserve(text.count)
+        let place = count
+        unsafe buffer.withUnsafeMutableBufferPointer { room in
+            unsafe UnsafeMutableBufferPointer(rebasing: room[place..<place + text.count]).baseAddress?
+                .update(from: source, count: text.count)
+        }
+        count += text.count
+    }
+
+    /// Appends `"`, the text, `"` and, after a key, a colon.
+    mutating func append(quoted text: UnsafeBufferPointer<UInt8>, isKey: Bool = false) {
+        let width = text.count + (isKey ? 3 : 2)
+        reserve(width)
+        let place = count
+        unsafe buffer.withUnsafeMutableBufferPointer { room in
+            let room = unsafe UnsafeMutableBufferPointer(rebasing: room[place..<place + width])
+            unsafe room[0] = 0x22
+            if let source = text.baseAddress, let start = room.baseAddress {
+                unsafe (start + 1).update(from: source, count: text.count)
+            }
+            unsafe room[text.count + 1] = 0x22
+            if isKey { unsafe room[text.count + 2] = 0x3A }
+        }
+        count += width
+    }
+
+    /// Appends an already written token of the program's own.
+    mutating func append(token: StaticString) {
+        unsafe append(UnsafeBufferPointer(start: token.utf8Start, count: token.utf8CodeUnitCount))
+    }
+
+    /// Appends a key of the program's own with its quotes and colon.
+    mutating func append(key: StaticString) {
+        unsafe append(quoted: UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount), isKey: true)
     }
 
     /// Appends an already written token, such as the digits of a number.
     mutating func append(literal: String) {
-        bytes.append(contentsOf: literal.utf8)
+        var literal = literal
+        literal.withUTF8 { unsafe append($0) }
     }
 
     mutating func appendIndent(depth: Int) {
-        bytes.append(0x0A)
-        for _ in 0..<(2 * depth) { bytes.append(0x20) }
+        append(byte: 0x0A)
+        for _ in 0..<(2 * depth) { append(byte: 0x20) }
     }
 
     /// Appends a number in decimal digits.
     mutating func append(integer value: some FixedWidthInteger) {
-        if value < 0 { bytes.append(0x2D) }
-        var rest = UInt64(value.magnitude)
-        var divisor: UInt64 = 1
-        while rest / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(truncatingIfNeeded: 48 + rest / divisor))
-            rest %= divisor
-            divisor /= 10
+        if value < 0 { append(byte: 0x2D) }
+        append(magnitude: UInt64(value.magnitude), digits: 1)
+    }
+
+    /// Appends at least `digits` digits.
+    private mutating func append(magnitude: UInt64, digits: Int) {
+        var width = 1
+        var rest = magnitude
+        while rest >= 10 {
+            rest /= 10
+            width += 1
         }
+        width = max(width, digits)
+        reserve(width)
+        rest = magnitude
+        for place in (count..<count + width).reversed() {
+            buffer[place] = UInt8(truncatingIfNeeded: 48 + rest % 10)
+            rest /= 10
+        }
+        count += width
+    }
+
+    /// Appends a number as ``JSONNumber`` writes it.
+    /// - Returns: `false` for infinities and NaN, of which nothing is appended.
+    mutating func append(number value: Double) -> Bool {
+        let thousandths = value * 1000
+        let whole = thousandths.rounded()
+        // Up to fifteen digits, the decimal number that reads back as this one is also the shortest that does.
+        guard abs(whole) < 1e15, whole / 1000 == value, value.sign == .plus || whole < 0 else {
+            guard let token = JSONNumber.text(of: value) else { return false }
+            append(literal: token)
+            return true
+        }
+        if whole < 0 { append(byte: 0x2D) }
+        let magnitude = UInt64(abs(whole))
+        append(magnitude: magnitude / 1000, digits: 1)
+        var fraction = magnitude % 1000
+        guard fraction > 0 else { return true }
+        append(byte: 0x2E)
+        var digits = 3
+        while fraction % 10 == 0 {
+            fraction /= 10
+            digits -= 1
+        }
+        append(magnitude: fraction, digits: digits)
+        return true
     }
 
     /// Appends a quoted string, escaped as RFC 8259 section 7 demands; `/` stays as it is.
@@ -49,39 +141,56 @@ public struct JSONText {
     /// Whatever could trick a terminal or the eye is escaped too: U+007F and the C1 controls, the line separators, and
     /// invisible format characters such as those that turn the direction of writing. Joiners stay.
     mutating func append(string: String) {
-        bytes.append(0x22)
-        if Self.mayNeedEscape(string.utf8Span.span) {
-            for scalar in string.unicodeScalars { append(escaping: scalar) }
-        } else {
-            bytes.append(contentsOf: string.utf8)
+        var string = string
+        let isPlain = string.withUTF8 { text in
+            guard unsafe !Self.mayNeedEscape(UnsafeRawBufferPointer(text)) else { return false }
+            unsafe append(quoted: text)
+            return true
         }
-        bytes.append(0x22)
+        guard !isPlain else { return }
+        append(byte: 0x22)
+        for scalar in string.unicodeScalars { append(escaping: scalar) }
+        append(byte: 0x22)
     }
 
-    private static func mayNeedEscape(_ text: Span<UInt8>) -> Bool {
-        for place in text.indices {
-            let byte = text[place]
+    /// Whether there is a control character, a quote, a backslash or anything beyond ASCII; eight bytes at a time.
+    private static func mayNeedEscape(_ text: UnsafeRawBufferPointer) -> Bool {
+        let (ones, high): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+        var place = 0
+        while text.count - place >= 8 {
+            let word = unsafe text.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+            let (quote, slash) = (word ^ (ones &* 0x22), word ^ (ones &* 0x5C))
+            // A byte borrows from the next only where it is below what is taken from it, which is what is looked for.
+            let found =
+                (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (slash &- ones) & ~slash
+                | word | (word &+ ones)
+            if found & high != 0 { return true }
+            place += 8
+        }
+        while place < text.count {
+            let byte = unsafe text[place]
             if byte < 0x20 || byte == 0x22 || byte == 0x5C || byte >= 0x7F { return true }
+            place += 1
         }
         return false
     }
 
     private mutating func append(escaping scalar: Unicode.Scalar) {
         switch scalar {
-        case "\"": append(literal: "\\\"")
-        case "\\": append(literal: "\\\\")
-        case "\n": append(literal: "\\n")
-        case "\r": append(literal: "\\r")
-        case "\t": append(literal: "\\t")
+        case "\"": append(token: "\\\"")
+        case "\\": append(token: "\\\\")
+        case "\n": append(token: "\\n")
+        case "\r": append(token: "\\r")
+        case "\t": append(token: "\\t")
         case _ where Self.isTricky(scalar):
             for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
-                append(literal: "\\u")
+                append(token: "\\u")
                 for shift in [12, 8, 4, 0] as [UInt32] {
-                    bytes.append(Self.hexadecimal(UInt32(unit) >> shift & 0xF))
+                    append(byte: Self.hexadecimal(UInt32(unit) >> shift & 0xF))
                 }
             }
         default:
-            bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte: byte) }
         }
     }
 

@@ -46,6 +46,29 @@ public struct OrderedJSONEncoder: Sendable {
         return output.finish(terminator: terminator)
     }
 
+    /// Encodes an object in one line and without the machinery of `Encodable`, which takes a fraction of the time.
+    ///
+    /// - Parameters:
+    ///   - capacity: How many bytes the text probably has.
+    ///   - terminator: A byte appended to the text, such as a line feed.
+    ///   - members: Writes the members, or finds that it cannot.
+    /// - Returns: The text, always compact; `nil` when `members` returned `false`.
+    /// - Throws: ``JSONError`` when a number is not finite.
+    public func line(
+        capacity: Int,
+        terminator: UInt8,
+        members: (inout JSONObjectWriter) -> Bool
+    ) throws(JSONError) -> [UInt8]? {
+        var text = JSONText()
+        text.reserve(capacity)
+        text.append("{")
+        var writer = JSONObjectWriter(text, count: 0, depth: 1, isPretty: false)
+        text = JSONText()
+        guard members(&writer) else { return nil }
+        if let failure = writer.failure { throw failure }
+        return writer.finish(terminator: terminator)
+    }
+
     /// Encodes a value as a string.
     public func string(_ value: some Encodable) throws(JSONError) -> String {
         String(decoding: try encode(value), as: UTF8.self)

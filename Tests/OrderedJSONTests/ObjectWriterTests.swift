@@ -108,6 +108,11 @@ private struct Broken: JSONObjectWritable {
         #expect(try encoder.string(plain.direct) == encoder.string(plain))
         #expect(try encoder.string(Around(inner: plain.direct)) == encoder.string(Around(inner: plain)))
         #expect(try encoder.string([plain.direct]) == encoder.string([plain]))
+        let line = try encoder.line(capacity: 1, terminator: 0x0A) { object in
+            plain.direct.write(to: &object)
+            return true
+        }
+        #expect(try line == OrderedJSONEncoder().encode(plain) + [0x0A])
     }
 
     @Test func `the first number that JSON cannot say is named by its path`() throws {
@@ -125,5 +130,22 @@ private struct Broken: JSONObjectWritable {
     @Test(arguments: [-1, Int64.min, Int64.max])
     func `whole numbers keep their sign`(number: Int64) throws {
         #expect(try OrderedJSONEncoder().string([number]) == "[\(number)]")
+    }
+
+    @Test func `a line is not written by what cannot write itself, nor with a number that is none`() throws {
+        let encoder = OrderedJSONEncoder()
+        #expect(try encoder.line(capacity: 8, terminator: 0x0A) { _ in false } == nil)
+        #expect(throws: JSONError.notFinite(path: "value")) {
+            try encoder.line(capacity: 8, terminator: 0x0A) { object in
+                object.write("value", Double.nan)
+                return true
+            }
+        }
+        let line = try encoder.line(capacity: 0, terminator: 0x0A) { object in
+            object.write(named: "some", "text")
+            object.write(named: "number", 7)
+            return true
+        }
+        #expect(line == Array("{\"some\":\"text\",\"number\":7}\n".utf8))
     }
 }

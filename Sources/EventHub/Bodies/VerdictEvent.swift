@@ -34,9 +34,9 @@ public struct VerdictChanged: EventBody, JSONObjectWritable {
         func write(to object: inout JSONObjectWriter) {
             for fact in facts {
                 if let number = Int(fact.value) {
-                    object.write(fact.name, number)
+                    object.write(named: fact.name, number)
                 } else {
-                    object.write(fact.name, fact.value)
+                    object.write(named: fact.name, fact.value)
                 }
             }
         }
