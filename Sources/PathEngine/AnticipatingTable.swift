@@ -15,7 +15,8 @@ final class AnticipatingTable: ForwardingTable {
     private let kernel: LiveKernel
     private var expected = PreparedLookups([])
     private var answers: [Result<RouteAnswer, RouteFailure>?] = []
-    private var asked: [RouteQuery] = []
+    /// What was asked in this evaluation, once it was something else than expected.
+    private var asked: [RouteQuery]?
     private var hasBegun = false
     private var next = 0
 
@@ -26,9 +27,14 @@ final class AnticipatingTable: ForwardingTable {
 
     /// Forgets the answers and remembers the questions, after an evaluation.
     func end() {
-        if asked != expected.queries { expected = PreparedLookups(Array(asked.prefix(Self.most))) }
-        answers = []
-        asked.removeAll(keepingCapacity: true)
+        if let asked {
+            expected = PreparedLookups(Array(asked.prefix(Self.most)))
+        } else if next < expected.queries.count {
+            expected = PreparedLookups(Array(expected.queries.prefix(next)))
+        }
+        answers.removeAll(keepingCapacity: true)
+        asked = nil
+        next = 0
         hasBegun = false
     }
 
@@ -36,22 +42,21 @@ final class AnticipatingTable: ForwardingTable {
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         if !hasBegun {
             hasBegun = true
-            next = 0
-            answers = kernel.lookup(&expected) ?? []
+            kernel.lookup(&expected, into: &answers)
         }
-        asked.append(query)
         // Mostly it is the next one in the order.
-        if let answer = take(next, for: query) { return answer }
-        for place in answers.indices {
-            if let answer = take(place, for: query) { return answer }
+        if asked == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {
+            answers[next] = nil
+            next += 1
+            return answer
+        }
+        if asked == nil { asked = Array(expected.queries.prefix(next)) }
+        asked?.append(query)
+        for place in answers.indices where expected.queries[place] == query {
+            guard let answer = answers[place] else { continue }
+            answers[place] = nil
+            return answer
         }
         return kernel.lookup(query)
-    }
-
-    private func take(_ place: Int, for query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
-        guard place < answers.count, expected.queries[place] == query, let answer = answers[place] else { return nil }
-        answers[place] = nil
-        next = place + 1
-        return answer
     }
 }

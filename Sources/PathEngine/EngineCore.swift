@@ -161,26 +161,33 @@ extension EngineCore {
         let answers = answers(of: table, at: started, neighbor: neighbor)
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
-        var calmed: [String: Int] = [:]
-        for (place, evaluation) in answers.enumerated() {
-            let outcome = monitors[place].take(evaluation, hold: settings.recoveryHold, at: started)
-            touched.formUnion(memory.note(outcome.path))
-            let name = monitors[place].policy.name
-            if let folded = monitors[place].endOfFlapping(at: started) { calmed[name] = folded }
-            let check = [nextCheck, outcome.nextCheck, monitors[place].flappingCheck].compactMap(\.self).min()
-            nextCheck = check
+        var calmed: [String: Int]?
+        for place in answers.indices {
+            let outcome = monitors[place].take(answers[place], hold: settings.recoveryHold, at: started)
+            let new = memory.note(outcome.path)
+            if !new.isEmpty { touched.formUnion(new) }
+            if let folded = monitors[place].endOfFlapping(at: started) {
+                calmed = calmed ?? Dictionary()
+                calmed?[monitors[place].policy.name] = folded
+            }
+            nextCheck = nextCheck.earlier(outcome.nextCheck).earlier(monitors[place].flappingCheck)
             guard let change = outcome.change else { continue }
+            let name = monitors[place].policy.name
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
-        let changes = looksAtAll ? ledger.updateAll(judge: judge) : ledger.update(touched, judge: judge)
+        var changes: [ModelChange] = []
+        if looksAtAll {
+            changes = ledger.updateAll(judge: judge)
+        } else if !touched.isEmpty {
+            changes = ledger.update(touched, judge: judge)
+        }
         looksAtAll = false
-        guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
+        guard isFirst || !changes.isEmpty || !paths.isEmpty || calmed != nil else { return nil }
         return EngineUpdate(
             cause: reason,
             changes: isFirst ? [] : changes,
             paths: paths,
-            consequences: consequences(of: paths.first { $0.monitor == MonitorPolicy.standardName }?.change),
-            calmed: calmed,
+            calmed: calmed ?? Dictionary(),
             evaluation: clock.boot - started,
             at: started,
             isFirst: isFirst
@@ -193,15 +200,10 @@ extension EngineCore {
         at now: Duration,
         neighbor: (NeighborKey) -> Neighbor?
     ) -> [Evaluation] {
-        let levels = qualities.read(facts, at: now)
-        var answers: [Evaluation] = []
+        let levels = qualities.read(facts, isNew: looksAtAll, at: now)
+        var answers = evaluations(of: table, levels, at: now)
+        guard settings.gatewayInterval != nil || state.watchesGateways else { return answers }
         for _ in 0..<2 {
-            let evaluator = PathEvaluator(judge)
-            answers.removeAll(keepingCapacity: true)
-            for place in monitors.indices {
-                let policy = monitors[place].policy
-                answers.append(evaluator.evaluate(policy, table: table, qualities: levels, at: now))
-            }
             var gateways = Set<NeighborKey>()
             if settings.gatewayInterval != nil { answers.forEach { gateways.formUnion($0.gateways) } }
             let known = state.watchedGateways
@@ -209,17 +211,23 @@ extension EngineCore {
             let news = gateways.subtracting(known).compactMap(neighbor).map { entry in
                 state.apply(.neighbor(entry, removed: false), at: now) != nil
             }
-            if !news.contains(true) { break }
+            guard news.contains(true) else { break }
+            answers = evaluations(of: table, levels, at: now)
         }
         return answers
     }
 
-    /// Gateways and name servers are told as those of the default monitor.
-    private func consequences(of change: PathChange?) -> [ModelChange] {
-        guard let change, let previous = change.previous else { return [] }
-        return SnapshotDiff.gateways(from: previous.gateways, to: change.current.gateways)
-            + SnapshotDiff.dns(from: previous.dns, to: change.current.dns)
+    private func evaluations(
+        of table: some ForwardingTable,
+        _ levels: [Int: LinkQuality],
+        at now: Duration
+    ) -> [Evaluation] {
+        let evaluator = PathEvaluator(judge)
+        return monitors.map { evaluator.evaluate($0.policy, table: table, qualities: levels, at: now) }
     }
+
+    /// The path of the first monitor, as it was last published.
+    public var path: Path { monitors.isEmpty ? Path() : monitors[0].path }
 
     /// The interfaces as they were last published, ignored ones included, by rising index.
     public var interfaces: [InterfaceView] {

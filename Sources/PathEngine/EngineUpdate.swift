@@ -20,8 +20,6 @@ public struct EngineUpdate: Hashable, Sendable {
     public var changes: [ModelChange]
     /// The paths that changed.
     public var paths: [MonitorChange]
-    /// Gateways and name servers of the default path: what became different with it.
-    public var consequences: [ModelChange]
     /// Monitors whose flapping ended, with the number of changes since it began.
     public var calmed: [String: Int]
     /// How long the evaluation took.
@@ -30,4 +28,15 @@ public struct EngineUpdate: Hashable, Sendable {
     public var at: Duration
     /// Whether this is the first look after the start.
     public var isFirst: Bool
+
+    /// Gateways and name servers of the default path: what became different with it.
+    ///
+    /// Worked out when it is asked for, which is after the path itself was told.
+    public var consequences: [ModelChange] {
+        guard let change = paths.first(where: { $0.monitor == MonitorPolicy.standardName })?.change,
+            let previous = change.previous
+        else { return [] }
+        return SnapshotDiff.gateways(from: previous.gateways, to: change.current.gateways)
+            + SnapshotDiff.dns(from: previous.dns, to: change.current.dns)
+    }
 }

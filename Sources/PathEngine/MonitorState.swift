@@ -52,7 +52,15 @@ public struct MonitorState: Hashable, Sendable {
         let path = hold.update(evaluation.path, at: now)
         let change = tracker.update(path, at: now)
         let flapping = change?.previous == nil ? .tell : folder.change(at: now)
-        let checks = [evaluation.nextCheck, hold.releaseAt]
-        return Outcome(path: path, change: change, flapping: flapping, nextCheck: checks.compactMap(\.self).min())
+        let check = evaluation.nextCheck.earlier(hold.releaseAt)
+        return Outcome(path: path, change: change, flapping: flapping, nextCheck: check)
+    }
+}
+
+extension Duration? {
+    /// The earlier of two moments, of which there may be only one or none.
+    func earlier(_ other: Duration?) -> Duration? {
+        guard let self else { return other }
+        return other.map { Swift.min(self, $0) } ?? self
     }
 }

@@ -217,12 +217,14 @@ public final class PathEngine {
         table.end()
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
-            isSatisfied: core.monitors.first?.path.status == .satisfied,
+            isSatisfied: core.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
             cause: isPolling ? .policy : kind,
             at: clock.boot
         )
-        ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
+        if core.state.watchesGateways || gateways.due != nil {
+            ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
+        }
         if let update { onUpdate(update) }
         guard isStarted else { return }
         switch core.next(at: clock.boot) {
@@ -236,13 +238,13 @@ public final class PathEngine {
     ///
     /// Not during a burst, whose end brings an evaluation anyway.
     private var lookDue: Duration? {
-        core.isPending ? nil : [audit.due, rereadAt].compactMap(\.self).min()
+        core.isPending ? nil : audit.due.earlier(rereadAt)
     }
 
     /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
     private func arm(after delay: Duration?) {
         let now = clock.boot
-        let deadline = [delay.map { now + $0 }, lookDue, gateways.due].compactMap(\.self).min()
+        let deadline = delay.map { now + $0 }.earlier(lookDue).earlier(gateways.due)
         guard timer?.deadline != deadline else { return }
         if let timer { loop.cancel(timer.handle) }
         timer = deadline.map { deadline in

@@ -5,13 +5,28 @@ internal import PathModel
 /// The quality of every link that somebody measures, by interface index (rule S39).
 struct QualityBook: Hashable, Sendable {
     private var meters: [Int: LinkQualityMeter] = [:]
+    /// What was read last; `nil` before.
+    private var last: [Int: LinkQuality]?
 
     /// Until when the next change is held back, as time since boot.
-    var nextCheck: Duration? { meters.values.compactMap(\.heldUntil).min() }
+    private(set) var nextCheck: Duration?
 
     /// Reads what providers measured last.
+    /// - Parameters:
+    ///   - facts: What they measured.
+    ///   - isNew: Whether it may differ from what was read before.
+    ///   - now: The time since boot.
     /// - Returns: The qualities to publish; links that nobody measures are missing.
-    mutating func read(_ facts: ProviderFacts, at now: Duration) -> [Int: LinkQuality] {
+    mutating func read(_ facts: ProviderFacts, isNew: Bool, at now: Duration) -> [Int: LinkQuality] {
+        // The same readings give the same again until a change that is held back is due.
+        if let last, !isNew, nextCheck.map({ now < $0 }) ?? true { return last }
+        let qualities = read(facts, at: now)
+        last = qualities
+        nextCheck = meters.values.compactMap(\.heldUntil).min()
+        return qualities
+    }
+
+    private mutating func read(_ facts: ProviderFacts, at now: Duration) -> [Int: LinkQuality] {
         // The rule where no device tells.
         if facts.cellular.isEmpty && facts.wireless.isEmpty && facts.wired.isEmpty && meters.isEmpty {
             return Dictionary()

@@ -53,19 +53,25 @@ public final class LiveKernel: MessageSource {
 
     /// Asks where several packets would go, with one request for all of them.
     ///
-    /// - Parameter lookups: The questions, prepared once for any number of times.
-    /// - Returns: The answers in the order of the questions, `nil` for one that makes no sense; no answers at all when
-    ///   they cannot be asked together, as while everything is written down: ask one by one then.
-    public func lookup(_ lookups: inout PreparedLookups) -> [Result<RouteAnswer, RouteFailure>?]? {
-        guard recorder == nil, lookups.batch.count > 0 else { return nil }
+    /// - Parameters:
+    ///   - lookups: The questions, prepared once for any number of times.
+    ///   - answers: Is filled with the answers in the order of the questions, `nil` for one that makes no sense; stays
+    ///     empty when they cannot be asked together, as while everything is written down: ask one by one then.
+    public func lookup(_ lookups: inout PreparedLookups, into answers: inout [Result<RouteAnswer, RouteFailure>?]) {
+        answers.removeAll(keepingCapacity: true)
+        guard recorder == nil, lookups.batch.count > 0 else { return }
         questions += lookups.batch.count
-        var answers = [Result<RouteAnswer, RouteFailure>?](repeating: nil, count: lookups.batch.count)
+        for _ in 0..<lookups.batch.count { answers.append(nil) }
         var areComplete = true
+        // Where lookups are not answered each is a case for the table (rule S50).
+        var isWithoutLookups = false
         do {
             if socket.isUsedUp { socket = try RouteSocket(limit: limit) }
             try socket.exchange(&lookups.batch) { place, code, body in
                 guard code == 0 else {
-                    answers[place] = .failure(RouteFailure(errno: code))
+                    let failure = RouteFailure(errno: code)
+                    isWithoutLookups = isWithoutLookups || failure.isWithoutLookups
+                    answers[place] = .failure(failure)
                     return
                 }
                 guard let answer = RouteEntry(decoding: body)?.answer else { return }
@@ -73,14 +79,11 @@ public final class LiveKernel: MessageSource {
                 answers[place] = answer.verdict
             }
         } catch {
-            return nil
+            return answers.removeAll()
         }
-        // Where lookups are not answered each is a case for the table (rule S50).
-        let refusals = answers.compactMap { if case .failure(let failure)? = $0 { failure } else { nil } }
-        guard !refusals.contains(where: \.isWithoutLookups) else { return nil }
-        guard !areComplete else { return answers }
+        guard !isWithoutLookups else { return answers.removeAll() }
         // Nexthop objects are read when all answers are: the socket has one conversation at a time.
-        return answers.map { answer in answer.map { $0.flatMap(resolve) } }
+        if !areComplete { answers = answers.map { answer in answer.map { $0.flatMap(resolve) } } }
     }
 
     /// Waits 10 ms.

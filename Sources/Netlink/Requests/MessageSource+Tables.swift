@@ -51,7 +51,12 @@ extension MessageSource {
 
 extension RouteFailure {
     /// Whether the kernel does not know lookups, or something between forbids them: `EPERM`, `ENOSYS`, `EOPNOTSUPP`.
-    var isWithoutLookups: Bool { [.other(1), .other(38), .other(95)].contains(self) }
+    var isWithoutLookups: Bool {
+        switch self {
+        case .other(1), .other(38), .other(95): true
+        default: false
+        }
+    }
 }
 
 extension RouteEntry {

@@ -7,7 +7,10 @@ struct CostJudge {
     let judge: InterfaceJudge
 
     /// Whether traffic costs money; the first of operator, manager, type and DHCP hint decides.
-    func isExpensive(_ link: Link) -> Bool {
+    func isExpensive(_ link: Link) -> Bool { isExpensive(link, judge.type(of: link)) }
+
+    /// As above, for a link whose type is known.
+    func isExpensive(_ link: Link, _ type: InterfaceType) -> Bool {
         if let decided = judge.decision(for: link)?.isExpensive { return decided }
         let device = judge.facts.devices[link.index]
         switch device?.metered {
@@ -15,7 +18,7 @@ struct CostJudge {
         case .no, .guessNo: return false
         case .unknown, nil: break
         }
-        if judge.type(of: link) == .cellular || device?.role == .bluetooth { return true }
+        if type == .cellular || device?.role == .bluetooth { return true }
         return device?.hasAndroidMeteredHint ?? false
     }
 

@@ -5,11 +5,12 @@ internal import Netlink
 
 /// Judges whether a name server can be asked (rule S35); no packet is sent.
 struct DNSJudge {
-    let state: KernelState
-    let facts: DNSConfiguration
+    let interfaces: InterfaceJudge
+    private var facts: DNSConfiguration { interfaces.facts.dns }
 
     /// The servers and the verdict; questions stop at the first server that can be reached.
     func judge(with survey: inout RouteSurvey) -> DNSState {
+        let facts = facts
         let servers = facts.upstream ?? facts.servers
         var isUsable = false
         let hasStub = facts.upstream != nil
@@ -36,6 +37,7 @@ struct DNSJudge {
         var index = server.interfaceIndex
         if let scope = server.address.scope {
             // A name, or a number as getaddrinfo(3) takes it; nobody is asked over an interface that is gone.
+            let state = interfaces.state
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index
         }
@@ -48,6 +50,6 @@ struct DNSJudge {
     }
 
     private func isLive(_ leg: RouteLeg) -> Bool {
-        leg.flags.isDisjoint(with: [.dead, .linkDown]) && state.links[leg.index]?.isUsable == true
+        leg.flags.isDisjoint(with: [.dead, .linkDown]) && interfaces.state.links[leg.index]?.isUsable == true
     }
 }

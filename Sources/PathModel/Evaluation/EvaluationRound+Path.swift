@@ -4,15 +4,27 @@ internal import Addressing
 internal import Netlink
 
 extension EvaluationRound {
+    /// An interface in use, judged once for all that is to be said of it.
+    private struct Used {
+        let link: Link
+        let interface: PathInterface
+        /// For both families before IPv4 before IPv6.
+        var group: Int
+    }
+
     /// Puts the answers together.
-    mutating func path(with survey: inout RouteSurvey) -> Path {
+    mutating func path(with survey: inout RouteSurvey) -> PathFields {
         let ways = openWays
         let inUse = interfacesInUse(ways)
-        var path = Path()
-        path.interfaces = (inUse + others.map(\.link)).map(judge.pathInterface)
-        path.ipv4 = ways.first { $0.family == .ipv4 }.flatMap(familyPath)
-        path.ipv6 = ways.first { $0.family == .ipv6 }.flatMap(familyPath)
-        path.dns = DNSJudge(state: judge.state, facts: judge.facts.dns).judge(with: &survey)
+        var path = PathFields()
+        path.interfaces.reserveCapacity(inUse.count + others.count)
+        for used in inUse { path.interfaces.append(used.interface) }
+        for other in others { path.interfaces.append(judge.pathInterface(other.link)) }
+        for way in ways {
+            let found = familyPath(way, inUse)
+            if way.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }
+        }
+        path.dns = DNSJudge(interfaces: judge).judge(with: &survey)
         guard let first = inUse.first else {
             (path.reason, path.subject) = unsatisfiedReason()
             path.status = canConnect ? .requiresConnection : .unsatisfied
@@ -20,54 +32,60 @@ extension EvaluationRound {
         }
         path.status = .satisfied
         path.reason = nil
-        let warnings = ways.reduce(into: Set<PathWarning>()) { $0.formUnion($1.warnings) }
-        path.warnings = PathWarning.allCases.filter(warnings.contains)
-        var payer = first
-        for link in inUse where judge.isTunnel(link) {
-            guard let below = underlay(of: link, inUse: inUse, with: &survey) else { continue }
-            if link.index == first.index { payer = below }
-            let type = judge.type(of: below)
-            if !path.underlyingTypes.contains(type) { path.underlyingTypes.append(type) }
+        for way in ways where !way.warnings.isEmpty { path.warnings += way.warnings }
+        if !path.warnings.isEmpty { path.warnings = PathWarning.allCases.filter(path.warnings.contains) }
+        var payer = first.link
+        var type = first.interface.type
+        for used in inUse where judge.isTunnel(used.link) {
+            guard let below = underlay(of: used.link, inUse: inUse.map(\.link), with: &survey) else { continue }
+            let typeBelow = judge.type(of: below)
+            if used.link.index == first.link.index { (payer, type) = (below, typeBelow) }
+            if !path.underlyingTypes.contains(typeBelow) { path.underlyingTypes.append(typeBelow) }
         }
         let cost = CostJudge(judge: judge)
-        let own = judge.decision(for: first)
-        path.isExpensive = own?.isExpensive ?? cost.isExpensive(payer)
+        let own = judge.decision(for: first.link)
+        path.isExpensive = own?.isExpensive ?? cost.isExpensive(payer, type)
         path.isConstrained = own?.isConstrained ?? cost.isConstrained(payer)
         path.isUltraConstrained = own?.isUltraConstrained ?? cost.isUltraConstrained(payer)
         return path
     }
 
     /// The interfaces in use: for both families first, then for IPv4, then for IPv6 (rule S17).
-    private func interfacesInUse(_ ways: [WayOut]) -> [Link] {
-        var found: [(key: (group: Int, rank: Int, index: Int), link: Link)] = []
+    private func interfacesInUse(_ ways: [WayOut]) -> [Used] {
+        var found: [Used] = []
         for way in ways {
             for leg in way.live {
-                if let place = found.firstIndex(where: { $0.link.index == leg.index }) {
+                if let place = found.firstIndex(where: { $0.interface.index == leg.index }) {
                     // IPv4 comes first, so that only IPv6 can make it both.
-                    if way.family == .ipv6 && found[place].key.group == 1 { found[place].key.group = 0 }
+                    if way.family == .ipv6 && found[place].group == 1 { found[place].group = 0 }
                 } else if let link = judge.state.links[leg.index] {
-                    found.append(((way.family == .ipv4 ? 1 : 2, judge.type(of: link).rank, link.index), link))
+                    let group = way.family == .ipv4 ? 1 : 2
+                    found.append(Used(link: link, interface: judge.pathInterface(link), group: group))
                 }
             }
         }
-        return found.sorted { $0.key < $1.key }.map(\.link)
+        guard found.count > 1 else { return found }
+        return found.sorted { left, right in
+            (left.group, left.interface.type.rank, left.interface.index)
+                < (right.group, right.interface.type.rank, right.interface.index)
+        }
     }
 
     /// How packets of one family leave, in words for others (rule S34).
-    private func familyPath(_ way: WayOut) -> FamilyPath? {
+    private func familyPath(_ way: WayOut, _ inUse: [Used]) -> FamilyPath? {
         guard let source = way.source else { return nil }
         var interfaces: [PathInterface] = []
         var gateways: [Gateway] = []
         for leg in way.live {
-            guard let link = judge.state.links[leg.index] else { continue }
-            if !interfaces.contains(where: { $0.index == link.index }) { interfaces.append(judge.pathInterface(link)) }
+            guard let interface = inUse.first(where: { $0.interface.index == leg.index })?.interface else { continue }
+            if !interfaces.contains(where: { $0.index == leg.index }) { interfaces.append(interface) }
             guard let address = leg.gateway else { continue }
             let gateway = Gateway(
-                address: ScopedAddress(address, scope: link.name),
-                interface: link.name,
+                address: ScopedAddress(address, scope: interface.name),
+                interface: interface.name,
                 family: way.family,
                 metric: way.answer.metric,
-                isReachable: judge.state.isReachable(NeighborKey(index: link.index, address: address))
+                isReachable: judge.state.isReachable(NeighborKey(index: leg.index, address: address))
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }

@@ -162,7 +162,7 @@ extension EvaluationRound {
 
     /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
     private func decisiveFailure() -> (failure: RouteFailure, family: AddressFamily?) {
-        let sources = SourceJudge(state: judge.state)
+        let sources = SourceJudge(interfaces: judge)
         let addressed = AddressFamily.allCases.filter { family in
             judge.state.routableInterfaces.contains { index in
                 guard let link = judge.state.links[index], link.isUsable, view.covers(link) else { return false }

@@ -28,10 +28,18 @@ struct EvaluationRound {
     }
 
     /// The ways that are open, IPv4 first.
-    var openWays: [WayOut] { AddressFamily.allCases.compactMap { outcomes[$0]?.openWay } }
+    var openWays: [WayOut] {
+        switch (outcomes[.ipv4]?.openWay, outcomes[.ipv6]?.openWay) {
+        case (let first?, let second?): [first, second]
+        case (let only?, nil), (nil, let only?): [only]
+        case (nil, nil): []
+        }
+    }
 
     /// What ends unless it is refreshed.
-    var expiries: [Expiry] { openWays.flatMap(\.expiries) }
+    var expiries: [Expiry] {
+        (outcomes[.ipv4]?.openWay?.expiries ?? []) + (outcomes[.ipv6]?.openWay?.expiries ?? [])
+    }
 }
 
 // MARK: - Families
@@ -66,23 +74,21 @@ extension EvaluationRound {
             decision = asked
             legs = (try? asked.get().legs) ?? []
         }
-        let judge = judge
-        var way = WayOut(
-            family: family,
-            probe: probe,
-            answer: answer,
-            live: legs.filter { judge.isLive($0) },
-            dead: legs.filter { !judge.isLive($0) }
-        )
+        let way = WayOut(family: family, probe: probe, answer: answer)
+        for leg in legs {
+            if judge.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
+        }
         guard !way.live.isEmpty else {
             if legs.isEmpty, case .failure(let failure) = decision { return .refused(failure) }
             return legs.isEmpty ? .refused(.noRoute) : .dead(way)
         }
-        let demands = way.live.map { leg in judge.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) } }
-        if let demand = demands.first ?? nil, !demands.contains(where: { $0 == nil }) {
-            return .forbidden(way, demand: demand)
+        if view.makesDemands {
+            let demands = way.live.map { leg in judge.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) } }
+            if let demand = demands.first ?? nil, !demands.contains(where: { $0 == nil }) {
+                return .forbidden(way, demand: demand)
+            }
+            way.live = zip(way.live, demands).filter { $1 == nil }.map(\.0)
         }
-        way.live = zip(way.live, demands).filter { $1 == nil }.map(\.0)
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
         switch decision ?? survey.ask(probe, .decision, by: index) {
         case .failure(let failure): return .refused(failure)
@@ -104,10 +110,9 @@ extension EvaluationRound {
     }
 
     private mutating func finish(_ way: WayOut, decision: RouteAnswer) -> FamilyOutcome {
-        var way = way
         let leg = decision.legs.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = decision.preferredSource ?? way.answer.preferredSource
-        let verdict = SourceJudge(state: judge.state).judge(source, leg: leg.index, family: way.family)
+        let verdict = SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family)
         guard let source, verdict.isUsable else { return .noSource(way, isPending: verdict.isPending) }
         way.source = source
         way.warnings.formUnion(verdict.warnings)
@@ -117,9 +122,13 @@ extension EvaluationRound {
         if let held = verdict.held, let end = held.validUntil {
             way.expiries.append(Expiry(subject: .address(source, index: held.value.index), at: end))
         }
-        let keys = way.live.compactMap { leg in leg.gateway.map { NeighborKey(index: leg.index, address: $0) } }
-        watchedGateways.formUnion(keys)
-        let silent = keys.count { judge.state.isReachable($0) == false }
+        var silent = 0
+        for leg in way.live {
+            guard let gateway = leg.gateway else { continue }
+            let key = NeighborKey(index: leg.index, address: gateway)
+            watchedGateways.insert(key)
+            if judge.state.isReachable(key) == false { silent += 1 }
+        }
         if silent > 0 { way.warnings.insert(.gatewayUnreachable) }
         if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
         return .open(way)
@@ -142,10 +151,17 @@ extension InterfaceJudge {
 extension EvaluationRound {
     /// Finds the interfaces that could carry traffic besides those in use (rule S16).
     mutating func askInterfaces(with survey: inout RouteSurvey) {
-        let inUse = Set(openWays.flatMap { $0.live.map(\.index) })
+        var inUse: [Int] = []
+        for way in openWays { inUse += way.live.map(\.index) }
+        var candidates: [Link] = []
+        for index in judge.state.routableInterfaces where !inUse.contains(index) {
+            guard let link = judge.state.links[index], link.isUsable, judge.isEligible(link), view.covers(link),
+                view.unmetDemand(of: link) == nil
+            else { continue }
+            candidates.append(link)
+        }
+        guard !candidates.isEmpty else { return }
         let marks = Set(inUse.compactMap { judge.state.links[$0]?.tunnelMark }).sorted()
-        var candidates = judge.state.routableInterfaces.subtracting(inUse).compactMap { judge.state.links[$0] }
-            .filter { $0.isUsable && judge.isEligible($0) && view.covers($0) && view.unmetDemand(of: $0) == nil }
         if candidates.count > PathEvaluator.maximumBoundInterfaces {
             let known = judge.memory.everAvailable
             candidates.sort {
@@ -171,7 +187,7 @@ extension EvaluationRound {
         marks: [UInt32],
         with survey: inout RouteSurvey
     ) -> UInt32? {
-        let sources = SourceJudge(state: judge.state)
+        let sources = SourceJudge(interfaces: judge)
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
             for mark in [nil] + marks.map(Optional.some) {
                 if let found = boundRoute(family, by: link.index, mark: mark, with: &survey) {
@@ -199,7 +215,7 @@ extension EvaluationRound {
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.
     mutating func askOtherWays(with survey: inout RouteSurvey) {
         guard view.isConstrained else { return }
-        let sources = SourceJudge(state: judge.state)
+        let sources = SourceJudge(interfaces: judge)
         var taken: Set<Int> = []
         for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
             for other in others where sources.hasSource(other.link.index, family: family) {

@@ -4,20 +4,28 @@ internal import Addressing
 internal import Netlink
 
 /// A route to the Internet with the state of its legs.
-struct WayOut {
+///
+/// An object, because it is handed from step to step; it does not change any more once it is the outcome of a family.
+final class WayOut {
     let family: AddressFamily
     let probe: IPAddress
     let answer: RouteAnswer
     /// Legs that work, in the kernel's order.
-    var live: [RouteLeg]
+    var live: [RouteLeg] = []
     /// Legs that do not.
-    var dead: [RouteLeg]
+    var dead: [RouteLeg] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
     /// What deserves a look.
     var warnings: Set<PathWarning> = []
     /// What ends unless it is refreshed.
     var expiries: [Expiry] = []
+
+    init(family: AddressFamily, probe: IPAddress, answer: RouteAnswer) {
+        self.family = family
+        self.probe = probe
+        self.answer = answer
+    }
 
     /// The interface to name in a sentence.
     var namedIndex: Int? { (live.first ?? dead.first)?.index }

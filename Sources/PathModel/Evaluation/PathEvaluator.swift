@@ -48,11 +48,13 @@ public struct PathEvaluator: Sendable {
         if let first = path.interfaces.first, path.status == .satisfied {
             path.linkQuality = qualities[first.index] ?? .unknown
         }
-        let configuringEnd = path.reason == .configuring ? round.configuringEnd : nil
+        let expiries = round.expiries
+        var nextCheck = path.reason == .configuring ? round.configuringEnd : nil
+        for expiry in expiries { nextCheck = min(nextCheck ?? expiry.at, expiry.at) }
         return Evaluation(
-            path: path,
-            expiries: round.expiries,
-            nextCheck: (round.expiries.map(\.at) + [configuringEnd].compactMap(\.self)).min(),
+            path: Path(path),
+            expiries: expiries,
+            nextCheck: nextCheck,
             gateways: round.watchedGateways,
             lookups: survey.lookups
         )
@@ -77,6 +79,9 @@ struct MonitorView {
 
     /// Whether the monitor asks for some types of interfaces only.
     var isConstrained: Bool { monitor.requiredType != nil || !monitor.prohibitedTypes.isEmpty }
+
+    /// Whether a way out may be refused for the interfaces it takes.
+    var makesDemands: Bool { isConstrained || judge.policy.requiresVPN }
 
     /// Whether the interface lies within the question (rules S29, S30).
     func covers(_ link: Link) -> Bool {

@@ -5,7 +5,7 @@ internal import Netlink
 
 /// Judges the source address that the kernel would give a packet (rules S24 to S26).
 struct SourceJudge {
-    let state: KernelState
+    let interfaces: InterfaceJudge
 
     /// What is to be said about a source.
     struct Verdict {
@@ -20,7 +20,7 @@ struct SourceJudge {
     /// Judges `source` for packets that leave by the interface `leg`.
     func judge(_ source: IPAddress?, leg: Int, family: AddressFamily) -> Verdict {
         var verdict = Verdict()
-        let own = state.addresses[leg] ?? []
+        let own = interfaces.state.addresses[leg] ?? []
         guard let source, !source.isUnspecified, !source.isLoopback, !source.isMulticast, source.family == family,
             family == .ipv4 || !source.isLinkLocal
         else {
@@ -48,7 +48,7 @@ struct SourceJudge {
     /// The same address on whatever interface has it; asked only for borrowed ones.
     private func elsewhere(_ source: IPAddress) -> HeldAddress? {
         var best: HeldAddress?
-        for list in state.addresses.values {
+        for list in interfaces.state.addresses.values {
             for held in list where held.value.address == source && held.value.index < best?.value.index ?? .max {
                 best = held
             }
@@ -58,6 +58,8 @@ struct SourceJudge {
 
     /// Whether the interface has an address of the family that packets could come from.
     func hasSource(_ index: Int, family: AddressFamily) -> Bool {
-        (state.addresses[index] ?? []).contains { $0.value.address.family == family && $0.value.isUsableSource }
+        (interfaces.state.addresses[index] ?? []).contains { held in
+            held.value.address.family == family && held.value.isUsableSource
+        }
     }
 }

@@ -130,7 +130,7 @@ extension Explainer {
         if let source, answer.type == .local || isNear && !source.isUnspecified {
             return chain.fine(.source, "\(source)")
         }
-        let verdict = SourceJudge(state: state).judge(source, leg: link.index, family: destination.family)
+        let verdict = SourceJudge(interfaces: facts.judge).judge(source, leg: link.index, family: destination.family)
         guard let source, verdict.isUsable else {
             let subject = ReasonSubject(interface: link.name, family: destination.family)
             let text = source.map { "\($0) is of no use beyond this machine" }

@@ -120,7 +120,7 @@ public struct Explainer<Table: ForwardingTable> {
             )
         case .general:
             var survey = survey()
-            if DNSJudge(state: state, facts: dns).judge(with: &survey).isUsable {
+            if DNSJudge(interfaces: facts.judge).judge(with: &survey).isUsable {
                 chain.fine(.dns, origin)
             } else {
                 chain.fail(

@@ -12,28 +12,37 @@ public struct PathIdentity: Hashable, Sendable, CustomStringConvertible {
 
     /// Hashes a path.
     public init(_ path: Path) {
+        self = path.identity
+    }
+
+    init(_ fields: PathFields) {
         var bytes = CanonicalBytes()
-        bytes.add(path)
+        bytes.add(fields)
         value = bytes.hash
+    }
+
+    init(value: UInt64) {
+        self.value = value
     }
 
     /// Sixteen hexadecimal digits, as `pathId` is shown.
     public var description: String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(16)
-        var shift: UInt64 = 64
-        while shift > 0 {
-            shift -= 4
-            let digit = UInt8(truncatingIfNeeded: value >> shift & 0xF)
-            digits.append(digit < 10 ? 48 + digit : 87 + digit)
+        unsafe String(unsafeUninitializedCapacity: 16) { text in
+            var rest = value
+            unsafe text.initialize(repeating: 0)
+            for place in (0..<16).reversed() {
+                let digit = UInt8(truncatingIfNeeded: rest & 0xF)
+                unsafe text[place] = digit < 10 ? 48 + digit : 87 + digit
+                rest >>= 4
+            }
+            return 16
         }
-        return String(decoding: digits, as: UTF8.self)
     }
 }
 
 extension Path {
     /// The hash of everything material, as sixteen hexadecimal digits (rule S41).
-    public var pathId: String { PathIdentity(self).description }
+    public var pathId: String { identity.description }
 }
 
 /// Feeds FNV-1a with fields in a form that cannot be read in two ways.
@@ -56,8 +65,9 @@ private struct CanonicalBytes {
     mutating func add(_ flag: Bool) { add(byte: flag ? 1 : 0) }
 
     mutating func add(_ text: String) {
-        add(text.utf8.count)
-        for byte in text.utf8 { add(byte: byte) }
+        let bytes = text.utf8Span.span
+        add(bytes.count)
+        for place in bytes.indices { add(byte: bytes[place]) }
     }
 
     mutating func add<Value>(_ value: Value?, _ body: (inout CanonicalBytes, Value) -> Void) {
@@ -71,9 +81,14 @@ private struct CanonicalBytes {
     }
 
     mutating func add(_ address: IPAddress) {
-        let bytes = address.bytes
-        add(byte: UInt8(bytes.count))
-        for byte in bytes { add(byte: byte) }
+        let width = address.family.bitWidth
+        add(byte: UInt8(width / 8))
+        for shift in stride(from: width - 8, through: 0, by: -8) {
+            switch address {
+            case .v4(let value): add(byte: UInt8(truncatingIfNeeded: value >> UInt32(shift)))
+            case .v6(let value): add(byte: UInt8(truncatingIfNeeded: value >> UInt128(shift)))
+            }
+        }
     }
 
     mutating func add(_ address: ScopedAddress) {
@@ -120,7 +135,7 @@ private struct CanonicalBytes {
         add(subject.demand) { $0.add($1) }
     }
 
-    mutating func add(_ path: Path) {
+    mutating func add(_ path: PathFields) {
         add(path.status.rawValue)
         add(path.reason) { $0.add($1.rawValue) }
         add(path.subject) { $0.add($1) }

@@ -28,14 +28,15 @@ extension InterfaceJudge {
         }
         guard !seen.contains(link.index), seen.count < 16 else { return .other }
         guard let kind = link.kind else { return Self.hardwareType(link.hardwareType) }
-        let path = seen + [link.index]
-        if InterfaceKind.aggregates.contains(kind) { return bestPort(of: link, below: path) }
-        if InterfaceKind.stacked.contains(kind) {
-            if let below = link.lower.flatMap({ state.links[$0] }) { return type(of: below, below: path) }
+        if kind == "veth" || kind == "netkit" { return .wiredEthernet }
+        if InterfaceKind.isAggregate(kind) { return bestPort(of: link, below: seen + [link.index]) }
+        if InterfaceKind.isStacked(kind) {
+            if let below = link.lower.flatMap({ state.links[$0] }) {
+                return type(of: below, below: seen + [link.index])
+            }
             return link.isLowerElsewhere ? .wiredEthernet : .other
         }
         switch kind {
-        case "veth", "netkit": return .wiredEthernet
         case "wwan", "rmnet": return .cellular
         default: return .other
         }

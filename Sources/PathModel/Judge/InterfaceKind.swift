@@ -18,10 +18,20 @@ enum InterfaceKind {
     ]
 
     /// Kinds that are as good as the ports below them.
-    static let aggregates: Set<String> = ["bond", "team", "bridge", "hsr", "openvswitch", "batadv", "lag"]
+    static func isAggregate(_ kind: String) -> Bool {
+        switch kind {
+        case "bond", "team", "bridge", "hsr", "openvswitch", "batadv", "lag": true
+        default: false
+        }
+    }
 
     /// Kinds that stand on one other link.
-    static let stacked: Set<String> = ["vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "virt_wifi", "dsa"]
+    static func isStacked(_ kind: String) -> Bool {
+        switch kind {
+        case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec", "virt_wifi", "dsa": true
+        default: false
+        }
+    }
 
     /// Kinds and hardware that never carry Internet packets themselves.
     static func isNetworkless(_ link: Link) -> Bool {

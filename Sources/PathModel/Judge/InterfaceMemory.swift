@@ -11,9 +11,12 @@ public struct InterfaceMemory: Hashable, Sendable {
     /// Remembers the interfaces of a path.
     /// - Returns: Interfaces that were not known before.
     public mutating func note(_ path: Path) -> Set<Int> {
-        let seen = Set((path.interfaces + (path.ipv4?.interfaces ?? []) + (path.ipv6?.interfaces ?? [])).map(\.index))
-        let new = seen.subtracting(everAvailable)
-        everAvailable.formUnion(new)
+        var new: Set<Int> = []
+        for list in [path.interfaces, path.ipv4?.interfaces, path.ipv6?.interfaces] {
+            for interface in list ?? [] where everAvailable.insert(interface.index).inserted {
+                new.insert(interface.index)
+            }
+        }
         return new
     }
 

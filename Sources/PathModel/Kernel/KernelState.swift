@@ -46,6 +46,7 @@ public struct KernelState: Sendable {
 
     /// Interfaces whose link or addresses changed since this was last asked.
     public mutating func takeTouched() -> Set<Int> {
+        guard !touched.isEmpty else { return [] }
         defer { touched = [] }
         return touched
     }
@@ -73,6 +74,9 @@ extension KernelState {
         for key in Array(gateways.keys) where !keys.contains(key) { gateways[key] = nil }
         for key in keys where gateways.index(forKey: key) == nil { gateways.updateValue(nil, forKey: key) }
     }
+
+    /// Whether any gateway is watched.
+    public var watchesGateways: Bool { !gateways.isEmpty }
 
     /// The gateways that are watched.
     public var watchedGateways: Set<NeighborKey> { Set(gateways.keys) }

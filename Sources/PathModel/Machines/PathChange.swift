@@ -79,6 +79,9 @@ public enum PathField: String, Hashable, Sendable, Codable, CaseIterable {
 
     /// The fields that differ between two paths, in the order of the document; empty exactly when they are equal.
     public static func differences(_ left: Path, _ right: Path) -> [PathField] {
-        left == right ? [] : allCases.filter { $0.differs(left, right) }
+        left == right ? [] : unequal(left, right)
     }
+
+    /// As ``differences(_:_:)`` for paths that are known to differ.
+    static func unequal(_ left: Path, _ right: Path) -> [PathField] { allCases.filter { $0.differs(left, right) } }
 }

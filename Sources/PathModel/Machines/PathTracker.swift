@@ -41,7 +41,7 @@ public struct PathTracker: Hashable, Sendable {
         let change = PathChange(
             previous: previous,
             current: path,
-            changed: PathField.differences(previous, path),
+            changed: PathField.unequal(previous, path),
             previousDuration: max(now - since, .zero),
             at: now
         )

@@ -1,38 +1,14 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+internal import Synchronization
 
 /// What the kernel would do with the next packet of an application: the result of one evaluation.
 ///
 /// Everything here is material (rule S41): two paths are equal exactly when nothing that a program or an operator acts
 /// on differs. Lifetimes, counters and the like are not part of it.
 public struct Path: Hashable, Sendable {
-    /// Whether packets leave the machine.
-    public var status: PathStatus
-    /// Why not; `nil` exactly when the path is satisfied.
-    public var reason: UnsatisfiedReason?
-    /// Facts behind the reason for the sentence and the hint: the interface, route or table to name.
-    public var subject: ReasonSubject?
-    /// The interfaces that can carry traffic, best first (rules S16, S17).
-    public var interfaces: [PathInterface]
-    /// How IPv4 packets leave; `nil` when they do not.
-    public var ipv4: FamilyPath?
-    /// How IPv6 packets leave; `nil` when they do not.
-    public var ipv6: FamilyPath?
-    /// Name servers, and whether one can be reached (rule S35).
-    public var dns: DNSState
-    /// Whether the traffic costs money (rule S37).
-    public var isExpensive: Bool
-    /// Whether programs should spare traffic (rule S38).
-    public var isConstrained: Bool
-    /// Whether programs should send next to nothing (rule S38).
-    public var isUltraConstrained: Bool
-    /// The quality of the first interface's link (rule S39).
-    public var linkQuality: LinkQuality
-    /// The types of the interfaces under the tunnels in use (rule S18); empty without a tunnel.
-    public var underlyingTypes: [InterfaceType]
-    /// Things that work but deserve a look, in the order of the declaration.
-    public var warnings: [PathWarning]
+    private var box: PathBox
 
     /// Describes a path; the defaults are those of a machine without a network.
     public init(
@@ -50,19 +26,42 @@ public struct Path: Hashable, Sendable {
         underlyingTypes: [InterfaceType] = [],
         warnings: [PathWarning] = []
     ) {
-        self.status = status
-        self.reason = reason
-        self.subject = subject
-        self.interfaces = interfaces
-        self.ipv4 = ipv4
-        self.ipv6 = ipv6
-        self.dns = dns
-        self.isExpensive = isExpensive
-        self.isConstrained = isConstrained
-        self.isUltraConstrained = isUltraConstrained
-        self.linkQuality = linkQuality
-        self.underlyingTypes = underlyingTypes
-        self.warnings = warnings
+        self.init(
+            PathFields(
+                status: status,
+                reason: reason,
+                subject: subject,
+                interfaces: interfaces,
+                ipv4: ipv4,
+                ipv6: ipv6,
+                dns: dns,
+                isExpensive: isExpensive,
+                isConstrained: isConstrained,
+                isUltraConstrained: isUltraConstrained,
+                linkQuality: linkQuality,
+                underlyingTypes: underlyingTypes,
+                warnings: warnings
+            )
+        )
+    }
+
+    /// Puts what was found in its box.
+    init(_ fields: PathFields) {
+        box = PathBox(fields)
+    }
+
+    /// Two paths are equal when all of their parts are.
+    public static func == (left: Path, right: Path) -> Bool {
+        left.box === right.box || left.box.fields == right.box.fields
+    }
+
+    /// Feeds all parts to `hasher`.
+    public func hash(into hasher: inout Hasher) { box.fields.hash(into: &hasher) }
+
+    private mutating func change(_ body: (inout PathFields) -> Void) {
+        var fields = box.fields
+        body(&fields)
+        box = PathBox(fields)
     }
 
     /// Whether IPv4 packets leave (rule S25).
@@ -73,6 +72,127 @@ public struct Path: Hashable, Sendable {
     public var supportsDNS: Bool { dns.isUsable }
     /// The routers in use: IPv4 first, then IPv6; empty on point-to-point links (rule S34).
     public var gateways: [Gateway] { (ipv4?.gateways ?? []) + (ipv6?.gateways ?? []) }
+
+    /// What is hashed for the identity, once for all copies.
+    var identity: PathIdentity { box.identity }
+}
+
+// MARK: - Parts
+
+extension Path {
+    /// Whether packets leave the machine.
+    public var status: PathStatus {
+        get { box.fields.status }
+        set { change { $0.status = newValue } }
+    }
+
+    /// Why not; `nil` exactly when the path is satisfied.
+    public var reason: UnsatisfiedReason? {
+        get { box.fields.reason }
+        set { change { $0.reason = newValue } }
+    }
+
+    /// Facts behind the reason for the sentence and the hint: the interface, route or table to name.
+    public var subject: ReasonSubject? {
+        get { box.fields.subject }
+        set { change { $0.subject = newValue } }
+    }
+
+    /// The interfaces that can carry traffic, best first (rules S16, S17).
+    public var interfaces: [PathInterface] {
+        get { box.fields.interfaces }
+        set { change { $0.interfaces = newValue } }
+    }
+
+    /// How IPv4 packets leave; `nil` when they do not.
+    public var ipv4: FamilyPath? {
+        get { box.fields.ipv4 }
+        set { change { $0.ipv4 = newValue } }
+    }
+
+    /// How IPv6 packets leave; `nil` when they do not.
+    public var ipv6: FamilyPath? {
+        get { box.fields.ipv6 }
+        set { change { $0.ipv6 = newValue } }
+    }
+
+    /// Name servers, and whether one can be reached (rule S35).
+    public var dns: DNSState {
+        get { box.fields.dns }
+        set { change { $0.dns = newValue } }
+    }
+
+    /// Whether the traffic costs money (rule S37).
+    public var isExpensive: Bool {
+        get { box.fields.isExpensive }
+        set { change { $0.isExpensive = newValue } }
+    }
+
+    /// Whether programs should spare traffic (rule S38).
+    public var isConstrained: Bool {
+        get { box.fields.isConstrained }
+        set { change { $0.isConstrained = newValue } }
+    }
+
+    /// Whether programs should send next to nothing (rule S38).
+    public var isUltraConstrained: Bool {
+        get { box.fields.isUltraConstrained }
+        set { change { $0.isUltraConstrained = newValue } }
+    }
+
+    /// The quality of the first interface's link (rule S39).
+    public var linkQuality: LinkQuality {
+        get { box.fields.linkQuality }
+        set { change { $0.linkQuality = newValue } }
+    }
+
+    /// The types of the interfaces under the tunnels in use (rule S18); empty without a tunnel.
+    public var underlyingTypes: [InterfaceType] {
+        get { box.fields.underlyingTypes }
+        set { change { $0.underlyingTypes = newValue } }
+    }
+
+    /// Things that work but deserve a look, in the order of the declaration.
+    public var warnings: [PathWarning] {
+        get { box.fields.warnings }
+        set { change { $0.warnings = newValue } }
+    }
+}
+
+/// The parts of a path.
+struct PathFields: Hashable, Sendable {
+    var status = PathStatus.unsatisfied
+    var reason: UnsatisfiedReason? = .noInterface
+    var subject: ReasonSubject?
+    var interfaces: [PathInterface] = []
+    var ipv4: FamilyPath?
+    var ipv6: FamilyPath?
+    var dns = DNSState()
+    var isExpensive = false
+    var isConstrained = false
+    var isUltraConstrained = false
+    var linkQuality = LinkQuality.unknown
+    var underlyingTypes: [InterfaceType] = []
+    var warnings: [PathWarning] = []
+}
+
+/// Parts that never change: whoever copies a path shares them, and their identity is worked out once.
+final class PathBox: Sendable {
+    let fields: PathFields
+    /// The identity; zero until somebody asks for it.
+    private let hash = Atomic<UInt64>(0)
+
+    init(_ fields: PathFields) {
+        self.fields = fields
+    }
+
+    var identity: PathIdentity {
+        let known = hash.load(ordering: .relaxed)
+        guard known == 0 else { return PathIdentity(value: known) }
+        let identity = PathIdentity(fields)
+        hash.store(identity.value, ordering: .relaxed)
+        return identity
+    }
 }
 
 /// Whether packets leave the machine, in Apple's three values.
