@@ -52,6 +52,8 @@ public final class Daemon {
     private var refreshTimer: EventLoop.Timer?
     private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
+    /// Updates that are being told, the one in hand first.
+    private var waiting: [EngineUpdate] = []
     /// Called when everything is closed; the process may end then.
     public var onStopped: () -> Void = {}
 
@@ -94,11 +96,11 @@ public final class Daemon {
             ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
         }
         probes = ProbeWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            let path = engine.core.monitors.first?.path ?? Path()
+            let path = engine.core.path
             return ProbeSurroundings(gateways: path.gateways, servers: path.dns.servers)
         }
         diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            let path = engine.core.monitors.first?.path ?? Path()
+            let path = engine.core.path
             let judge = engine.core.judge
             return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
         }
@@ -192,7 +194,7 @@ public final class Daemon {
     }
 
     private var sentence: String {
-        PathSentence.state(of: engine.core.monitors.first?.path ?? Path(), monitor: MonitorPolicy.standardName)
+        PathSentence.state(of: engine.core.path, monitor: MonitorPolicy.standardName)
     }
 
     private func connect() {
@@ -204,15 +206,7 @@ public final class Daemon {
             let journal = JournalSocket()
             _ = hub.addSink { event in journal.take(event) }
         }
-        engine.onUpdate = { [unowned self] update in
-            updates.publish(update)
-            counters.observe(update, at: clock)
-            probes.take(update)
-            diagnosis.take(update)
-            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
-            manager.tell(sentence)
-            if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
-        }
+        engine.onUpdate = { [unowned self] update in take(update) }
         engine.onFirstReading = { [unowned self] in
             providers.measureWires()
             engine.take(providers.facts, from: "start")
@@ -259,6 +253,22 @@ public final class Daemon {
         // Signals are measured only while somebody looks on (rule S39).
         server.onListening = { [unowned self] isListening in providers.samplesSignals = isListening }
         registerMetrics()
+    }
+
+    /// Tells an update and passes it on, one after the other: a request that is served in between may cause the next.
+    private func take(_ update: EngineUpdate) {
+        waiting.append(update)
+        guard waiting.count == 1 else { return }
+        while let update = waiting.first {
+            updates.publish(update) { server.flush() }
+            counters.observe(update, at: clock)
+            probes.take(update)
+            diagnosis.take(update)
+            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+            manager.tell(sentence)
+            if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
+            waiting.removeFirst()
+        }
     }
 
     /// Hears single routes only when the log tells them.

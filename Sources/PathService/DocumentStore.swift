@@ -173,7 +173,7 @@ final class DocumentStore {
         )
     }
 
-    private var path: Path { engine.core.monitors.first?.path ?? Path() }
+    private var path: Path { engine.core.path }
 
     private var monitors: [MonitorDocument] {
         engine.core.monitors.map { monitor in

@@ -137,6 +137,11 @@ public final class StatusServer {
         api.streams.broadcast(event)
     }
 
+    /// Sends what streams have to send now rather than after the events in hand.
+    ///
+    /// Requests that have come meanwhile are served, too.
+    public func flush() { server.flush() }
+
     /// Answers the requests that wait for documents that have changed.
     public func documentsChanged() {
         api.polls.changed()

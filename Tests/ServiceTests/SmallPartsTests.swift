@@ -51,7 +51,6 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             cause: EngineCause(.initial, source: source, received: received),
             changes: [],
             paths: [],
-            consequences: [],
             calmed: [:],
             evaluation: .microseconds(300),
             at: .zero,
@@ -331,5 +330,49 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         await loop.eventually("nothing to read") { empty.isComplete }
         empty.read(log: path, upTo: nil)
         #expect(empty.isComplete)
+    }
+}
+
+@Suite struct UpdatePublisherTests {
+    private func path(by gateway: UInt32) -> Path {
+        let interface = PathInterface(name: "eth0", index: 2, type: .wiredEthernet)
+        let router = Gateway(address: ScopedAddress(.v4(gateway)), interface: "eth0", family: .ipv4)
+        let family = FamilyPath(interfaces: [interface], gateways: [router], source: .v4(0xC000_0202))
+        return Path(status: .satisfied, reason: nil, interfaces: [interface], ipv4: family)
+    }
+
+    private func names(of paths: [EngineUpdate.MonitorChange], at moment: inout [EventName]?) -> [EventName] {
+        let hub = EventHub(EventHub.Options(host: "h"))
+        var names: [EventName] = []
+        _ = hub.addSink { names.append($0.name) }
+        let update = EngineUpdate(
+            cause: EngineCause(.route, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
+            changes: [],
+            paths: paths,
+            calmed: ["default": 3],
+            evaluation: .zero,
+            at: .zero,
+            isFirst: false
+        )
+        UpdatePublisher(hub: hub, clock: KernelClock()).publish(update) { moment = names }
+        return names
+    }
+
+    @Test func `what follows from a path is told after the moment at which readers may learn of the path`() {
+        let change = PathChange(
+            previous: path(by: 0xC000_0201),
+            current: path(by: 0xC000_0203),
+            changed: [.gateways],
+            previousDuration: .seconds(1),
+            at: .zero
+        )
+        var moment: [EventName]?
+        let told = names(of: [.init(monitor: "default", change: change, flapping: .tell)], at: &moment)
+        #expect(moment == [.pathChanged] && told == [.pathChanged, .gatewayChanged, .pathFlapping])
+    }
+
+    @Test func `without a changed path there is no such moment`() {
+        var moment: [EventName]?
+        #expect(names(of: [], at: &moment) == [.pathFlapping] && moment == nil)
     }
 }

@@ -16,6 +16,8 @@ public protocol HTTPServing: AnyObject {
     func listen(on address: ListenAddress) throws(StatusServerError)
     /// Takes a listening socket that somebody else opened; `name` is what errors call it.
     func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError)
+    /// Sends what streams have to send, now.
+    func flush()
     /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.
     func stop(within limit: Duration, completion: @escaping () -> Void)
     /// Breaks everything off at once; must be called, unless it was stopped, before the server is dropped.

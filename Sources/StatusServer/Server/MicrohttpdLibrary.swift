@@ -107,6 +107,11 @@ internal import LinuxIO
         }
     }
 
+    /// Runs now, if it is to run soon.
+    func flush() {
+        if mustRunAgain { run() }
+    }
+
     /// Whether the library is at work right now, and must not be closed.
     var isBusy: Bool { isRunning }
 

@@ -105,6 +105,12 @@ internal import Metrics
         listeners.append(listener)
     }
 
+    func flush() {
+        plain?.flush()
+        secure?.flush()
+        for library in retiring { library.flush() }
+    }
+
     func stop(within limit: Duration, completion: @escaping () -> Void) {
         guard !isStopping else { return completion() }
         isStopping = true
