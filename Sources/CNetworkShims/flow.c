@@ -273,6 +273,7 @@ int nwp_flow_tcp_state(int descriptor, struct nwp_tcp_state *state) {
                                     .shortest_round_trip = info.tcpi_min_rtt,
                                     .segments_received = info.tcpi_segs_in,
                                     .segments_sent = info.tcpi_segs_out,
-                                    .out_of_order = info.tcpi_rcv_ooopack};
+                                    .out_of_order = info.tcpi_rcv_ooopack,
+                                    .received_segment_size = info.tcpi_rcv_mss};
     return 0;
 }

@@ -77,6 +77,8 @@ struct nwp_tcp_state {
     uint32_t segments_received;
     uint32_t segments_sent;
     uint32_t out_of_order;
+    uint32_t received_segment_size;
+    uint32_t reserved;
 };
 
 /// Asks for it. Returns 0 or a negative errno.

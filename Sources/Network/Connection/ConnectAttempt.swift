@@ -10,12 +10,15 @@ final class ConnectAttempt {
     /// An open flow, or why there is none.
     typealias Outcome = Result<any Flow, NWError>
 
-    private let end: SocketEnd
+    /// What is connected to.
+    let end: SocketEnd
     private let settings: FlowSettings
     private let device: String?
     private let engines: Engines
     private let opened: SharedDescriptor?
     private var number: Int32 = -1
+    private var began = Duration.zero
+    private var hasWaited = false
     private var watch: EventLoop.Watch?
     private var limit: EventLoop.Timer?
     private var completion: (Outcome) -> Void = { _ in }
@@ -44,8 +47,10 @@ final class ConnectAttempt {
             if let opened = opened?.take() { number = opened } else { number = try Self.open(end.family, settings) }
             try prepare()
             var shim = end.shim
+            began = engines.loop.clock.boot
             let code = unsafe nwp_flow_connect(number, &shim)
-            guard code == -EINPROGRESS else {
+            hasWaited = code == -EINPROGRESS
+            guard hasWaited else {
                 _ = try Self.checked(code)
                 return succeed()
             }
@@ -102,6 +107,15 @@ final class ConnectAttempt {
     }
 
     // MARK: - Internal
+
+    /// What the handshake of TCP was, seen as it is over; `nil` for UDP.
+    func handshake(of flow: any Flow) -> HandshakeRecord? {
+        guard settings.isStream else { return nil }
+        let duration = engines.loop.clock.boot - began
+        // A peer that answers at once is on this machine: the call was the round trip.
+        let roundTrip = hasWaited ? flow.transport?.smoothedRoundTrip : duration
+        return HandshakeRecord(definition: NWProtocolTCP.definition, duration: duration, roundTrip: roundTrip ?? .zero)
+    }
 
     private func prepare() throws(Errno) {
         let isIPv6 = end.family == .ipv6

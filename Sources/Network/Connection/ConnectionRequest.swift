@@ -19,6 +19,8 @@ enum ConnectionRequest: Sendable {
     case send(Content)
     case receive(ReceiveQueue<Receipt>.Request, Receipt)
     case batch([ConnectionRequest])
+    /// Tells what went so far; nothing when the connection is over.
+    case count(@Sendable (TransferCounts?) -> Void)
     case retry
     case skipEndpoint
 
@@ -29,6 +31,7 @@ enum ConnectionRequest: Sendable {
         case .send(let content):
             guard case .contentProcessed(let completion) = content.completion else { return }
             queue.async { completion(error) }
+        case .count(let completion): completion(nil)
         case .receive(_, let receipt): queue.async { receipt(nil, nil, false, error) }
         case .batch(let requests): for request in requests { request.refuse(error, on: queue) }
         case .retry, .skipEndpoint: return

@@ -52,6 +52,7 @@ extension ConnectionSession {
         }
         search?.cancel()
         search = nil
+        establishment.lookUp(by: target.isOnLink ? .udp : .unknown, at: now)
         search = EndpointSearch(target, families: families, engines: engines) { [weak self] event in self?.take(event) }
     }
 
@@ -61,7 +62,10 @@ extension ConnectionSession {
             return engines.loop.deferring { [weak self] in self?.retry() }
         }
         switch event {
-        case .found(let ends): perform(eyeballs?.found(ends, at: now) ?? [])
+        case .found(let ends):
+            // What comes while the search begins was known.
+            establishment.found(ends, isKnown: search == nil, at: now)
+            perform(eyeballs?.found(ends, at: now) ?? [])
         case .finished(let family, let error): perform(eyeballs?.finished(family, error: error, at: now) ?? [])
         }
     }
@@ -108,13 +112,14 @@ extension ConnectionSession {
     }
 
     private func take(_ outcome: Result<any Flow, NWError>, of number: Int) {
-        attempts[number] = nil
+        let attempt = attempts.removeValue(forKey: number)
         switch outcome {
         case .failure(let error):
             guard eyeballs != nil else { return couldNotConnect(error) }
             perform(eyeballs?.failed(number, error, at: now) ?? [])
         case .success(let flow):
             if eyeballs != nil { perform(eyeballs?.connected(number) ?? []) }
+            if let attempt { establishment.reach(attempt.end, attempt.handshake(of: flow)) }
             open(flow)
         }
     }
@@ -163,7 +168,8 @@ extension ConnectionSession {
         } catch {
             return perform(life.broke(error))
         }
-        sink(.opened(metadata: flow.metadata, maximumDatagramSize: flow.maximumDatagramSize))
+        establishment.finish(flow.handshakes, at: now)
+        sink(.opened(metadata: flow.metadata, maximumDatagramSize: flow.maximumDatagramSize, establishment))
         perform(life.connected())
         reconsider()
         pump()

@@ -114,8 +114,12 @@ extension ConnectionSession {
 
     private func take(_ arrival: FlowArrival) {
         switch arrival {
-        case .bytes(let bytes): receives.take(bytes)
-        case .message(let message): receives.take(message)
+        case .bytes(let bytes):
+            received += UInt64(bytes.count)
+            receives.take(bytes)
+        case .message(let message):
+            received += UInt64(message.bytes.count)
+            receives.take(message)
         case .end: receives.finish()
         }
     }
@@ -167,6 +171,7 @@ extension ConnectionSession {
     }
 
     private func wrote(_ count: Int, _ flow: any Flow, _ error: NWError?) {
+        if error == nil { sent += UInt64(count) }
         let (done, endsStream) = sends.wrote(count)
         for completion in done { complete(completion, error) }
         if endsStream { flow.finishWriting() }

@@ -16,7 +16,8 @@ final class ConnectionSession: EngineSession, PathFollower {
         case path(NWPath)
         case viability(Bool)
         case betterPath(Bool)
-        case opened(metadata: [any NWProtocolMetadata], maximumDatagramSize: Int)
+        case opened(metadata: [any NWProtocolMetadata], maximumDatagramSize: Int, EstablishmentRecord)
+        case counted(TransferCounts)
     }
 
     /// How long what was sent may take to leave once a connection is cancelled.
@@ -54,6 +55,12 @@ final class ConnectionSession: EngineSession, PathFollower {
     var isResting = false
     /// Pieces of messages that are not complete, by their context.
     var pieces: [ObjectIdentifier: (context: NWConnection.ContentContext, bytes: Data)] = [:]
+    var establishment = EstablishmentRecord()
+    /// How many bytes of the program came, and went.
+    var (received, sent) = (UInt64(0), UInt64(0))
+    /// What went when the flow was closed, if somebody has asked before.
+    private var lastCounts: TransferCounts?
+    private var isCounted = false
     let question: PathQuestion
     private var followsPath = false
     private var told: NWPath?
@@ -102,6 +109,9 @@ final class ConnectionSession: EngineSession, PathFollower {
         case .batch(let requests): for request in requests { enqueue(request) }
         case .retry: perform(life.retry())
         case .skipEndpoint: skipEndpoint()
+        case .count(let completion):
+            isCounted = true
+            completion(counts)
         case .send(let content): enqueue(content)
         case .receive(let amount, let receipt):
             // After a failure what came before it is still handed out.
@@ -137,9 +147,12 @@ final class ConnectionSession: EngineSession, PathFollower {
     private func enter(_ state: NWConnection.State) {
         // Whoever hears that it is ready finds both ends in the path.
         if state == .ready { tellPath() }
+        if state == .cancelled, isCounted { sink(.counted(counts)) }
         sink(.state(state))
         switch state {
-        case .preparing: followPath()
+        case .preparing:
+            establishment.begin(at: engines.loop.clock.boot)
+            followPath()
         case .cancelled:
             engines.paths.unfollow(id)
             search?.cancel()
@@ -161,6 +174,7 @@ final class ConnectionSession: EngineSession, PathFollower {
         eyeballs = nil
         for timer in [timer, searchLimit, finishLimit].compactMap(\.self) { engines.loop.cancel(timer) }
         (timer, searchLimit, finishLimit) = (nil, nil, nil)
+        if isCounted, flow != nil { lastCounts = counts }
         flow?.onReadiness = { _ in }
         flow?.close(isAbrupt: isAbrupt)
         flow = nil
@@ -177,6 +191,19 @@ final class ConnectionSession: EngineSession, PathFollower {
             finishLimit = nil
             perform(life.finished())
         }
+    }
+
+    /// What went so far.
+    private var counts: TransferCounts {
+        if let lastCounts { return lastCounts }
+        return TransferCounts(
+            at: engines.loop.clock.boot,
+            // The path of an open connection has its ends.
+            interface: told?.localEndpoint == nil ? nil : told?.availableInterfaces.first,
+            transport: flow?.transport ?? TransferCounts.Transport(),
+            received: received,
+            sent: sent
+        )
     }
 
     // MARK: - Path

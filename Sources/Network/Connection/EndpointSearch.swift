@@ -30,6 +30,15 @@ final class EndpointSearch {
         /// A unix socket.
         case path(String)
 
+        /// Whether it is looked for on the links, by multicast DNS.
+        var isOnLink: Bool {
+            switch self {
+            case .service: true
+            case .host(let name, _, _): EndpointSearch.linkName(name) != nil
+            case .end, .path: false
+            }
+        }
+
         /// Reads an endpoint.
         /// - Throws: ``NWError/dns(_:)`` for a service that cannot be, ``NWError/posix(_:)`` for a URL without a host.
         init(_ endpoint: NWEndpoint) throws(NWError) {
@@ -129,7 +138,7 @@ final class EndpointSearch {
     // MARK: - Links
 
     /// A name below `local`, which is asked for on the links (RFC 6762 section 3).
-    private static func linkName(_ name: String) -> DomainName? {
+    fileprivate static func linkName(_ name: String) -> DomainName? {
         let labels = name.split(separator: ".").map { Array($0.utf8) }
         guard labels.count == 2, name.lowercased().hasSuffix(".local") || name.lowercased().hasSuffix(".local.") else {
             return nil

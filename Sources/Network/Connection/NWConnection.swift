@@ -29,6 +29,9 @@ public final class NWConnection: Sendable {
         var path: NWPath?
         var metadata: [any NWProtocolMetadata] = []
         var maximumDatagramSize = 0
+        var establishment: EstablishmentRecord?
+        /// What went until the connection was over, where somebody wants to know.
+        var counts: TransferCounts?
         /// What was asked for before the start.
         var early: [ConnectionRequest] = []
         /// What is asked for within ``NWConnection/batch(_:)``.
@@ -183,6 +186,20 @@ public final class NWConnection: Sendable {
 
     // MARK: - Internal
 
+    /// How the connection came about; `nil` before it was ready.
+    var establishment: EstablishmentRecord? { content.withLock { $0.establishment } }
+
+    /// Tells what went so far, or until the connection was over, once.
+    func count(_ completion: @escaping @Sendable (TransferCounts) -> Void) {
+        let isStarted = content.withLock { $0.queue != nil && $0.state != .cancelled }
+        guard isStarted else { return completion(lastCounts) }
+        ask(.count { [self] in completion($0 ?? lastCounts) })
+    }
+
+    private var lastCounts: TransferCounts {
+        content.withLock { $0.counts } ?? TransferCounts(at: KernelClock().boot)
+    }
+
     /// Hands a request over, now or with the start.
     func ask(_ request: ConnectionRequest) {
         enum Way {
@@ -305,11 +322,13 @@ public final class NWConnection: Sendable {
             call { [self] in content.withLock { $0.handlers.path }?(path) }
         case .viability(let isViable): call { [self] in content.withLock { $0.handlers.viability }?(isViable) }
         case .betterPath(let isThere): call { [self] in content.withLock { $0.handlers.betterPath }?(isThere) }
-        case .opened(let metadata, let size):
+        case .opened(let metadata, let size, let establishment):
             content.withLock { content in
                 content.metadata = metadata
                 content.maximumDatagramSize = size
+                content.establishment = establishment
             }
+        case .counted(let counts): content.withLock { $0.counts = counts }
         }
     }
 

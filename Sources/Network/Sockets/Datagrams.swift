@@ -159,6 +159,7 @@ final class PeerFlow: Flow {
     private var messages: [ReceivedMessage] = []
     private var held = 0
     private var isExpected = false
+    private var counted = TransferCounts.Transport()
 
     /// How much waits for a program that does not read; more is dropped, as the kernel does when its buffer is full.
     private static let (mostMessages, mostBytes) = (1024, 1 << 22)
@@ -170,11 +171,13 @@ final class PeerFlow: Flow {
     }
 
     var remote: SocketEnd? { peer }
+    var transport: TransferCounts.Transport? { counted }
     var metadata: [any NWProtocolMetadata] { [NWProtocolUDP.Metadata()] }
     /// What a datagram can have at most: the path of one peer of a shared socket is not known.
     var maximumDatagramSize: Int { peer.family == .ipv6 ? 65_527 : 65_507 }
 
     fileprivate func deliver(_ message: ReceivedMessage) {
+        counted.receiveDatagram(message.bytes.count)
         guard messages.count < Self.mostMessages, held + message.bytes.count <= Self.mostBytes else { return }
         messages.append(message)
         held += message.bytes.count
@@ -189,7 +192,9 @@ final class PeerFlow: Flow {
     }
 
     func write(_ bytes: Data) throws(NWError) -> Int? {
-        try port.send(bytes, to: peer, from: local)
+        let count = try port.send(bytes, to: peer, from: local)
+        if let count { counted.sendDatagram(count) }
+        return count
     }
 
     func expect(reading: Bool, writing: Bool) {

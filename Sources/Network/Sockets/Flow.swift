@@ -15,6 +15,10 @@ protocol Flow: AnyObject {
     var maximumDatagramSize: Int { get }
     /// The metadata of the transport.
     var metadata: [any NWProtocolMetadata] { get }
+    /// What protocols upon the transport did until content could be exchanged, the lowest first.
+    var handshakes: [HandshakeRecord] { get }
+    /// What the transport has counted so far; `nil` when it cannot be asked any more.
+    var transport: TransferCounts.Transport? { get }
     /// Called when something that was expected can be done, or the flow broke.
     var onReadiness: (EventLoop.Readiness) -> Void { get set }
 
@@ -51,6 +55,7 @@ protocol Flow: AnyObject {
 }
 
 extension Flow {
+    var handshakes: [HandshakeRecord] { [] }
     func establish() throws(NWError) -> Bool { true }
     func takeError() -> NWError? { nil }
     var hasOutput: Bool { false }

@@ -21,6 +21,8 @@ final class SocketFlow: Flow {
     private let isInternet: Bool
     private var watch: EventLoop.Watch?
     private var interest: EventLoop.Interest = []
+    /// What TCP does not count: datagrams, and bytes of unix sockets.
+    private var counted = TransferCounts.Transport()
 
     /// Takes ownership of a connected, non-blocking socket, whose peer may be known.
     /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
@@ -68,12 +70,14 @@ final class SocketFlow: Flow {
     func read(upTo limit: Int) throws(NWError) -> FlowArrival? {
         if isStream {
             let bytes = unsafe try buffer.fill(upTo: limit) { unsafe nwp_flow_read(number, $0, $1) }
+            if !isInternet { counted.receivedBytes += UInt64(bytes?.count ?? 0) }
             return bytes.map { $0.isEmpty ? .end : .bytes($0) }
         }
         var arrival = nwp_arrival()
         let bytes = unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
             unsafe nwp_flow_receive(number, start, count, &arrival)
         }
+        if let bytes { counted.receiveDatagram(bytes.count) }
         return bytes.map { .message(ReceivedMessage(bytes: $0, metadata: Datagrams.metadata(arrival))) }
     }
 
@@ -84,7 +88,15 @@ final class SocketFlow: Flow {
             guard error != .again else { return nil }
             throw NWError(error)
         }
+        if !isStream { counted.sendDatagram(count) } else if !isInternet { counted.sentBytes += UInt64(count) }
         return count
+    }
+
+    var transport: TransferCounts.Transport? {
+        guard isStream, isInternet else { return counted }
+        var state = nwp_tcp_state()
+        guard unsafe nwp_flow_tcp_state(number, &state) == 0 else { return nil }
+        return TransferCounts.Transport(state)
     }
 
     func takeError() -> NWError? {

@@ -26,6 +26,10 @@ final class TLSFlow: Flow {
     private var agreed: sec_protocol_metadata_t?
     private var limit: EventLoop.Timer?
     private var isLate = false
+    private let isServer: Bool
+    private var began: Duration?
+    private var answered: Duration?
+    private var shaken: Duration?
 
     /// How long the handshake may take, without the time for judging.
     private static let longestHandshake = Duration.seconds(30)
@@ -49,6 +53,7 @@ final class TLSFlow: Flow {
         self.flow = flow
         self.options = options
         self.loop = loop
+        self.isServer = isServer
         self.peerName = options.serverName ?? peerName
         session = try TLSSession(options, peerName: peerName, isServer: isServer)
         flow.onReadiness = { [unowned self] in onReadiness($0) }
@@ -57,6 +62,7 @@ final class TLSFlow: Flow {
     var local: SocketEnd? { flow.local }
     var remote: SocketEnd? { flow.remote }
     var maximumDatagramSize: Int { 0 }
+    var transport: TransferCounts.Transport? { flow.transport }
     var hasOutput: Bool { !output.isEmpty || flow.hasOutput }
     var mayHoldInput: Bool { true }
 
@@ -65,6 +71,18 @@ final class TLSFlow: Flow {
     }
 
     // MARK: - Handshake
+
+    var handshakes: [HandshakeRecord] {
+        guard let began, let shaken else { return flow.handshakes }
+        // Whoever is asked first sees no round trip.
+        let roundTrip = isServer ? .zero : (answered ?? shaken) - began
+        let own = HandshakeRecord(
+            definition: NWProtocolTLS.definition,
+            duration: shaken - began,
+            roundTrip: roundTrip
+        )
+        return flow.handshakes + [own]
+    }
 
     func establish() throws(NWError) -> Bool {
         switch progress {
@@ -77,6 +95,7 @@ final class TLSFlow: Flow {
         case .handshaking:
             guard !isLate else { throw .posix(.ETIMEDOUT) }
             guard try flow.establish() else { return false }
+            if began == nil { began = loop.clock.boot }
             guard try shakeHands() else {
                 flow.expect(reading: true, writing: hasOutput)
                 waitForHandshake()
@@ -84,6 +103,7 @@ final class TLSFlow: Flow {
             }
             if let limit { loop.cancel(limit) }
             limit = nil
+            shaken = loop.clock.boot
             return judge()
         }
     }
@@ -105,7 +125,9 @@ final class TLSFlow: Flow {
             if try result.get() { return true }
             switch try flow.read(upTo: ReadBuffer.capacity) {
             case nil: return false
-            case .bytes(let bytes): session.feed(bytes)
+            case .bytes(let bytes):
+                if answered == nil { answered = loop.clock.boot }
+                session.feed(bytes)
             case .message: throw .tls(errSSLProtocol)
             case .end: throw .tls(errSSLClosedNoNotify)
             }

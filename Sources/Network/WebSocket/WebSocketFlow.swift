@@ -38,6 +38,9 @@ final class WebSocketFlow: Flow {
     private var hasFinished = false
     private var limit: EventLoop.Timer?
     private var isLate = false
+    private let isServer: Bool
+    private var began: Duration?
+    private var shaken: Duration?
     private var turn: EventLoop.Timer?
 
     /// How long the peer may take for its part of the handshake.
@@ -58,6 +61,7 @@ final class WebSocketFlow: Flow {
         self.flow = flow
         self.options = options
         self.loop = loop
+        isServer = place == nil
         if options.skipHandshake {
             progress = .skipped
         } else if let place {
@@ -78,6 +82,7 @@ final class WebSocketFlow: Flow {
     var local: SocketEnd? { flow.local }
     var remote: SocketEnd? { flow.remote }
     var maximumDatagramSize: Int { 0 }
+    var transport: TransferCounts.Transport? { flow.transport }
     var mayHoldInput: Bool { true }
     var hasOutput: Bool { !output.isEmpty || connection.outputCount > 0 || flow.hasOutput }
 
@@ -149,8 +154,20 @@ extension WebSocketFlow {
         case .shaking(let opening):
             guard !isLate else { throw .posix(.ETIMEDOUT) }
             guard try flow.establish() else { return false }
+            if began == nil { began = loop.clock.boot }
             return try shakeHands(opening)
         }
+    }
+
+    var handshakes: [HandshakeRecord] {
+        guard let began, let shaken else { return flow.handshakes }
+        // One request and its answer; whoever is asked sees no round trip.
+        let own = HandshakeRecord(
+            definition: NWProtocolWebSocket.definition,
+            duration: shaken - began,
+            roundTrip: isServer ? .zero : shaken - began
+        )
+        return flow.handshakes + [own]
     }
 
     private func shakeHands(_ opening: WebSocketOpening) throws(NWError) -> Bool {
@@ -191,6 +208,7 @@ extension WebSocketFlow {
 
     private func open() -> Bool {
         cancelLimit()
+        shaken = loop.clock.boot
         progress = .established
         advance()
         return true
