@@ -85,9 +85,8 @@ public final class NeighborProbe {
         }
         guard count >= 0 else { return count }
         let datagram = Array(buffer[..<count])
-        if let owner = message.owner(in: datagram.span, hopLimit: Int(arrival.hop_limit)), owners.count < LinkConversation.most,
-            owners[owner] == nil
-        {
+        let owner = message.owner(in: datagram.span, hopLimit: Int(arrival.hop_limit))
+        if let owner, owners.count < LinkConversation.most, owners[owner] == nil {
             owners[owner] = loop.clock.boot - started
         }
         return count
