@@ -62,20 +62,47 @@ extension Examination {
 
     // MARK: - Hosts on the link
 
+    /// How many hosts are asked that nobody named.
+    private static let mostDiscovered = 3
+
+    /// The hosts of the configuration; where it has none, some that the kernel has talked to on the own links.
+    ///
+    /// Only a diagnosis that somebody asked for looks for them: the daemon asks nobody whom the configuration did not name.
+    private var peers: [PeerEvidence] {
+        guard order.targets.peers.isEmpty, !order.isRepeated else {
+            return order.targets.peers.map { PeerEvidence($0) }
+        }
+        let gateways = Set(evidence.gateways.map(\.address))
+        let entries = facts.links.filter { $0.sender != nil }.flatMap { link in
+            ((try? kernel.neighbors(index: link.index))?.values ?? []).filter { isNeighbor($0.address, on: link) }
+        }
+        // A router has other addresses, which are not another host.
+        var known = Set(entries.filter { gateways.contains($0.address) || $0.isRouter }.map(\.hardwareAddress))
+        let others = entries.filter { [.reachable, .stale, .delay, .probe].contains($0.state) }
+            .sorted { ($0.state.rawValue, $0.address) < ($1.state.rawValue, $1.address) }
+            .filter { known.insert($0.hardwareAddress).inserted }
+        return others.prefix(Self.mostDiscovered).map { PeerEvidence($0.address, isDiscovered: true) }
+    }
+
+    private func isNeighbor(_ address: IPAddress, on link: Link) -> Bool {
+        (facts.addresses[link.index] ?? []).contains { $0.isOnLink(address) }
+    }
+
     private func askPeers() {
-        evidence.peers = order.targets.peers.map { PeerEvidence($0) }
+        evidence.peers = peers
         for (place, peer) in evidence.peers.enumerated() {
-            let way = facts.links.first { link in
-                (facts.addresses[link.index] ?? []).contains { $0.isOnLink(peer.address) }
-            }
+            let way = facts.links.first { isNeighbor(peer.address, on: $0) }
             guard let link = way, let own = link.sender else {
                 evidence.peers[place].answers = .unknown(because: "\(peer.address) is on no link of this machine")
                 continue
             }
-            askMulticast(place, on: link)
+            if !peer.isDiscovered { askMulticast(place, on: link) }
             ask(.link, peer.address, on: link, from: own, source: facts.sender(on: link.index)) {
                 [unowned self] found in
-                evidence.peers[place].answers = found.mapped { !$0.isEmpty }
+                // One that was there once may be off.
+                let isGone = peer.isDiscovered && found.value?.isEmpty == true
+                evidence.peers[place].answers =
+                    isGone ? .unknown(because: "\(peer.address) does not answer now") : found.mapped { !$0.isEmpty }
                 let answers = evidence.peers.compactMap(\.answers.value)
                 for place in evidence.gateways.indices where answers.contains(true) {
                     evidence.gateways[place].othersAnswer = .known(true)

@@ -168,6 +168,26 @@ private struct Cable {
         withExtendedLifetime(program) {}
     }
 
+    /// Two hosts beside a router that does not answer; the kernel has heard of both, of one by two addresses.
+    @Test(arguments: [false, true])
+    func `hosts that the kernel knows are asked where none are named`(isRepeated: Bool) async throws {
+        var cable = try Cable()
+        cable.order.isRepeated = isRepeated
+        try Namespace.current.ipBatch([
+            "route add default via 192.0.2.9", "neigh add 192.0.2.99 lladdr 02:00:00:00:00:63 dev eth0 nud stale",
+        ])
+        try cable.far.ip("address add 192.0.2.3/24 dev eth1")
+        for end in [2, 3] { try Namespace.current.run("ping -qc1 -W10 192.0.2.\(end)") }
+        let evidence = try await cable.examine().evidence
+        #expect(evidence.peers.map(\.isDiscovered) == (isRepeated ? [] : [true, true]))
+        #expect(evidence.peers.compactMap(\.answers.value) == (isRepeated ? [] : [true]))
+        let verdicts = Judge().judge(evidence).verdicts
+        #expect(verdicts.map(\.code) == [.gatewayUnresolved])
+        #expect(verdicts.first?.say.hasSuffix(" while other hosts do") == !isRepeated)
+        let gone = try await cable.examine { try cable.far.ip("link set eth1 down") }.evidence.peers
+        #expect(gone.allSatisfy { $0.answers.value == nil }, "silence says nothing")
+    }
+
     @Test(arguments: [(false, 3015), (true, 0)])
     func `a large text comes over TCP, or is lost on the way`(isLost: Bool, least: Int) async throws {
         let cable = try Cable(

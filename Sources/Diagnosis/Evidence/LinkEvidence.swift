@@ -84,6 +84,8 @@ public struct RouterAnnouncement: Hashable, Sendable {
 public struct PeerEvidence: Hashable, Sendable {
     /// Its address.
     public var address: IPAddress
+    /// Whether nobody named it: its silence says nothing, its answer as much as another's.
+    public var isDiscovered: Bool
     /// Whether it answers ARP or neighbour solicitations.
     public var answers: Assessment<Bool> = .notAsked
     /// Whether it answers multicast DNS sent to the group.
@@ -96,5 +98,8 @@ public struct PeerEvidence: Hashable, Sendable {
     public var reachesAnchors: Assessment<Bool> = .notAsked
 
     /// Makes evidence of a host that was not asked yet.
-    public init(_ address: IPAddress) { self.address = address }
+    public init(_ address: IPAddress, isDiscovered: Bool = false) {
+        self.address = address
+        self.isDiscovered = isDiscovered
+    }
 }
