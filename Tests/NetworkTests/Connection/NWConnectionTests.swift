@@ -55,7 +55,7 @@ import Testing
         }
         let last = try #require(clients.values.last)
         last.connection.cancel()
-        await eventually("its end") { last.state == .cancelled }
+        await eventually("its end") { last.states.values.last == .cancelled }
         #expect(last.states.values == [.preparing, .ready, .cancelled] && last.viability.values == [true])
         #expect(last.paths.values.last == last.connection.currentPath && last.paths.values.count == 2)
     }
