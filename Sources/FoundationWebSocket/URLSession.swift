@@ -29,49 +29,61 @@ public final class URLSession: NSObject, Sendable {
     }
 
     /// The session that has no delegate, and never ends.
-    public static let shared = URLSession(.shared)
+    public static let shared = URLSession(.shared, makeQueue())
 
     let original: FoundationNetworking.URLSession
+    /// Where delegates and completions are called.
+    public let delegateQueue: OperationQueue
     /// Calls the delegate and completions of WebSockets.
     let calls: SerialCalls
     private let content: Mutex<Content>
 
-    private init(_ original: FoundationNetworking.URLSession) {
+    private init(
+        _ original: FoundationNetworking.URLSession,
+        _ queue: OperationQueue,
+        _ delegate: (any URLSessionDelegate)? = nil
+    ) {
         self.original = original
-        calls = SerialCalls(original.delegateQueue)
-        content = Mutex(Content())
+        delegateQueue = queue
+        calls = SerialCalls(queue)
+        content = Mutex(Content(delegate: delegate))
         super.init()
     }
 
     /// Makes a session without a delegate.
     public convenience init(configuration: URLSessionConfiguration) {
-        self.init(FoundationNetworking.URLSession(configuration: configuration))
+        self.init(configuration: configuration, delegate: nil, delegateQueue: nil)
     }
 
     /// Makes a session; without a queue the delegate is called on one of the session's own.
     ///
     /// What WebSockets tell is told in order, one call after another, on any queue.
-    public init(
+    public convenience init(
         configuration: URLSessionConfiguration,
         delegate: (any URLSessionDelegate)?,
-        delegateQueue queue: OperationQueue?
+        delegateQueue: OperationQueue?
     ) {
+        let queue = delegateQueue ?? Self.makeQueue()
         let requests = delegate == nil ? nil : HTTPDelegate()
-        original = FoundationNetworking.URLSession(
+        let original = FoundationNetworking.URLSession(
             configuration: configuration,
             delegate: requests,
             delegateQueue: queue
         )
-        calls = SerialCalls(original.delegateQueue)
-        content = Mutex(Content(delegate: delegate))
-        super.init()
+        self.init(original, queue, delegate)
         requests?.attach(self)
+    }
+
+    /// A queue for one call at a time; a plain one shares the threads of ordinary tasks, and waits while they compute.
+    private static func makeQueue() -> OperationQueue {
+        let queue = OperationQueue()
+        queue.maxConcurrentOperationCount = 1
+        queue.qualityOfService = .userInitiated
+        return queue
     }
 
     /// The settings that the session was made with.
     public var configuration: URLSessionConfiguration { original.configuration }
-    /// Where delegates and completions are called.
-    public var delegateQueue: OperationQueue { original.delegateQueue }
     /// Who hears what becomes of the session and its tasks; `nil` once it is over.
     public var delegate: (any URLSessionDelegate)? { content.withLock { $0.delegate } }
 

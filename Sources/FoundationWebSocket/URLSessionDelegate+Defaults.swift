@@ -7,13 +7,13 @@ extension URLSessionDelegate {
     /// Does nothing.
     public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
 
-    /// Asks the form without a completion.
+    /// Asks the form without a completion; a peer waits, and tasks of the program that compute must not hold it up.
     public func urlSession(
         _ session: URLSession,
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        Task {
+        Task(priority: .high) {
             let (disposition, credential) = await urlSession(session, didReceive: challenge)
             completionHandler(disposition, credential)
         }
@@ -40,14 +40,14 @@ extension URLSessionTaskDelegate {
         completionHandler(request)
     }
 
-    /// Asks the form without a completion.
+    /// Asks the form without a completion, as that of the session does.
     public func urlSession(
         _ session: URLSession,
         task: any URLSessionTask,
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        Task {
+        Task(priority: .high) {
             let (disposition, credential) = await urlSession(session, task: task, didReceive: challenge)
             completionHandler(disposition, credential)
         }

@@ -118,7 +118,7 @@ private let isLookingForLeaks = ProcessInfo.processInfo.environment["LSAN_OPTION
     @Test func `a delegate answers who asks`() async throws {
         let (server, url) = try await serve()
         let delegate = Keeper()
-        let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: OperationQueue())
+        let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: .apart)
         session.dataTask(with: url.appending(path: "secret")).resume()
         try await eventually { delegate.told.values.last == "complete" }
         // FoundationNetworking tells of the first answer as well.
@@ -134,7 +134,7 @@ private let isLookingForLeaks = ProcessInfo.processInfo.environment["LSAN_OPTION
     }
 
     @Test func `sessions keep what they were made with`() async throws {
-        let queue = OperationQueue()
+        let queue = OperationQueue.apart
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 7
         let session = URLSession(configuration: configuration, delegate: Keeper(), delegateQueue: queue)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct SerialCallsTests {
     @Test(arguments: [1, 16]) func `handlers are called in order, one at a time, on any queue`(width: Int) async {
-        let queue = OperationQueue()
+        let queue = OperationQueue.apart
         queue.maxConcurrentOperationCount = width
         let calls = SerialCalls(queue)
         let (running, order, clashes) = (Record<Int>(), Record<Int>(), Record<Int>())
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `a handler may ask for more, and so may several threads`() async {
-        let calls = SerialCalls(OperationQueue())
+        let calls = SerialCalls(.apart)
         let told = Record<Int>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             DispatchQueue.concurrentPerform(iterations: 8) { number in

@@ -4,6 +4,7 @@ import Foundation
 @testable import FoundationWebSocket
 import LinuxIO
 import Network
+import Synchronization
 import TestSupport
 import Testing
 
@@ -87,6 +88,19 @@ import Testing
         try? FileManager.default.removeItem(atPath: folder)
     }
 
+    @Test func `a program that computes holds nobody up`() async throws {
+        let (server, url) = try await serve()
+        let isOver = Atomic(false)
+        defer { isOver.store(true, ordering: .relaxed) }
+        // As many as there are threads for tasks.
+        for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+            Task.detached(priority: .medium) { @Sendable in while !isOver.load(ordering: .relaxed) {} }
+        }
+        #expect(try await attempt(url, Watcher.trusting) == "string olleh")
+        withExtendedLifetime(server) {}
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
     @Test func `a space is described by whoever makes one`() {
         let space = URLProtectionSpace(
             host: "example.net",
@@ -110,7 +124,7 @@ private final class CompletingDelegate: NSObject, URLSessionDelegate {
         didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        DispatchQueue.global().async {
+        DispatchQueue.apart.async {
             completionHandler(.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
         }
     }

@@ -16,6 +16,15 @@ final class Record<Value: Sendable>: Sendable {
     func append(_ value: Value) { storage.withLock { $0.append(value) } }
 }
 
+extension OperationQueue {
+    /// One that goes on while tests compute, as `DispatchQueue.apart` does.
+    static var apart: OperationQueue {
+        let queue = OperationQueue()
+        queue.qualityOfService = .userInitiated
+        return queue
+    }
+}
+
 /// A program in Python; it ends with this value.
 final class PythonProgram {
     private let command: RunningCommand

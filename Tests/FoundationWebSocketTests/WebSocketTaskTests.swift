@@ -301,10 +301,10 @@ import Testing
         let listener = try NWListener(using: .tcp)
         let connections = Record<NWConnection>()
         listener.newConnectionHandler = { connection in
-            connection.start(queue: .global())
+            connection.start(queue: .apart)
             connections.append(connection)
         }
-        listener.start(queue: .global())
+        listener.start(queue: .apart)
         await eventually("a port") { listener.port != nil }
         let port = try #require(listener.port?.rawValue)
         var request = URLRequest(url: try url(Int(port)))

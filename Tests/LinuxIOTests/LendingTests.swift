@@ -62,7 +62,7 @@ import Testing
         let lent = Atomic(0)
         let left = DispatchGroup()
         for _ in 0..<4 {
-            DispatchQueue.global().async(group: left) { [other] in
+            DispatchQueue.apart.async(group: left) { [other] in
                 for _ in 0..<500 {
                     if other.performNow({ unsafe counter.value += 1 }) {
                         lent.wrappingAdd(1, ordering: .relaxed)

@@ -39,7 +39,7 @@ import Testing
 
     @Test func `calls are one after another on a concurrent queue as well`() {
         let now = Mutex((running: 0, most: 0))
-        let queue = CallQueue(DispatchQueue(label: "concurrent", attributes: .concurrent))
+        let queue = CallQueue(.apart)
         let over = DispatchGroup()
         for _ in 0..<200 {
             over.enter()

@@ -126,7 +126,7 @@ import Testing
             usleep(1000)
             calls.withLock { $0.now -= 1 }
         }
-        monitor.start(queue: .global())
+        monitor.start(queue: .apart)
         let router = try Namespace()
         try namespace.connectToRouter(router)
         for step in 1...3 {

@@ -170,7 +170,7 @@ import Testing
         let found = Record<NWEndpoint>()
         let browser = NWBrowser(for: .bonjour(type: type, domain: nil), using: parameters)
         browser.browseResultsChangedHandler = { results, _ in for result in results { found.append(result.endpoint) } }
-        browser.start(queue: .global())
+        browser.start(queue: .apart)
         await eventually("found") { !found.values.isEmpty }
         let client = Watched(NWConnection(to: try #require(found.values.first), using: parameters)).start()
         client.send("hello")
@@ -214,7 +214,7 @@ import Testing
                 texts.append(version)
             }
         }
-        browser.start(queue: .global())
+        browser.start(queue: .apart)
         await eventually("the text") { texts.values.last == "1" }
         var changed = service
         changed.txtRecordObject = NWTXTRecord(["v": "2"])

@@ -72,7 +72,7 @@ import Testing
                 states.append(state)
                 withExtendedLifetime(connection) {}
             }
-            connection.start(queue: .global())
+            connection.start(queue: .apart)
             await eventually("ready") { states.values.last == .ready }
             connection.cancel()
         }
@@ -89,11 +89,11 @@ import Testing
         let (threads, count) = (4, 200)
         let group = DispatchGroup()
         for thread in 0..<threads {
-            DispatchQueue.global().async(group: group) {
+            DispatchQueue.apart.async(group: group) {
                 for number in 0..<count { client.send("\(thread):\(number);") }
             }
         }
-        group.notify(queue: .global()) { client.send(nil, .finalMessage) }
+        group.notify(queue: .apart) { client.send(nil, .finalMessage) }
         await eventually("all") { server.received.values.count == 1 }
         let words = (server.received.values.first?.text ?? "").split(separator: ";")
         #expect(words.count == threads * count)
@@ -106,7 +106,7 @@ import Testing
     @Test func `handlers are called one after another, on the queue, also when that is concurrent`() async throws {
         let listener = try WatchedListener()
         let port = await listener.start()
-        let queue = DispatchQueue(label: "test.concurrent", attributes: .concurrent)
+        let queue = DispatchQueue(label: "test.concurrent", qos: .userInitiated, attributes: .concurrent)
         let inside = Atomic<Int>(0)
         let most = Atomic<Int>(0)
         let received = Record<Data>()

@@ -253,7 +253,7 @@ import Testing
                 guard state == .ready else { return }
                 connection?.send(content: Data("bye".utf8), completion: .contentProcessed { _ in })
             }
-            connection.start(queue: .global())
+            connection.start(queue: .apart)
             await eventually("ready") { kept.values.last == .ready && !listener.accepted.values.isEmpty }
         }
         let server = try #require(listener.accepted.values.first)

@@ -55,7 +55,7 @@ import Testing
         let listener = try NWListener(using: .tcp)
         let states = Record<NWListener.State>()
         listener.stateUpdateHandler = { states.append($0) }
-        listener.start(queue: .global())
+        listener.start(queue: .apart)
         await eventually("failed") { states.values == [.failed(.posix(.EINVAL))] }
         #expect(throws: NWError.posix(.EINVAL)) { try NWListener(using: NWParameters()) }
     }
@@ -75,7 +75,7 @@ import Testing
     @Test func `a connection that nobody keeps is closed`() async throws {
         let listener = try NWListener(using: .tcp)
         listener.newConnectionHandler = { _ in }
-        listener.start(queue: .global())
+        listener.start(queue: .apart)
         await eventually("ready") { listener.port != nil }
         let client = Watched(to: "127.0.0.1", try #require(listener.port)).start()
         client.receive()

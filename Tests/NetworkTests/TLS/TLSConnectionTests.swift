@@ -227,7 +227,7 @@ import Testing
                     trusted.append(SecTrustEvaluateWithError(unsafe sec_trust_copy_ref(trust).takeRetainedValue(), nil))
                     pending.append(complete)
                 },
-                .global()
+                .apart
             )
         }
         let client = Watched(to: "localhost", port, parameters)

@@ -148,7 +148,7 @@ import Testing
     @Test func `a handler may refuse, and a subprotocol that was not offered is not sent`() async throws {
         let listener = try WatchedListener(
             NWParameters.tcp.webSocket { options in
-                options.setClientRequestHandler(.global()) { subprotocols, _ in
+                options.setClientRequestHandler(.apart) { subprotocols, _ in
                     .init(status: subprotocols.contains("good") ? .accept : .reject, subprotocol: "other")
                 }
             }
@@ -176,7 +176,7 @@ import Testing
         }
         let listener = try WatchedListener(
             NWParameters.tcp.webSocket { options in
-                options.setClientRequestHandler(.global()) { _, _ in
+                options.setClientRequestHandler(.apart) { _, _ in
                     .init(status: .accept, subprotocol: nil, additionalHeaders: [(name: "X\r\n", value: "")])
                 }
             }

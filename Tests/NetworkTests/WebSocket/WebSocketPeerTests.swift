@@ -103,7 +103,7 @@ import Testing
         await eventually("both") { client.heard == ["text fragmented", "binary 123"] }
         client.connection.cancel()
         await eventually("a normal end") { peer.lines == ["pong True", "closed 1000"] }
-        #expect(client.state == .cancelled)
+        await eventually("over") { client.state == .cancelled }
     }
 
     @Test func `pings go both ways`() async throws {
@@ -238,7 +238,7 @@ import Testing
     @Test func `a client is served`() async throws {
         let (listener, port) = try await listen { options in
             options.autoReplyPing = true
-            options.setClientRequestHandler(.global()) { subprotocols, headers in
+            options.setClientRequestHandler(.apart) { subprotocols, headers in
                 let agent = headers.first { $0.name == "User-Agent" }?.value
                 return NWProtocolWebSocket.Response(
                     status: subprotocols == ["a", "b"] ? .accept : .reject,
@@ -272,7 +272,7 @@ import Testing
     @Test func `a client that is refused is told so`() async throws {
         let (listener, port) = try await listen { options in
             options.autoReplyPing = true
-            options.setClientRequestHandler(.global()) { _, headers in
+            options.setClientRequestHandler(.apart) { _, headers in
                 let isPage = headers.contains { $0.name.lowercased() == "origin" }
                 return .init(
                     status: isPage ? .reject : .accept,

@@ -36,7 +36,7 @@ extension Watched {
     ) {
         let metadata = NWProtocolWebSocket.Metadata(opcode: opcode)
         if let code { metadata.closeCode = code }
-        if let pong { metadata.setPongHandler(.global(), handler: pong) }
+        if let pong { metadata.setPongHandler(.apart, handler: pong) }
         send(text, NWConnection.ContentContext(identifier: "message", metadata: [metadata]))
     }
 
