@@ -27,12 +27,9 @@ import Testing
         return try #require(result)
     }
 
-    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 2147483647", "1 0"])
-    func `an echo is as quick as it came`(address: String, range: String) async throws {
-        let network = try ProbeNetwork()
-        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
-        let definition = try ProbeNetwork.definition(.icmp, address)
-        let result: ProbeResult = try await Self.late(network) { completion in
+    /// Makes one attempt that way.
+    private static func attempt(_ network: ProbeNetwork, _ definition: ProbeDefinition) async throws -> ProbeResult {
+        try await late(network) { completion in
             let surroundings = ProbeSurroundings()
             let pages = network.pages
             return ProbeAttempt(
@@ -43,6 +40,14 @@ import Testing
                 completion: completion
             )
         }
+    }
+
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 2147483647", "1 0"])
+    func `an echo is as quick as it came`(address: String, range: String) async throws {
+        let network = try ProbeNetwork()
+        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+        let definition = try ProbeNetwork.definition(.icmp, address)
+        let result = try await Self.attempt(network, definition)
         #expect(result.isSuccess && result.duration > .zero && result.duration < .milliseconds(900), "\(result)")
     }
 
@@ -85,17 +90,7 @@ import Testing
         #expect(answers.durations.allSatisfy { $0.map { $0 < .milliseconds(900) } == true }, "\(answers)")
         let question = ServerQuestion(server: peer)
         let definition = try ProbeNetwork.definition(.dns, "example.test") { $0.question = question }
-        let result: ProbeResult = try await Self.late(network) { completion in
-            let surroundings = ProbeSurroundings()
-            let pages = network.pages
-            return ProbeAttempt(
-                definition,
-                surroundings: surroundings,
-                loop: network.loop,
-                pages: pages,
-                completion: completion
-            )
-        }
+        let result = try await Self.attempt(network, definition)
         #expect(result.isSuccess && result.duration < .milliseconds(900), "\(result)")
         server.signal(9)
     }
