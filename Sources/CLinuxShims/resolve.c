@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -18,6 +19,8 @@ enum { most_running = 16, most_addresses = 16 };
 
 struct nwp_resolution {
     atomic_int owners;
+    /// Set before the descriptor tells: what is below is the thread's until then, the caller's from then on.
+    atomic_bool is_done;
     int descriptor;
     int family;
     int code;
@@ -56,6 +59,7 @@ static void *look_up(void *context) {
     resolution->code = getaddrinfo(resolution->host, 0, &hints, &list);
     for (struct addrinfo *entry = list; entry && !resolution->code; entry = entry->ai_next) keep(resolution, entry);
     if (list) freeaddrinfo(list);
+    atomic_store(&resolution->is_done, true);
     eventfd_write(resolution->descriptor, 1);
     nwp_resolve_release(resolution);
     atomic_fetch_sub(&running, 1);
@@ -104,6 +108,7 @@ int nwp_resolve_start(const char *host, int family, struct nwp_resolution **resu
 }
 
 int nwp_resolve_result(struct nwp_resolution *resolution, struct nwp_resolved *entries, int capacity) {
+    if (!atomic_load(&resolution->is_done)) return EAI_INPROGRESS;
     if (resolution->code) return resolution->code < 0 ? resolution->code : -resolution->code;
     int count = resolution->count < capacity ? resolution->count : capacity;
     memcpy(entries, resolution->found, (size_t)count * sizeof *entries);
