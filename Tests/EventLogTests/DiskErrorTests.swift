@@ -8,10 +8,6 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// Keeps the runtime of the thread sanitizer from writing a file of its own, which is larger than the limits here: it
-/// does without when it finds no directory for it.
-private let noRuntimeFiles = "export TEST_TMPDIR=/nonexistent"
-
 /// Errors of the disk other than its being full.
 @Suite struct DiskErrorTests {
     /// A tmpfs in a mount namespace of its own that can be made read-only.
@@ -60,10 +56,8 @@ private let noRuntimeFiles = "export TEST_TMPDIR=/nonexistent"
     @Test func `a limit on the size of files costs lines, never a part of one`() throws {
         let scratch = try Scratch()
         let writer = try Writer.program
-        // The shell's blocks have 512 bytes; the signal of the limit is ignored, so that write(2) says EFBIG.
         let command = "\(writer) \(scratch.log) \(scratch.file("acknowledged")) 0 500"
-        let script = "\(noRuntimeFiles); trap '' XFSZ; ulimit -f 32; exec \(command)"
-        let output = try Command.run(["sh", "-c", script])
+        let output = try runLimited(to: 32, command)
         let words = output.split(whereSeparator: { $0 == " " || $0 == "\n" }).compactMap { Int($0) }
         #expect(words.first == 501 && (words.last ?? 0) > 0)
         let bytes = try Files.bytes(scratch.log)
@@ -80,8 +74,7 @@ private let noRuntimeFiles = "export TEST_TMPDIR=/nonexistent"
         let scratch = try Scratch()
         let writer = try Writer.program
         let command = "\(writer) \(scratch.log) \(scratch.file("acknowledged")) 20000 500"
-        let script = "\(noRuntimeFiles); trap '' XFSZ; ulimit -f 64; exec \(command)"
-        try Command.run(["sh", "-c", script])
+        try runLimited(to: 64, command)
         let report = try expectGood(scratch.log)
         #expect(report.records == 500 + UInt64(report.files) && report.files > 3)
     }

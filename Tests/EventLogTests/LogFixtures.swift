@@ -106,3 +106,12 @@ func expectGood(_ path: String, sourceLocation: SourceLocation = #_sourceLocatio
     for problem in report.problems.prefix(10) { Issue.record("\(problem)", sourceLocation: sourceLocation) }
     return report
 }
+
+/// Runs a command whose files may have that many blocks of 512 bytes.
+///
+/// The signal of the limit is ignored, so that write(2) says `EFBIG`. The runtime of the thread sanitizer wants to write
+/// a larger file of its own, and does without when it finds no directory for it.
+@discardableResult
+func runLimited(to blocks: Int, _ command: String) throws -> String {
+    try Command.run(["sh", "-c", "export TMPDIR=/nonexistent; trap '' XFSZ; ulimit -f \(blocks); exec \(command)"])
+}

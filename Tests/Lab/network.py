@@ -22,7 +22,7 @@ class Machine:
         self.set("ipv6/conf/all/accept_dad", 0)
         self.set("ipv6/conf/default/accept_dad", 0)
         self.set("ipv6/conf/default/accept_ra", 0)
-        self.set("ipv4/ping_group_range", "0 2147483647")
+        self.set("ipv4/ping_group_range", "0 65535")
         self.batch(["link set lo up"])
 
     def enter(self):

@@ -321,7 +321,7 @@ import Testing
         second.say(.text, "last")
         second.connection.cancel()
         await eventually("told") { next.lines == ["last", "1000"] }
-        #expect(second.state == .cancelled)
+        await eventually("over") { second.state == .cancelled }
     }
 
     @Test func `a client that vanishes makes a connection fail`() async throws {
