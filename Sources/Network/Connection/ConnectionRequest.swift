@@ -24,6 +24,15 @@ enum ConnectionRequest: Sendable {
     case retry
     case skipEndpoint
 
+    /// Whether it only moves content: nothing is opened, so it may be fulfilled in any namespace.
+    var isTransfer: Bool {
+        switch self {
+        case .send, .receive: true
+        case .batch(let requests): requests.allSatisfy(\.isTransfer)
+        case .count, .retry, .skipEndpoint: false
+        }
+    }
+
     /// Completes a request that nobody can fulfil any more.
     func refuse(_ error: NWError, on queue: CallQueue?) {
         let queue = queue ?? CallQueue(.global())

@@ -224,13 +224,16 @@ public final class NWConnection: Sendable {
         case .kept: return
         case .refused(let queue): request.refuse(.posix(.ECANCELED), on: queue)
         case .handed(let thread, let serial):
-            thread.perform { [id] engines in
-                if let session = engines.session(id, as: ConnectionSession.self) {
-                    session.take(request)
-                } else {
-                    request.refuse(.posix(.ECANCELED), on: serial)
-                }
-            }
+            if request.isTransfer, thread.performNow({ Self.hand(request, to: id, of: $0, serial) }) { return }
+            thread.perform { [id] engines in Self.hand(request, to: id, of: engines, serial) }
+        }
+    }
+
+    private static func hand(_ request: ConnectionRequest, to id: UInt64, of engines: Engines, _ serial: CallQueue) {
+        if let session = engines.session(id, as: ConnectionSession.self) {
+            session.take(request)
+        } else {
+            request.refuse(.posix(.ECANCELED), on: serial)
         }
     }
 
