@@ -64,7 +64,7 @@ struct Advertise: Command {
                 direct.stop()
             }
             do throws(RegistrationError) {
-                try direct.engine.advertise(service) { event in
+                try direct.engine.advertise(service) { [unowned direct] event in
                     state.take(event)
                     show(AdvertiseLine.object(event, clock: direct.clock), common)
                     if state.isRefused { direct.stop() }
