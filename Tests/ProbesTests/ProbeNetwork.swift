@@ -52,6 +52,7 @@ struct ProbeNetwork {
         let surroundings = ProbeSurroundings()
         pending.attempt = ProbeAttempt(definition, surroundings: surroundings, loop: loop, pages: pages) { result in
             pending.result = result
+            pending.attempt = nil
         }
         return pending
     }
