@@ -117,8 +117,10 @@ private let isLookingForLeaks = ProcessInfo.processInfo.environment["LSAN_OPTION
 
     @Test func `a delegate answers who asks`() async throws {
         let (server, url) = try await serve()
-        let delegate = Keeper()
-        let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: .apart)
+        let (delegate, queue) = (Keeper(), OperationQueue.apart)
+        // FoundationNetworking's own calls are in order on a queue for one at a time only.
+        queue.maxConcurrentOperationCount = 1
+        let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
         session.dataTask(with: url.appending(path: "secret")).resume()
         try await eventually { delegate.told.values.last == "complete" }
         // FoundationNetworking tells of the first answer as well.

@@ -200,7 +200,7 @@ import Testing
 
     @Test(arguments: AddressFamily.allCases)
     func `a packet to one host goes from port 5353 to its unicast socket alone`(family: AddressFamily) async throws {
-        let (_, index) = try link("v0", network: 2)
+        let (peer, index) = try link("v0", network: 2)
         let own = try UnicastSocket(family)
         let group = try MulticastSocket(family, interface: index)
         let target = try #require(IPAddress(family == .ipv4 ? "192.0.2.2" : "fe80::2"))
@@ -212,6 +212,7 @@ import Testing
         let (looped, _) = try #require(try receive(group))
         #expect(looped.count == 3 && looped.destination.isMulticast)
         #expect(try receive(group) == nil)
+        withExtendedLifetime(peer) {}
     }
 
     @Test func `a packet to a host of the other family is refused`() throws {
