@@ -9,10 +9,12 @@ import Testing
 @testable import Probes
 
 @Suite(.inNamespace) struct EchoProbeTests {
-    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 65535", "1 0"])
-    func `a host answers, to the kernel's socket as to a raw one`(address: String, range: String) async throws {
-        let network = try ProbeNetwork()
-        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ProbeNetwork.PingGroups.allCases)
+    func `a host answers, to the kernel's socket as to a raw one`(
+        address: String,
+        groups: ProbeNetwork.PingGroups
+    ) async throws {
+        let network = try ProbeNetwork(pingGroups: groups)
         let result = try await network.attempt(.icmp, address)
         #expect(result.outcome == .success)
         #expect(result.sent == 64 && result.received == 64)

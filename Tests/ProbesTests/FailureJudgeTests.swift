@@ -71,9 +71,8 @@ extension ProbeResult.Outcome {
 @Suite(.inNamespace) struct PermissionTests {
     private static let nobody: uid_t = 65_534
 
-    private static func network(pingGroups: String) throws -> ProbeNetwork {
-        let network = try ProbeNetwork()
-        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(pingGroups)"])
+    private static func network(pingGroups: ProbeNetwork.PingGroups) throws -> ProbeNetwork {
+        let network = try ProbeNetwork(pingGroups: pingGroups)
         try #require(nwp_become_user(nobody) == 0)
         return network
     }
@@ -82,7 +81,7 @@ extension ProbeResult.Outcome {
     func `an echo request without any permission is not assessed, and says what would help`(
         address: String
     ) async throws {
-        let network = try Self.network(pingGroups: "1 0")
+        let network = try Self.network(pingGroups: .nobody)
         let result = try await network.attempt(.icmp, address)
         #expect(result.outcome == .notAssessed(advice: FailureJudge.icmpAdvice))
         #expect(result.sent == 0)
@@ -92,14 +91,14 @@ extension ProbeResult.Outcome {
 
     @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6])
     func `a group may be enough, and an interface can be chosen`(address: String) async throws {
-        let network = try Self.network(pingGroups: "0 65535")
+        let network = try Self.network(pingGroups: .everyone)
         #expect(try await network.attempt(.icmp, address).isSuccess)
         #expect(try await network.attempt(.icmp, address) { $0.route.interface = "eth0" }.isSuccess)
     }
 
     @Test(arguments: [ProbeMethod.icmp, .tcp, .http, .dns])
     func `a mark and another user need rights`(method: ProbeMethod) async throws {
-        let network = try Self.network(pingGroups: "0 65535")
+        let network = try Self.network(pingGroups: .everyone)
         let targets: [ProbeMethod: String] = [
             .icmp: "192.0.2.2", .tcp: "192.0.2.2:80", .http: "http://192.0.2.2/", .dns: "example.test",
         ]

@@ -29,10 +29,12 @@ import Testing
         return try #require(result)
     }
 
-    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 65535", "1 0"])
-    func `echo requests come back, and the end does not wait`(address: String, range: String) async throws {
-        let network = try ProbeNetwork()
-        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ProbeNetwork.PingGroups.allCases)
+    func `echo requests come back, and the end does not wait`(
+        address: String,
+        groups: ProbeNetwork.PingGroups
+    ) async throws {
+        let network = try ProbeNetwork(pingGroups: groups)
         let start = network.loop.clock.boot
         let result = try await Self.run(network, .echo, address)
         #expect(result.sent == 4 && result.received == 4 && result.refused == 0)

@@ -100,10 +100,9 @@ import Testing
         return try #require(result)
     }
 
-    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ["0 65535", "1 0"])
-    func `full packets come back over a cable`(address: String, range: String) async throws {
-        let network = try ProbeNetwork()
-        try network.near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(range)"])
+    @Test(arguments: [ProbeNetwork.peer4, ProbeNetwork.peer6], ProbeNetwork.PingGroups.allCases)
+    func `full packets come back over a cable`(address: String, groups: ProbeNetwork.PingGroups) async throws {
+        let network = try ProbeNetwork(pingGroups: groups)
         let result = try await Self.run(network, address)
         #expect(result.largest == 1500 && !result.isAnnounced)
         #expect(result.bytesSent >= 1400 && result.bytesReceived >= 1400)

@@ -19,8 +19,15 @@ struct ProbeNetwork {
     static let peer4 = "192.0.2.2"
     static let peer6 = "2001:db8::2"
 
+    /// The groups that may ping by the kernel's socket (icmp(7), `ping_group_range`).
+    enum PingGroups: String, CaseIterable {
+        /// All that the namespace of an ordinary user has.
+        case everyone = "0 65535"
+        case nobody = "1 0"
+    }
+
     /// Joins the test's namespace, which must be its own, to another one: 192.0.2.1 and .2, 2001:db8::1 and ::2.
-    init() throws {
+    init(pingGroups: PingGroups? = nil) throws {
         near = .current
         far = try Namespace()
         loop = near.loop
@@ -30,6 +37,8 @@ struct ProbeNetwork {
         try far.ipBatch(["address add 192.0.2.2/24 dev eth1", "address add 2001:db8::2/64 dev eth1 nodad"])
         try near.waitForAddresses(on: "eth0")
         try far.waitForAddresses(on: "eth1")
+        guard let pingGroups else { return }
+        try near.run(["sysctl", "-qw", "net.ipv4.ping_group_range=\(pingGroups.rawValue)"])
     }
 
     /// Makes one attempt and waits for its result.
