@@ -224,16 +224,14 @@ public final class NWConnection: Sendable {
         case .kept: return
         case .refused(let queue): request.refuse(.posix(.ECANCELED), on: queue)
         case .handed(let thread, let serial):
-            if request.isTransfer, thread.performNow({ Self.hand(request, to: id, of: $0, serial) }) { return }
-            thread.perform { [id] engines in Self.hand(request, to: id, of: engines, serial) }
-        }
-    }
-
-    private static func hand(_ request: ConnectionRequest, to id: UInt64, of engines: Engines, _ serial: CallQueue) {
-        if let session = engines.session(id, as: ConnectionSession.self) {
-            session.take(request)
-        } else {
-            request.refuse(.posix(.ECANCELED), on: serial)
+            let work: @Sendable (Engines) -> Void = { [id] engines in
+                if let session = engines.session(id, as: ConnectionSession.self) {
+                    session.take(request)
+                } else {
+                    request.refuse(.posix(.ECANCELED), on: serial)
+                }
+            }
+            if request.isTransfer { thread.performSoonest(work) } else { thread.perform(work) }
         }
     }
 
@@ -293,9 +291,7 @@ public final class NWConnection: Sendable {
             take(.state(.cancelled))
             return refuseEarly(.posix(.ECANCELED))
         }
-        if !thread.performNow({ end($0, thread, isForced: isForced) }) {
-            thread.perform { [self] engines in end(engines, thread, isForced: isForced) }
-        }
+        thread.performSoonest { [self] engines in end(engines, thread, isForced: isForced) }
     }
 
     private func end(_ engines: Engines, _ thread: EngineThread, isForced: Bool) {

@@ -53,6 +53,11 @@ package final class EngineThread: Sendable {
         return isMine && hasRun
     }
 
+    /// Runs work as ``performNow(_:)`` does, where that can be, and hands it over where not.
+    package func performSoonest(_ work: @escaping @Sendable (Engines) -> Void) {
+        if !performNow(work) { perform(work) }
+    }
+
     private static let lastID = Atomic<UInt64>(0)
 
     /// A number that no other object has; never 0.
