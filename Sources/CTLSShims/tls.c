@@ -4,7 +4,9 @@
 #include <arpa/inet.h>
 #include <limits.h>
 #include <openssl/err.h>
+#include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
@@ -16,6 +18,17 @@ struct nwp_tls {
     BIO *input, *output;
     uint8_t *protocols;
     size_t protocols_length;
+    /// Of DTLS: how long a datagram of the handshake may be; 0 is TLS.
+    int longest_datagram;
+    /// The length of the datagram that is taken next; 0 when there is none, or it was not looked for yet.
+    uint32_t next;
+    /// Whether a client of DTLS may go on, because its first word has a cookie.
+    int is_admitted;
+    /// What cookies are made with.
+    uint8_t secret[32];
+    /// Whom a cookie is for; of length 0 while somebody else has judged it.
+    const void *peer;
+    size_t peer_length;
 };
 
 static void explain(struct nwp_tls *tls, struct nwp_tls_failure *failure) {
@@ -81,10 +94,34 @@ static int trust(SSL_CTX *context, const struct nwp_tls_options *options) {
     return count > 0;
 }
 
+static unsigned int make_cookie(const struct nwp_tls *tls, unsigned char *cookie) {
+    unsigned int length = 0;
+    HMAC(EVP_sha256(), tls->secret, sizeof tls->secret, tls->peer, tls->peer_length, cookie, &length);
+    return length;
+}
+
+static int hand_out_cookie(SSL *ssl, unsigned char *cookie, unsigned int *length) {
+    *length = make_cookie(SSL_get_app_data(ssl), cookie);
+    return *length > 0;
+}
+
+static int check_cookie(SSL *ssl, const unsigned char *cookie, unsigned int length) {
+    const struct nwp_tls *tls = SSL_get_app_data(ssl);
+    if (!tls->peer_length) return 1;
+    unsigned char right[EVP_MAX_MD_SIZE];
+    return make_cookie(tls, right) == length && CRYPTO_memcmp(cookie, right, length) == 0;
+}
+
+static const SSL_METHOD *method(const struct nwp_tls_options *options) {
+    if (options->longest_datagram) return options->is_server ? DTLS_server_method() : DTLS_client_method();
+    return options->is_server ? TLS_server_method() : TLS_client_method();
+}
+
 static SSL_CTX *make_context(const struct nwp_tls_options *options) {
-    SSL_CTX *context = SSL_CTX_new(options->is_server ? TLS_server_method() : TLS_client_method());
+    SSL_CTX *context = SSL_CTX_new(method(options));
     if (!context) return NULL;
-    int lowest = options->lowest_version ? options->lowest_version : TLS1_2_VERSION;
+    int usual = options->longest_datagram ? DTLS1_2_VERSION : TLS1_2_VERSION;
+    int lowest = options->lowest_version ? options->lowest_version : usual;
     int is_sound = SSL_CTX_set_min_proto_version(context, lowest) == 1 &&
                    SSL_CTX_set_max_proto_version(context, options->highest_version) == 1;
     if (is_sound && options->verifies) is_sound = trust(context, options);
@@ -95,6 +132,8 @@ static SSL_CTX *make_context(const struct nwp_tls_options *options) {
         SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
         // The peer gets the certificates that the program gave, and none of those that are trusted.
         SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
+        SSL_CTX_set_cookie_generate_cb(context, hand_out_cookie);
+        SSL_CTX_set_cookie_verify_cb(context, check_cookie);
         return context;
     }
     SSL_CTX_free(context);
@@ -124,6 +163,64 @@ static int set_protocols(struct nwp_tls *tls, SSL_CTX *context, const struct nwp
     return 1;
 }
 
+/// Puts the length of each datagram before it, so that memory keeps them apart.
+static int write_datagram(BIO *bio, const char *bytes, int count) {
+    uint32_t length = (uint32_t)count;
+    BIO_clear_retry_flags(bio);
+    if (BIO_write(BIO_next(bio), &length, sizeof length) != sizeof length) return -1;
+    return BIO_write(BIO_next(bio), bytes, count);
+}
+
+static long control_datagrams(BIO *bio, int command, long number, void *pointer) {
+    (void)bio;
+    (void)number;
+    (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *datagrams;
+static CRYPTO_ONCE datagrams_once = CRYPTO_ONCE_STATIC_INIT;
+
+static void make_datagrams(void) {
+    datagrams = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_FILTER, "datagrams");
+    if (!datagrams) return;
+    BIO_meth_set_write(datagrams, write_datagram);
+    BIO_meth_set_ctrl(datagrams, control_datagrams);
+}
+
+static int set_wire(struct nwp_tls *tls) {
+    tls->input = BIO_new(BIO_s_mem());
+    tls->output = BIO_new(BIO_s_mem());
+    BIO *wire = tls->output;
+    if (tls->longest_datagram) {
+        BIO *filter = CRYPTO_THREAD_run_once(&datagrams_once, make_datagrams) && datagrams ? BIO_new(datagrams) : NULL;
+        wire = filter && tls->output ? BIO_push(filter, tls->output) : NULL;
+        if (!wire) BIO_free(filter);
+    }
+    if (!tls->input || !wire) {
+        BIO_free(tls->input);
+        BIO_free(tls->output);
+        return 0;
+    }
+    SSL_set_bio(tls->ssl, tls->input, wire);
+    // An empty input is one that waits, not one that has ended.
+    BIO_set_mem_eof_return(tls->input, -1);
+    return 1;
+}
+
+/// Takes a length for datagrams of the handshake. What ciphers with a code of their own add, a nonce of 8 bytes and 16 of
+/// the code, is left out of the library's account (dtls1_do_write).
+static int set_longest(struct nwp_tls *tls) { return SSL_set_mtu(tls->ssl, tls->longest_datagram - 24) > 0; }
+
+static int prepare_datagrams(struct nwp_tls *tls, const struct nwp_tls_options *options) {
+    tls->is_admitted = !options->is_server;
+    tls->peer = "";
+    SSL_set_app_data(tls->ssl, tls);
+    // No session is taken up again, so that tickets would only make the handshake longer.
+    SSL_set_options(tls->ssl, SSL_OP_NO_QUERY_MTU | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET);
+    return set_longest(tls) && RAND_bytes(tls->secret, sizeof tls->secret) == 1;
+}
+
 struct nwp_tls *nwp_tls_create(const struct nwp_tls_options *options, struct nwp_tls_failure *failure) {
     ERR_clear_error();
     struct nwp_tls *tls = calloc(1, sizeof *tls);
@@ -132,19 +229,12 @@ struct nwp_tls *nwp_tls_create(const struct nwp_tls_options *options, struct nwp
     // The connection keeps its context.
     SSL_CTX_free(context);
     if (tls && tls->ssl) {
-        tls->input = BIO_new(BIO_s_mem());
-        tls->output = BIO_new(BIO_s_mem());
-        if (tls->input && tls->output) {
-            SSL_set_bio(tls->ssl, tls->input, tls->output);
-            // An empty input is one that waits, not one that has ended.
-            BIO_set_mem_eof_return(tls->input, -1);
-            if (options->is_server) SSL_set_accept_state(tls->ssl);
-            else SSL_set_connect_state(tls->ssl);
-            if (!options->server_name || name_peer(tls->ssl, options->server_name, options->verifies)) return tls;
-        } else {
-            BIO_free(tls->input);
-            BIO_free(tls->output);
-        }
+        tls->longest_datagram = options->longest_datagram;
+        int is_sound = set_wire(tls) && (!tls->longest_datagram || prepare_datagrams(tls, options));
+        if (options->is_server) SSL_set_accept_state(tls->ssl);
+        else SSL_set_connect_state(tls->ssl);
+        if (is_sound && options->server_name) is_sound = name_peer(tls->ssl, options->server_name, options->verifies);
+        if (is_sound) return tls;
     }
     explain(NULL, failure);
     if (tls) nwp_tls_free(tls);
@@ -159,17 +249,60 @@ void nwp_tls_free(struct nwp_tls *tls) {
 
 void nwp_tls_feed(struct nwp_tls *tls, const void *bytes, size_t count) {
     size_t written;
+    // What is left of a datagram belongs to no other.
+    if (tls->longest_datagram && BIO_ctrl_pending(tls->input)) BIO_reset(tls->input);
     if (count) BIO_write_ex(tls->input, bytes, count, &written);
 }
 
-size_t nwp_tls_output(struct nwp_tls *tls) { return BIO_ctrl_pending(tls->output); }
+size_t nwp_tls_output(struct nwp_tls *tls) {
+    if (!tls->longest_datagram) return BIO_ctrl_pending(tls->output);
+    if (!tls->next && BIO_read(tls->output, &tls->next, sizeof tls->next) != sizeof tls->next) tls->next = 0;
+    return tls->next;
+}
 
 size_t nwp_tls_take(struct nwp_tls *tls, void *buffer, size_t capacity) {
     size_t count = 0;
+    tls->next = 0;
     return BIO_read_ex(tls->output, buffer, capacity, &count) == 1 ? count : 0;
 }
 
+/// Looks for a cookie in what a client said, and asks for one if there is none.
+static int admit(struct nwp_tls *tls) {
+    ERR_clear_error();
+    BIO_ADDR *nobody = BIO_ADDR_new();
+    int result = nobody ? DTLSv1_listen(tls->ssl, nobody) : -1;
+    BIO_ADDR_free(nobody);
+    ERR_clear_error();
+    return result == 1;
+}
+
+int nwp_tls_admit(struct nwp_tls *tls, const void *bytes, size_t count, const void *peer, size_t peer_length) {
+    tls->peer = peer;
+    tls->peer_length = peer_length;
+    nwp_tls_feed(tls, bytes, count);
+    int result = admit(tls);
+    tls->peer = "";
+    tls->peer_length = 0;
+    return result;
+}
+
+long nwp_tls_timeout(struct nwp_tls *tls) {
+    struct timeval left;
+    return DTLSv1_get_timeout(tls->ssl, &left) == 1 ? left.tv_sec * 1000000L + left.tv_usec : -1;
+}
+
+size_t nwp_tls_room(struct nwp_tls *tls, size_t datagram) {
+    SSL_set_mtu(tls->ssl, (long)datagram);
+    size_t room = DTLS_get_data_mtu(tls->ssl);
+    set_longest(tls);
+    return room;
+}
+
 int nwp_tls_handshake(struct nwp_tls *tls, struct nwp_tls_failure *failure) {
+    if (tls->longest_datagram && !tls->is_admitted) {
+        tls->is_admitted = admit(tls);
+        if (!tls->is_admitted) return 0;
+    }
     ERR_clear_error();
     int result = SSL_do_handshake(tls->ssl);
     if (result == 1) return 1;

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-// One end of a TLS connection by OpenSSL, without a socket: bytes of the wire in, bytes for the wire out.
+// One end of a TLS or DTLS connection by OpenSSL, without a socket: bytes of the wire in, bytes for the wire out.
+// With DTLS they are datagrams: one in each call.
 #ifndef NWP_TLS_H
 #define NWP_TLS_H
 
@@ -32,6 +33,8 @@ struct nwp_tls_options {
     int verifies;
     /// Whether a certificate that is not valid is left for the program to judge.
     int decides_later;
+    /// How long a datagram of the handshake of DTLS may be, in bytes, from 280 to 4096; 0 is TLS.
+    int longest_datagram;
 };
 
 /// Why something failed.
@@ -49,18 +52,27 @@ struct nwp_tls_failure {
 struct nwp_tls *nwp_tls_create(const struct nwp_tls_options *options, struct nwp_tls_failure *failure);
 /// Frees it.
 void nwp_tls_free(struct nwp_tls *tls);
-/// Takes bytes of the wire.
+/// Takes bytes of the wire; a datagram only when the one before was read as far as it goes.
 void nwp_tls_feed(struct nwp_tls *tls, const void *bytes, size_t count);
-/// How many bytes are for the wire.
+/// How many bytes are for the wire; of DTLS those of the next datagram.
 size_t nwp_tls_output(struct nwp_tls *tls);
 /// Takes bytes for the wire. Returns their number.
 size_t nwp_tls_take(struct nwp_tls *tls, void *buffer, size_t capacity);
-/// Goes on with the handshake. Returns 1 when it is over, 0 when the peer has to answer, -1 when it failed.
+/// Asks for a cookie from a client of DTLS whose first datagram this is, or finds the right one in it, by a server that
+/// has talked to nobody and goes on with nobody (RFC 6347 section 4.2.1). Returns whether it does.
+int nwp_tls_admit(struct nwp_tls *tls, const void *bytes, size_t count, const void *peer, size_t peer_length);
+/// In how many microseconds the handshake is to go on, because the peer may not have got what was said last; -1 never.
+long nwp_tls_timeout(struct nwp_tls *tls);
+/// How much content fits into a datagram of this length, once the handshake of DTLS is over.
+size_t nwp_tls_room(struct nwp_tls *tls, size_t datagram);
+/// Goes on with the handshake, and says again what is due. Returns 1 when it is over, 0 when the peer has to answer, -1
+/// when it failed.
 int nwp_tls_handshake(struct nwp_tls *tls, struct nwp_tls_failure *failure);
-/// Reads content. Returns the number of bytes, 0 when the peer has sent all, -1 when more of the wire is needed, -2 when
-/// the connection failed.
+/// Reads content, of DTLS that of one record at most. Returns the number of bytes, 0 when the peer has sent all, -1 when
+/// more of the wire is needed, -2 when the connection failed.
 long nwp_tls_read(struct nwp_tls *tls, void *buffer, size_t capacity, struct nwp_tls_failure *failure);
-/// Writes content, all of it. Returns 0, or -1 when the connection failed.
+/// Writes content, all of it, and with DTLS in one record, which takes 16384 bytes. Returns 0, or -1 when the connection
+/// failed.
 int nwp_tls_write(struct nwp_tls *tls, const void *bytes, size_t count, struct nwp_tls_failure *failure);
 /// Tells the peer that nothing follows.
 void nwp_tls_finish(struct nwp_tls *tls);

@@ -3,12 +3,19 @@
 public import Dispatch
 public import FoundationEssentials
 
-/// A version of TLS, with its number on the wire.
+/// A version of TLS or DTLS, with its number on the wire.
 public enum tls_protocol_version_t: UInt16, Hashable, Sendable, CaseIterable {
     /// TLS 1.2 (RFC 5246), the lowest by default.
     case TLSv12 = 0x0303
     /// TLS 1.3 (RFC 8446), the highest by default.
     case TLSv13 = 0x0304
+    /// DTLS 1.2 (RFC 6347), the only version upon datagrams.
+    case DTLSv12 = 0xfefd
+
+    /// The number for streams or for datagrams: a bound for one of them is one for the other, too.
+    func number(isDatagram: Bool) -> Int32 {
+        Int32((isDatagram ? .DTLSv12 : self == .DTLSv12 ? .TLSv12 : self).rawValue)
+    }
 }
 
 /// A certificate and its private key, by which one end of TLS says who it is.

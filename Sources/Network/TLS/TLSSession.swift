@@ -3,7 +3,9 @@
 internal import CTLSShims
 internal import FoundationEssentials
 
-/// Owns one end of TLS without a socket: bytes of the wire and content in, content and bytes for the wire out.
+/// Owns one end of TLS or DTLS without a socket: bytes of the wire and content in, content and bytes for the wire out.
+///
+/// With DTLS the wire is datagrams, one in each call, and each piece of content is a record in one of them.
 @safe struct TLSSession: ~Copyable {
     /// What reading found.
     enum Content {
@@ -18,9 +20,17 @@ internal import FoundationEssentials
 
     private let raw: OpaquePointer
 
-    /// Makes one end.
-    /// - Throws: ``errSSLBadConfiguration`` when the options make no sense.
-    init(_ options: sec_protocol_options_t.Values, peerName: String?, isServer: Bool) throws(NWError) {
+    /// Makes one end; of DTLS when there is a length, in bytes, that a datagram of the handshake may have.
+    /// - Throws: ``errSSLBadConfiguration`` when the options make no sense, such as DTLS of version 1.3, which OpenSSL 3
+    ///   does not know.
+    init(
+        _ options: sec_protocol_options_t.Values,
+        peerName: String?,
+        isServer: Bool,
+        longestDatagram: Int32 = 0
+    ) throws(NWError) {
+        let isDatagram = longestDatagram > 0
+        guard !(isDatagram && options.lowest == .TLSv13) else { throw .tls(errSSLBadConfiguration) }
         let verifies = isServer ? options.requiresClient : options.requiresPeer
         var protocols: [UInt8] = []
         for name in options.protocols {
@@ -47,11 +57,12 @@ internal import FoundationEssentials
                             unsafe raw.key_length = key.count
                             unsafe raw.authorities = authorities.baseAddress?.assumingMemoryBound(to: CChar.self)
                             unsafe raw.authorities_length = authorities.count
-                            unsafe raw.lowest_version = Int32(options.lowest?.rawValue ?? 0)
-                            unsafe raw.highest_version = Int32(options.highest?.rawValue ?? 0)
+                            unsafe raw.lowest_version = options.lowest?.number(isDatagram: isDatagram) ?? 0
+                            unsafe raw.highest_version = options.highest?.number(isDatagram: isDatagram) ?? 0
                             unsafe raw.is_server = isServer ? 1 : 0
                             unsafe raw.verifies = verifies ? 1 : 0
                             unsafe raw.decides_later = options.verify == nil ? 0 : 1
+                            unsafe raw.longest_datagram = longestDatagram
                             return unsafe nwp_tls_create(&raw, &failure)
                         }
                     }
@@ -76,7 +87,7 @@ internal import FoundationEssentials
         unsafe bytes.withUnsafeBytes { unsafe nwp_tls_feed(raw, $0.baseAddress, $0.count) }
     }
 
-    /// Takes all bytes for the wire.
+    /// Takes all bytes for the wire, or of DTLS the next datagram; none when there is nothing to be sent.
     func takeOutput() -> Data {
         let count = unsafe nwp_tls_output(raw)
         guard count > 0 else { return Data() }
@@ -85,7 +96,7 @@ internal import FoundationEssentials
         return taken == count ? bytes : bytes.prefix(taken)
     }
 
-    /// Goes on with the handshake.
+    /// Goes on with the handshake; says again what is due.
     /// - Returns: Whether it is over.
     func handshake() throws(NWError) -> Bool {
         var failure = nwp_tls_failure()
@@ -94,9 +105,32 @@ internal import FoundationEssentials
         return result == 1
     }
 
+    // MARK: - Datagrams
+
+    /// Asks for a cookie from a client of DTLS whose first datagram this is, or finds the right one in it; keeps nothing
+    /// of either (RFC 6347 section 4.2.1).
+    /// - Returns: Whether it has the cookie that was made for this peer.
+    func admits(_ datagram: Data, from peer: [UInt8]) -> Bool {
+        unsafe datagram.withUnsafeBytes { datagram in
+            unsafe nwp_tls_admit(raw, datagram.baseAddress, datagram.count, peer, peer.count) == 1
+        }
+    }
+
+    /// How long the peer's answer to what the handshake of DTLS said last may take, before it is said again (RFC 6347
+    /// section 4.2.4: a second, and each time twice as long); `nil` when nothing is to be answered.
+    ///
+    /// OpenSSL reads the system's clock here, which may be set: a step back delays what is said again.
+    var timeout: Duration? {
+        let left = unsafe nwp_tls_timeout(raw)
+        return left < 0 ? nil : .microseconds(left)
+    }
+
+    /// How many bytes of content fit into a datagram of DTLS, once the handshake is over.
+    func room(in datagram: Int) -> Int { unsafe nwp_tls_room(raw, datagram) }
+
     // MARK: - Content
 
-    /// Reads content.
+    /// Reads content, of DTLS that of one record.
     /// - Returns: `nil` when more of the wire is needed.
     func read(upTo limit: Int) throws(NWError) -> Content? {
         var bytes = Data(count: min(limit, Self.piece))

@@ -72,19 +72,32 @@ struct Certificates: Sendable {
         )
     }
 
-    /// Parameters of a server.
-    func server(_ leaf: Leaf = .server, _ change: (sec_protocol_options_t) -> Void = { _ in }) throws -> NWParameters {
+    /// Options of a server.
+    func serverOptions(
+        _ leaf: Leaf = .server,
+        _ change: (sec_protocol_options_t) -> Void = { _ in }
+    ) throws -> NWProtocolTLS.Options {
         let options = NWProtocolTLS.Options()
         sec_protocol_options_set_local_identity(options.securityProtocolOptions, try identity(leaf))
         change(options.securityProtocolOptions)
-        return NWParameters(tls: options)
+        return options
     }
 
-    /// Parameters of a client that trusts the authority.
-    func client(_ change: (sec_protocol_options_t) -> Void = { _ in }) -> NWParameters {
+    /// Options of a client that trusts the authority.
+    func clientOptions(_ change: (sec_protocol_options_t) -> Void = { _ in }) -> NWProtocolTLS.Options {
         let options = NWProtocolTLS.Options()
         options.securityProtocolOptions.linuxAuthorities = authority
         change(options.securityProtocolOptions)
-        return NWParameters(tls: options)
+        return options
+    }
+
+    /// Parameters of a server of TLS.
+    func server(_ leaf: Leaf = .server, _ change: (sec_protocol_options_t) -> Void = { _ in }) throws -> NWParameters {
+        NWParameters(tls: try serverOptions(leaf, change))
+    }
+
+    /// Parameters of a client of TLS that trusts the authority.
+    func client(_ change: (sec_protocol_options_t) -> Void = { _ in }) -> NWParameters {
+        NWParameters(tls: clientOptions(change))
     }
 }
