@@ -16,6 +16,24 @@ import Testing
         #expect(parameters.defaultProtocolStack.applicationProtocols.isEmpty)
     }
 
+    @Test func `DTLS is TLS upon UDP, and nothing else is`() throws {
+        let stack = NWParameters.dtls.defaultProtocolStack
+        #expect(stack.transportProtocol is NWProtocolUDP.Options)
+        #expect(stack.applicationProtocols.count == 1 && stack.applicationProtocols[0] is NWProtocolTLS.Options)
+        let udp = NWProtocolUDP.Options()
+        udp.preferNoChecksum = true
+        let bare = NWParameters(dtls: nil, udp: udp).copy().defaultProtocolStack
+        #expect(bare.applicationProtocols.isEmpty)
+        #expect(try #require(bare.transportProtocol as? NWProtocolUDP.Options).preferNoChecksum)
+        let settings = try #require(FlowSettings(.dtls))
+        #expect(settings.hasMessages && !settings.isStream)
+        let twice = NWParameters.dtls
+        twice.defaultProtocolStack.applicationProtocols += [NWProtocolTLS.Options()]
+        #expect(FlowSettings(twice) == nil)
+        twice.defaultProtocolStack.applicationProtocols = [NWProtocolWebSocket.Options(), NWProtocolTLS.Options()]
+        #expect(FlowSettings(twice) == nil)
+    }
+
     @Test func `has the defaults of Apple's interface`() {
         let parameters = NWParameters()
         #expect(parameters.requiredInterface == nil && parameters.requiredInterfaceType == .other)

@@ -166,6 +166,8 @@ extension ConnectionSession {
         do throws(NWError) {
             guard try flow.establish() else { return }
         } catch {
+            // Without a handshake of the transport a peer that is not there is found out here.
+            if case .posix = error, !settings.isStream, !isServer { return couldNotConnect(error) }
             return perform(life.broke(error))
         }
         establishment.finish(flow.handshakes, at: now)

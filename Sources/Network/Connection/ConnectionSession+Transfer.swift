@@ -159,7 +159,7 @@ extension ConnectionSession {
                 failure = error
             }
             guard let failure else { continue }
-            guard !settings.isStream, Self.concernsOne(failure) else { return failure }
+            guard !settings.isStream, failure.concernsOneDatagram else { return failure }
             wrote(bytes.count, flow, failure)
         }
         do throws(NWError) {
@@ -175,14 +175,6 @@ extension ConnectionSession {
         let (done, endsStream) = sends.wrote(count)
         for completion in done { complete(completion, error) }
         if endsStream { flow.finishWriting() }
-    }
-
-    /// Whether an error is that of one datagram: it is too long, or cannot leave now.
-    private static func concernsOne(_ error: NWError) -> Bool {
-        let codes: [POSIXErrorCode] = [
-            .EMSGSIZE, .ENOBUFS, .ENETUNREACH, .EHOSTUNREACH, .ENETDOWN, .EPERM, .EACCES, .EADDRNOTAVAIL, .EINVAL,
-        ]
-        return codes.contains { error == .posix($0) }
     }
 
     /// Calls what waits for content to be sent.

@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import CNetworkShims
+internal import FoundationEssentials
 internal import Glibc
 internal import LinuxIO
 internal import PathEngine
@@ -30,6 +31,8 @@ final class ListenerSession: EngineSession {
     private var watch: EventLoop.Watch?
     private var pause: EventLoop.Timer?
     private var datagrams: DatagramPort?
+    /// Who lets clients of DTLS in; `nil` for other protocols.
+    private var door: DTLSDoor?
     private var advertisement: ServiceAdvertisement?
 
     /// How many connections may wait to be accepted; the kernel's limit is often lower.
@@ -55,7 +58,7 @@ final class ListenerSession: EngineSession {
     /// Begins to listen, and tells that, or why not.
     func start(advertising service: NWListener.Service?) {
         do throws(NWError) {
-            try settings.checkServer()
+            door = try settings.checkServer()
             let port = try Result { () throws(Errno) in try open() }.mapError { NWError($0) }.get()
             sink(.ready(port))
             let interface = settings.values.requiredInterface?.name
@@ -117,8 +120,10 @@ final class ListenerSession: EngineSession {
         let taken = number
         number = -1
         let port = try DatagramPort(owning: taken, local: local, loop: engines.loop, buffer: engines.buffer)
-        port.onPeer = { [unowned self] peer in
-            guard isWanted(local: peer.local, remote: peer.peer), admit() else { return false }
+        port.onPeer = { [unowned self] peer, datagram in
+            guard isWanted(local: peer.local, remote: peer.peer), isReachable(peer, datagram), admit() else {
+                return false
+            }
             accept(peer, from: peer.peer.endpoint)
             return true
         }
@@ -233,6 +238,11 @@ final class ListenerSession: EngineSession {
             return release()
         }
         accept(flow, from: path.map { .unix(path: $0) } ?? flow.remote?.endpoint ?? .hostPort(host: "", port: .any))
+    }
+
+    /// Whether it is a client of UDP, or one of DTLS that has shown that datagrams reach it.
+    private func isReachable(_ peer: PeerFlow, _ datagram: Data) -> Bool {
+        door?.admits(datagram, from: peer.peer) { _ = try? peer.write($0) } ?? true
     }
 
     private func accept(_ flow: any Flow, from endpoint: NWEndpoint) {

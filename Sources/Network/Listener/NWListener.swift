@@ -7,9 +7,10 @@ internal import Synchronization
 
 /// Takes connections by TCP, UDP or a unix socket, and can advertise a service for them.
 ///
-/// With UDP each remote address and port is a connection of its own, which begins with its first datagram. A listener is
-/// in the network namespace of the thread that starts it. It must be kept: dropping the last reference ends it, while
-/// connections that it accepted go on.
+/// With UDP each remote address and port is a connection of its own, which begins with its first datagram; with DTLS it
+/// begins when the client has shown by a cookie that datagrams reach it (RFC 6347 section 4.2.1). A listener is in the
+/// network namespace of the thread that starts it. It must be kept: dropping the last reference ends it, while connections
+/// that it accepted go on.
 public final class NWListener: Sendable {
     private struct Handlers: Sendable {
         var state: (@Sendable (State) -> Void)?

@@ -101,6 +101,18 @@ public final class NWParameters: Sendable {
     /// TLS upon TCP.
     public static var tls: NWParameters { NWParameters(tls: NWProtocolTLS.Options()) }
 
+    /// UDP, with DTLS upon it unless there are no options for that.
+    ///
+    /// Each message is a datagram of its own, of 16384 bytes at most and never empty. DTLS is version 1.2 (RFC 6347).
+    public convenience init(dtls: NWProtocolTLS.Options?, udp: NWProtocolUDP.Options = NWProtocolUDP.Options()) {
+        let stack = ProtocolStack(transport: udp)
+        if let dtls { stack.applicationProtocols = [dtls] }
+        self.init(Values(), stack)
+    }
+
+    /// DTLS upon UDP.
+    public static var dtls: NWParameters { NWParameters(dtls: NWProtocolTLS.Options()) }
+
     /// Parameters of their own with the same values.
     public func copy() -> NWParameters { NWParameters(values, defaultProtocolStack.copy()) }
 

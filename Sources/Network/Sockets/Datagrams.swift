@@ -28,6 +28,16 @@ enum Datagrams {
     }
 }
 
+extension NWError {
+    /// Whether an error is that of one datagram: it is too long, or cannot leave now.
+    var concernsOneDatagram: Bool {
+        let codes: [POSIXErrorCode] = [
+            .EMSGSIZE, .ENOBUFS, .ENETUNREACH, .EHOSTUNREACH, .ENETDOWN, .EPERM, .EACCES, .EADDRNOTAVAIL, .EINVAL,
+        ]
+        return codes.contains { self == .posix($0) }
+    }
+}
+
 /// One UDP socket and the peers that send to it, each a flow of its own; confined to the thread of its loop.
 ///
 /// It stays open for its peers when nobody wants new ones any more.
@@ -39,7 +49,7 @@ final class DatagramPort {
     }
 
     /// Told of a peer that was not known, with its first datagram; the answer is whether it is wanted.
-    var onPeer: ((PeerFlow) -> Bool)?
+    var onPeer: ((PeerFlow, Data) -> Bool)?
     /// Our end.
     let local: SocketEnd
 
@@ -112,7 +122,7 @@ final class DatagramPort {
         if let peer = peers[pair] { return peer.deliver(message) }
         let peer = PeerFlow(self, remote: remote, local: local)
         peer.deliver(message)
-        guard let onPeer, onPeer(peer) else { return }
+        guard let onPeer, onPeer(peer, bytes) else { return }
         peers[pair] = peer
     }
 

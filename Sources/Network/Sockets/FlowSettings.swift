@@ -27,7 +27,7 @@ struct FlowSettings: Sendable {
     let internet: NWProtocolIP.Options.Values
 
     /// Reads parameters.
-    /// - Returns: `nil` when they have no transport, another protocol upon UDP, or one upon WebSocket.
+    /// - Returns: `nil` when they have no transport, another protocol than TLS upon UDP, or one upon WebSocket.
     init?(_ parameters: NWParameters) {
         values = parameters.values
         let stack = parameters.defaultProtocolStack
@@ -47,7 +47,7 @@ struct FlowSettings: Sendable {
         }
         self.applications = applications
         internet = (stack.internetProtocol as? NWProtocolIP.Options)?.values ?? NWProtocolIP.Options.Values()
-        guard applications.isEmpty || isStream else { return nil }
+        guard isStream || applications.isEmpty || (hasTLS && applications.count == 1) else { return nil }
     }
 
     /// Whether the transport is a stream.
@@ -76,7 +76,8 @@ struct FlowSettings: Sendable {
         for application in applications {
             switch application {
             case .tls(let options):
-                flow = try TLSFlow(
+                let kind = isStream ? TLSFlow.self : DTLSFlow.self
+                flow = try kind.init(
                     flow,
                     options: options,
                     peerName: endpoint.peerName,
@@ -92,12 +93,15 @@ struct FlowSettings: Sendable {
     }
 
     /// Checks what a server must have, before the first client comes.
+    /// - Returns: Who lets clients of DTLS in; `nil` for other protocols.
     /// - Throws: ``errSSLBadConfiguration`` without a certificate, or when the options of TLS make no sense.
-    func checkServer() throws(NWError) {
+    func checkServer() throws(NWError) -> DTLSDoor? {
         for case .tls(let options) in applications {
             guard options.identity != nil else { throw .tls(errSSLBadConfiguration) }
+            guard isStream else { return try DTLSDoor(options) }
             _ = try TLSSession(options, peerName: nil, isServer: true)
         }
+        return nil
     }
 
     /// Opens the socket to connect to an endpoint with, if nothing has to be looked up, read or computed before.

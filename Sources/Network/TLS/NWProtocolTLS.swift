@@ -1,11 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Transport Layer Security, by OpenSSL.
+/// Transport Layer Security, by OpenSSL: TLS upon TCP, and DTLS upon UDP.
 public enum NWProtocolTLS {
     /// By which metadata of TLS is asked for.
     public static let definition = NWProtocolDefinition("tls")
 
-    /// How TLS behaves: TLS 1.2 and 1.3, and a peer whose certificate leads to an authority of the system.
+    /// How TLS behaves: TLS 1.2 and 1.3 or DTLS 1.2, and a peer whose certificate leads to an authority of the system.
     public final class Options: NWProtocolOptions {
         /// What functions that begin with `sec_protocol_options_` change.
         public let securityProtocolOptions: sec_protocol_options_t

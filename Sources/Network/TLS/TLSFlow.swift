@@ -4,27 +4,29 @@ internal import FoundationEssentials
 internal import Glibc
 internal import LinuxIO
 
-/// TLS upon a stream; confined to the thread of its loop.
-final class TLSFlow: Flow {
+/// TLS upon a stream, and what ``DTLSFlow`` has in common with it; confined to the thread of its loop.
+class TLSFlow: Flow {
     private enum Progress {
         case handshaking, asked, judged(isTrusted: Bool), established
     }
 
-    let isStream = true
+    var isStream: Bool { true }
     var onReadiness: (EventLoop.Readiness) -> Void = { _ in }
 
-    private let flow: any Flow
-    private let session: TLSSession
+    final let flow: any Flow
+    final let session: TLSSession
     private let options: sec_protocol_options_t.Values
     private let loop: EventLoop
     private let peerName: String?
     private var progress = Progress.handshaking
     /// What is for the wire, and did not fit into the flow yet.
-    private var output = Data()
+    final var output = Data()
     private var isFinishing = false
     private var hasEnded = false
     private var agreed: sec_protocol_metadata_t?
     private var limit: EventLoop.Timer?
+    /// When the handshake says again what the peer may not have got.
+    private var again: EventLoop.Timer?
     private var isLate = false
     private let isServer: Bool
     private var began: Duration?
@@ -39,7 +41,7 @@ final class TLSFlow: Flow {
     /// Prepares a handshake upon an open flow.
     /// - Throws: ``errSSLBadConfiguration`` when the options make no sense, ``errSSLHostNameMismatch`` when there is no
     ///   name that a certificate could have, and nobody else judges it.
-    init(
+    required init(
         _ flow: any Flow,
         options: sec_protocol_options_t.Values,
         peerName: String?,
@@ -55,7 +57,8 @@ final class TLSFlow: Flow {
         self.loop = loop
         self.isServer = isServer
         self.peerName = options.serverName ?? peerName
-        session = try TLSSession(options, peerName: peerName, isServer: isServer)
+        let longest = flow.isStream ? 0 : DTLSFlow.longestHandshakeDatagram(upon: flow)
+        session = try TLSSession(options, peerName: peerName, isServer: isServer, longestDatagram: longest)
         flow.onReadiness = { [unowned self] in onReadiness($0) }
     }
 
@@ -101,14 +104,20 @@ final class TLSFlow: Flow {
                 waitForHandshake()
                 return false
             }
-            if let limit { loop.cancel(limit) }
-            limit = nil
+            cancelTimers()
             shaken = loop.clock.boot
             return judge()
         }
     }
 
     private func waitForHandshake() {
+        if let again { loop.cancel(again) }
+        again = session.timeout.map { time in
+            loop.schedule(after: time) { [weak self] in
+                self?.again = nil
+                self?.onReadiness([])
+            }
+        }
         guard limit == nil else { return }
         limit = loop.schedule(after: Self.longestHandshake) { [weak self] in
             self?.limit = nil
@@ -117,21 +126,32 @@ final class TLSFlow: Flow {
         }
     }
 
+    private func cancelTimers() {
+        for timer in [limit, again].compactMap(\.self) { loop.cancel(timer) }
+        (limit, again) = (nil, nil)
+    }
+
     private func shakeHands() throws(NWError) -> Bool {
         while true {
             let result = Result { () throws(NWError) in try session.handshake() }
             // Also what is said about a failure goes to the peer.
             try flush()
             if try result.get() { return true }
-            switch try flow.read(upTo: ReadBuffer.capacity) {
-            case nil: return false
-            case .bytes(let bytes):
-                if answered == nil { answered = loop.clock.boot }
-                session.feed(bytes)
-            case .message: throw .tls(errSSLProtocol)
-            case .end: throw .tls(errSSLClosedNoNotify)
-            }
+            guard try feed() else { return false }
+            if answered == nil { answered = loop.clock.boot }
         }
+    }
+
+    /// Reads from the wire what the session goes on with.
+    /// - Returns: Whether something has come.
+    func feed() throws(NWError) -> Bool {
+        switch try flow.read(upTo: ReadBuffer.capacity) {
+        case nil: return false
+        case .bytes(let bytes): session.feed(bytes)
+        case .message: throw .tls(errSSLProtocol)
+        case .end: throw .tls(errSSLClosedNoNotify)
+        }
+        return true
     }
 
     /// Asks whoever is to judge the peer's certificate.
@@ -166,16 +186,12 @@ final class TLSFlow: Flow {
             case .end:
                 hasEnded = true
                 return .end
-            case nil: break
-            }
-            switch try flow.read(upTo: ReadBuffer.capacity) {
-            case nil: return nil
-            case .bytes(let bytes): session.feed(bytes)
-            case .message: throw .tls(errSSLProtocol)
-            case .end: throw .tls(errSSLClosedNoNotify)
+            case nil: guard try feed() else { return nil }
             }
         }
     }
+
+    func refusal(of message: Data, with metadata: [any NWProtocolMetadata]) -> NWError? { nil }
 
     func write(_ bytes: Data) throws(NWError) -> Int? {
         try flush()
@@ -212,8 +228,7 @@ final class TLSFlow: Flow {
             session.finish()
             try? flush()
         }
-        if let limit { loop.cancel(limit) }
-        limit = nil
+        cancelTimers()
         flow.onReadiness = { _ in }
         flow.close(isAbrupt: isAbrupt)
     }
