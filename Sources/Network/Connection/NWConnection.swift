@@ -5,7 +5,7 @@ internal import Glibc
 internal import LinuxIO
 internal import Synchronization
 
-/// A connection to an endpoint, by TCP, UDP or a unix socket.
+/// A connection to an endpoint, by TCP, UDP or a unix socket, with TLS or DTLS upon it if parameters say so.
 ///
 /// What can be reached later is waited for: a refused connection, a missing route or a name that does not resolve makes
 /// it wait (``State/waiting(_:)``), and it tries again when the network changes, or on ``restart()``. It is in the
@@ -99,7 +99,8 @@ public final class NWConnection: Sendable {
 
     /// The largest datagram in bytes that goes unfragmented; 0 before the connection is ready, and for streams.
     ///
-    /// For a connection that a listener accepted it is the largest that UDP has.
+    /// For a connection that a listener accepted it is the largest that UDP has. With DTLS it is without what records add,
+    /// and 16384 at most.
     public var maximumDatagramSize: Int { content.withLock { $0.maximumDatagramSize } }
 
     /// Called on the queue with every new state.

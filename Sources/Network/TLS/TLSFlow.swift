@@ -223,8 +223,17 @@ class TLSFlow: Flow {
         try? flush()
     }
 
+    /// Whether the peer is to be told that nothing follows; before content goes, the end of a stream says enough.
+    private var owesLastWord: Bool {
+        switch progress {
+        case .handshaking: false
+        case .asked, .judged: !isStream
+        case .established: true
+        }
+    }
+
     func close(isAbrupt: Bool) {
-        if !isAbrupt, !isFinishing, case .established = progress {
+        if !isAbrupt, !isFinishing, owesLastWord {
             session.finish()
             try? flush()
         }

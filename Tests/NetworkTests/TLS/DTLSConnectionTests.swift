@@ -257,7 +257,9 @@ import Testing
         await eventually("asked again") { pending.values.count == 2 }
         pending.values.last?(false)
         await eventually("failed") { refused.state == .failed(.tls(errSSLXCertChainInvalid)) }
-        withExtendedLifetime(listener) {}
+        let server = try #require(listener.accepted.values.last)
+        server.receiveMessage()
+        await eventually("the server is told, which has no stream that ends") { server.received.values == [.end] }
     }
 
     @Test func `a listener may want to know its clients`() async throws {
