@@ -56,7 +56,7 @@ def judge(row):
             row[name] = {"median": statistics.median(values), "least": min(values), "most": max(values)}
     other = row["names"][1]
     ratios = [each["nwpath"] / each[other] for each in row["rounds"]
-              if other in ("ip monitor", "nginx", "sockets") and "nwpath" in each and each.get(other)]
+              if other in ("ip monitor", "nginx", "sockets", "Python") and "nwpath" in each and each.get(other)]
     row["ratio"] = statistics.median(ratios) if ratios else None
     limit, verdicts = row["limit"], []
     if limit["ratio"] is not None and row["ratio"] is not None:

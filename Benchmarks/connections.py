@@ -1,11 +1,13 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-"""NWConnection of the product Network beside the same work with blocking sockets, both against one peer written in C."""
+"""NWConnection of the product Network beside the same work with blocking sockets, all against one peer written in C."""
 import contextlib, os, pathlib, subprocess
 
 import measure
 from measure import Failed, GENERATORS
 
-NAMES = ("nwpath", "sockets")
+# Ratios are to the second one.
+NAMES, BESIDE_PYTHON = ("nwpath", "sockets"), ("nwpath", "Python", "sockets")
+PYTHON = pathlib.Path(__file__).parent / "sockets.py"
 PACKAGE = pathlib.Path(__file__).parent / "Connections"
 BUILD_SECONDS = 1800
 
@@ -42,22 +44,22 @@ def connections(bench):
     measure.more_descriptors()
     client = program()
     megabytes, count = bench.scaled(2_000, 50), bench.scaled(10_000, 100)
-    work = (("sends", 0, megabytes, "64 KiB at a time, sent", {"least": 0.7}),
-            ("receives", 2, megabytes, "64 KiB at a time, received", {}),
-            ("setup", 1, count, "connection set-up", {"ratio": 2}),
-            ("waits", 1, count, "connection set-up, another thread waits", {}),
-            ("latency", 1, count, "64 bytes and their echo", {"ratio": 2}))
+    work = (("sends", 0, megabytes, "64 KiB at a time, sent", NAMES, {"least": 0.7}),
+            ("receives", 2, megabytes, "64 KiB at a time, received", NAMES, {}),
+            ("setup", 1, count, "connection set-up", BESIDE_PYTHON, {"ratio": 2}),
+            ("waits", 1, count, "connection set-up, another thread waits", NAMES, {}),
+            ("latency", 1, count, "64 bytes and their echo", NAMES, {"ratio": 2}))
+    programs = {"nwpath": client, "Python": PYTHON, "sockets": GENERATORS / "peer"}
     for number in range(bench.rounds):
-        turns = [("nwpath", client), ("sockets", GENERATORS / "peer")]
-        for action, kind, amount, title, limit in work:
+        for action, kind, amount, title, names, limit in work:
             enter_new_namespace()
             with peer() as ports:
-                found = {name: float(measure.run(path, action, ports[kind], amount))
-                         for name, path in (turns if number % 2 == 0 else turns[::-1])}
+                found = {name: float(measure.run(programs[name], action, ports[kind], amount))
+                         for name in (names if number % 2 == 0 else names[::-1])}
             if kind == 1:
-                bench.record(title, "µs", found, names=NAMES, **limit)
+                bench.record(title, "µs", found, names=names, **limit)
             else:
-                bench.record(title, "MiB/s", {name: amount / seconds for name, seconds in found.items()}, names=NAMES,
+                bench.record(title, "MiB/s", {name: amount / seconds for name, seconds in found.items()}, names=names,
                              **limit)
     enter_new_namespace()
     with peer() as ports:

@@ -319,9 +319,9 @@ public final class NWConnection: Sendable {
         case .state(let state): enter(state)
         case .path(let path):
             content.withLock { $0.path = path }
-            call { [self] in content.withLock { $0.handlers.path }?(path) }
-        case .viability(let isViable): call { [self] in content.withLock { $0.handlers.viability }?(isViable) }
-        case .betterPath(let isThere): call { [self] in content.withLock { $0.handlers.betterPath }?(isThere) }
+            call { [self] in handlers.path?(path) }
+        case .viability(let isViable): call { [self] in handlers.viability?(isViable) }
+        case .betterPath(let isThere): call { [self] in handlers.betterPath?(isThere) }
         case .opened(let metadata, let size, let establishment):
             content.withLock { content in
                 content.metadata = metadata
@@ -331,6 +331,9 @@ public final class NWConnection: Sendable {
         case .counted(let counts): content.withLock { $0.counts = counts }
         }
     }
+
+    /// What the program has set; all of them, for a bare closure comes out of a lock wrapped in another one.
+    private var handlers: Handlers { content.withLock { $0.handlers } }
 
     /// Calls a handler on the queue: the one that is set when the queue comes to it.
     private func call(_ handler: @escaping @Sendable () -> Void) { content.withLock { $0.serial }?.async(handler) }
@@ -345,7 +348,7 @@ public final class NWConnection: Sendable {
         }
         guard isNew else { return }
         call { [self] in
-            content.withLock { $0.handlers.state }?(state)
+            handlers.state?(state)
             // What handlers hold is let go with the last call.
             if isLast { content.withLock { $0.handlers = Handlers() } }
         }

@@ -8,13 +8,21 @@ internal import Synchronization
 /// What gathers while one call runs is called next without waking a thread for each: what happens to a connection comes
 /// in bursts, and waking costs more than most calls.
 final class CallQueue: Sendable {
+    /// A call as it is: an array of bare closures would wrap each in another one.
+    private struct Call: Sendable {
+        let run: @Sendable () -> Void
+    }
+
     private struct Pending: Sendable {
-        var calls: [@Sendable () -> Void] = []
+        var calls: [Call] = []
         /// Whether the queue will come to them.
         var isPlanned = false
         /// How many have more to add before the queue is to come.
         var holds = 0
     }
+
+    /// How many calls gather when a connection becomes ready.
+    private static let burst = 8
 
     private let pending = Mutex(Pending())
     private let target: DispatchQueue
@@ -25,7 +33,8 @@ final class CallQueue: Sendable {
     /// Calls soon; never within this call.
     func async(_ call: @escaping @Sendable () -> Void) {
         let isFirst = pending.withLock { pending in
-            pending.calls.append(call)
+            if pending.calls.isEmpty { pending.calls.reserveCapacity(Self.burst) }
+            pending.calls.append(Call(run: call))
             return Self.plans(&pending)
         }
         if isFirst { plan() }
@@ -56,7 +65,7 @@ final class CallQueue: Sendable {
             defer { pending.calls = [] }
             return pending.calls
         }
-        for call in calls { call() }
+        for call in calls { call.run() }
         // Others may have work for the program's queue, too: they come before what is new.
         let hasMore = pending.withLock { pending in
             pending.isPlanned = false

@@ -41,12 +41,18 @@ public struct NWPath: Hashable, Sendable {
         case good
     }
 
+    /// Both ends of a connection: apart from the path, which every connection copies several times.
+    private indirect enum Ends: Hashable, Sendable {
+        case between(local: NWEndpoint?, remote: NWEndpoint?)
+    }
+
     private let shared: SharedPath
+    private let ends: Ends?
     var model: Path { shared.value }
     /// Where packets come from; on the paths of connections only.
-    public let localEndpoint: NWEndpoint?
+    public var localEndpoint: NWEndpoint? { if case .between(let local, _) = ends { local } else { nil } }
     /// Where packets go to; on the paths of connections only.
-    public let remoteEndpoint: NWEndpoint?
+    public var remoteEndpoint: NWEndpoint? { if case .between(_, let remote) = ends { remote } else { nil } }
 
     init(_ model: Path, local: NWEndpoint? = nil, remote: NWEndpoint? = nil) {
         self.init(SharedPath(model), local: local, remote: remote)
@@ -54,8 +60,7 @@ public struct NWPath: Hashable, Sendable {
 
     init(_ shared: SharedPath, local: NWEndpoint? = nil, remote: NWEndpoint? = nil) {
         self.shared = shared
-        localEndpoint = local
-        remoteEndpoint = remote
+        ends = local == nil && remote == nil ? nil : .between(local: local, remote: remote)
     }
 
     /// Whether packets leave the machine.

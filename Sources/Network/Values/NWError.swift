@@ -6,7 +6,10 @@ internal import LinuxIO
 /// Why something of the network did not work.
 public enum NWError: Error, Hashable, Sendable {
     /// The kernel said so.
-    case posix(POSIXErrorCode)
+    ///
+    /// Indirect because the code's size is known only at run time: every state that may hold an error would be copied and
+    /// compared by asking the runtime.
+    indirect case posix(POSIXErrorCode)
     /// A name or a service could not be looked up or registered.
     case dns(DNSServiceErrorType)
     /// TLS failed, with a code of Apple's Security framework.
