@@ -25,7 +25,8 @@ import Testing
 
     /// Those that do not end with success, by what they say on this network.
     private static let statuses: [String: (status: Int32, says: String)] = [
-        "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services=5")
+        // Five at least, or it would warn; another example may advertise one meanwhile.
+        "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services=")
     ]
 
     /// Each line once, without a comment.

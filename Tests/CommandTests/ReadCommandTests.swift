@@ -54,9 +54,15 @@ import Testing
         let service = try Service()
         try service.connect()
         try await service.start()
-        let result = try await service.tool.run(words + ["--json", "--socket", service.socket])
         let curl = ["curl", "-s", "--unix-socket", service.socket, "http://localhost\(route)"]
-        #expect(result.output == (try Command.run(curl)))
+        var served = try Command.run(curl)
+        var result = try await service.tool.run(words + ["--json", "--socket", service.socket])
+        // The kernel looks for the gateway's neighbour meanwhile: what changes between two answers is asked for again.
+        for _ in 0..<20 where result.output != served {
+            served = try Command.run(curl)
+            result = try await service.tool.run(words + ["--json", "--socket", service.socket])
+        }
+        #expect(result.output == served)
         #expect(result.output.split(separator: "\n").count == 1)
         #expect(result.messages == "")
     }

@@ -46,10 +46,10 @@ private let kills = unsafe getenv("NWPATH_KILLS").flatMap { unsafe Int(String(cS
         let scratch = try Scratch()
         let loop = Namespace.current.loop
         var wroteBetweenKills = 0
-        for _ in 0..<(kills / 2) {
+        for round in 0..<(kills / 2) {
             let before = try Writer.acknowledged(scratch)
             let writer = try Writer.start(scratch, rotation: rotation)
-            if .random(in: 0..<4) > 0 {
+            if round % 4 > 0 {
                 // Past the start of the program, so that most kills meet it writing.
                 try await loop.eventually(within: .seconds(20), "writing") { try Writer.acknowledged(scratch) > before }
             }

@@ -89,7 +89,7 @@ import Testing
         for sample in [
             #"nwpath_probe_success{probe="echo",method="icmp"} 1"#,
             #"nwpath_probe_success{probe="closed",method="tcp"} 0"#,
-            #"nwpath_probe_failures_total{probe="echo",method="icmp",reason="timeout"} 0"#,
+            #"nwpath_probe_failures_total{probe="echo",method="icmp",reason="dns"} 0"#,
             #"nwpath_probe_failures_total{probe="closed",method="tcp",reason="captive_portal"} 0"#,
             #"nwpath_probe_bytes_total{probe="closed",method="tcp",direction="sent"} 0"#,
             #"nwpath_probe_duration_seconds_count{probe="closed",method="tcp"} 0"#,

@@ -136,7 +136,7 @@ final class Service {
 
     /// Runs curl through the unix socket.
     func curl(_ arguments: [String]) throws -> String {
-        try Command.run(["curl", "-s", "--max-time", "20", "--unix-socket", socket] + arguments)
+        try Command.run(["curl", "-s", "--max-time", "60", "--unix-socket", socket] + arguments)
     }
 
     func get(_ path: String, _ arguments: [String] = []) throws -> String {
