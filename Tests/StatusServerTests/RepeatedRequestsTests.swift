@@ -22,69 +22,81 @@ import Testing
         return ReadyAnswer(response, route: "/")
     }
 
-    @Test func `the same head means the same request, and keeps its own peer`() {
-        var repeated = RepeatedRequests()
-        #expect(repeated.request(from: .tcp) { $0 == Self.head } == nil && repeated.target == nil)
-        repeated.keep(Self.request, of: Self.head)
-        #expect(repeated.request(from: .tcp) { $0 == Self.head } == Self.request)
-        #expect(repeated.target == Self.head.target)
+    @Test func `the same head means the same request, of its kind of peer`() {
+        let repeated = RepeatedRequests()
+        #expect(repeated.known(for: .tcp) { $0 == Self.head } == nil)
+        let kept = repeated.keep(Self.request, of: Self.head)
+        #expect(repeated.known(for: .tcp) { $0 == Self.head } === kept)
+        #expect(kept.request(from: .tcp) == Self.request)
+        #expect(repeated.target { $0 == Self.head.target } == Self.head.target)
+        #expect(repeated.target { $0 == [1] } == nil)
         // What a socket that checks no host admits, the others need not.
-        #expect(repeated.request(from: .unix(process: 1, user: 2, group: 3)) { $0 == Self.head } == nil)
+        #expect(repeated.known(for: .unix(process: 1, user: 2, group: 3)) { $0 == Self.head } == nil)
         var other = Self.head
         other.fields[0].value = Array("evil.example".utf8)
-        #expect(repeated.request(from: .tcp) { $0 == other } == nil)
+        #expect(repeated.known(for: .tcp) { $0 == other } == nil)
         other = Self.head
         other.fields[0].trailing = 3
-        #expect(repeated.request(from: .tcp) { $0 == other } == nil)
+        #expect(repeated.known(for: .tcp) { $0 == other } == nil)
         repeated.forget()
-        #expect(repeated.request(from: .tcp) { $0 == Self.head } == nil)
+        #expect(repeated.known(for: .tcp) { $0 == Self.head } == nil)
     }
 
-    @Test func `a unix peer is the one that asks, not the one before`() throws {
-        var repeated = RepeatedRequests()
+    @Test func `a unix peer is the one that asks, not the one before`() {
+        let repeated = RepeatedRequests()
         var request = Self.request
         request.peer = .unix(process: 1, user: 0, group: 0)
-        repeated.keep(request, of: Self.head)
+        let kept = repeated.keep(request, of: Self.head)
+        repeated.keep(answer("root's"), to: request, of: kept)
         let other = HTTPPeer.unix(process: 2, user: 1000, group: 1000)
-        #expect(try #require(repeated.request(from: other) { $0 == Self.head }).peer == other)
+        #expect(repeated.known(for: other) { $0 == Self.head } === kept)
+        #expect(kept.request(from: other).peer == other)
+        #expect(kept.answer(for: other) == nil && kept.answer(for: request.peer) != nil)
     }
 
     @Test func `an answer holds for its turn and its request`() throws {
-        var repeated = RepeatedRequests()
-        repeated.keep(answer("one"), to: Self.request)
-        #expect(try #require(repeated.answer(to: Self.request)).response.text == "one")
-        var other = Self.request
-        other.fields.append(HTTPField("Accept", "application/openmetrics-text"))
-        #expect(repeated.answer(to: other) == nil)
-        other = Self.request
-        other.peer = .unix(process: 1, user: 0, group: 0)
-        #expect(repeated.answer(to: other) == nil)
+        let repeated = RepeatedRequests()
+        let kept = repeated.keep(Self.request, of: Self.head)
+        repeated.keep(answer("one"), to: Self.request, of: kept)
+        #expect(try #require(kept.answer(for: .tcp)).response.text == "one")
+        #expect(!repeated.isEmpty)
         repeated.endTurn()
-        #expect(repeated.answer(to: Self.request) == nil && repeated.isEmpty)
+        #expect(kept.answer(for: .tcp) == nil && repeated.isEmpty)
+        var withBody = Self.request
+        withBody.body = [1]
+        repeated.keep(answer("to a body"), to: withBody, of: kept)
+        #expect(repeated.isEmpty)
     }
 
     @Test func `streams and last answers are nobody else's, and a change ends the moment`() {
-        var repeated = RepeatedRequests()
+        let repeated = RepeatedRequests()
+        let kept = repeated.keep(Self.request, of: Self.head)
         let stream = HTTPResponse(status: 200, body: .stream(OutgoingStream()))
-        repeated.keep(ReadyAnswer(stream, route: "/"), to: Self.request)
-        repeated.keep(answer("last", closes: true), to: Self.request)
+        repeated.keep(ReadyAnswer(stream, route: "/"), to: Self.request, of: kept)
+        repeated.keep(answer("last", closes: true), to: Self.request, of: kept)
         #expect(repeated.isEmpty)
-        repeated.keep(answer("kept"), to: Self.request)
+        repeated.keep(answer("kept"), to: Self.request, of: kept)
+        repeated.keep(nil, to: Self.request, of: kept)
+        #expect(!repeated.isEmpty)
         var change = Self.request
         change.method = "POST"
-        repeated.keep(answer("changed"), to: change)
+        repeated.keep(answer("changed"), to: change, of: repeated.keep(change, of: Self.head))
+        #expect(repeated.isEmpty && kept.answer(for: .tcp) == nil)
+        repeated.keep(answer("kept"), to: Self.request, of: kept)
+        repeated.keep(nil, to: change, of: kept)
         #expect(repeated.isEmpty)
-        repeated.keep(answer("kept"), to: Self.request)
-        repeated.pass(Self.request)
-        #expect(!repeated.isEmpty)
-        repeated.pass(change)
-        #expect(repeated.isEmpty)
-        for number in 0..<100 {
-            var request = Self.request
-            request.path = ["\(number)"]
-            repeated.keep(answer("x"), to: request)
+    }
+
+    @Test func `the oldest heads make room`() {
+        let repeated = RepeatedRequests()
+        let heads = (0..<100).map { number in
+            var head = Self.head
+            head.target = Array("/\(number)".utf8)
+            return head
         }
-        #expect(repeated.answer(to: HTTPRequest(path: ["99"], fields: Self.request.fields)) == nil)
+        for head in heads { _ = repeated.keep(Self.request, of: head) }
+        let known = heads.filter { head in repeated.known(for: .tcp) { $0 == head } != nil }
+        #expect(known == Array(heads.suffix(8)))
     }
 }
 

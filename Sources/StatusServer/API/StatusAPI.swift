@@ -17,9 +17,7 @@ final class StatusAPI {
     private lazy var page = StatusPage()
     private let description = APIDescription()
     private let clock: any TimeSource
-    /// How long metrics are served again: too short for anybody to see, long enough to bound the work.
-    private static let scrapeLifetime = Duration.milliseconds(20)
-    private var scraped: [MetricFormat: (time: Duration, content: SharedBytes)] = [:]
+    private var scraped: [MetricFormat: Scrape] = [:]
     private var lastInstance: UInt64
 
     init(
@@ -111,6 +109,17 @@ final class StatusAPI {
         default: return try document(endpoint, parameters, request, responder)
         }
     }
+}
+
+/// Metrics that are served again: too short for anybody to see, long enough to bound the work.
+private struct Scrape {
+    let time: Duration
+    let content: SharedBytes
+    /// How often they were asked for since.
+    var count = 0
+
+    /// How long they hold; longer for a crowd, which sees no difference.
+    var lifetime: Duration { .milliseconds(count < 16 ? 20 : 100) }
 }
 
 /// How much the API gives to its clients.
@@ -315,12 +324,15 @@ extension StatusAPI {
         )
     }
 
-    /// The metrics as of now; a client that asks a hundred times at once gets the same ones.
+    /// The metrics as of now; clients that ask many times at once get the same ones.
     private func scrape(_ format: MetricFormat) -> SharedBytes {
         let now = clock.boot
-        if let last = scraped[format], now - last.time < Self.scrapeLifetime { return last.content }
+        if let last = scraped[format], now - last.time < last.lifetime {
+            scraped[format]?.count += 1
+            return last.content
+        }
         let content = SharedBytes(registry.scrape(format))
-        scraped[format] = (now, content)
+        scraped[format] = Scrape(time: now, content: content)
         return content
     }
 

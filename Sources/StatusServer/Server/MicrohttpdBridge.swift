@@ -175,10 +175,9 @@ enum MicrohttpdResponse {
     }
 
     /// The bytes of a text of the library, in an array that is there already where it is equal.
-    static func copy(_ text: UnsafePointer<CChar>, orShare known: [UInt8]?) -> [UInt8] {
+    static func copy(_ text: UnsafePointer<CChar>, orShare repeated: RepeatedRequests) -> [UInt8] {
         let bytes = unsafe UnsafeRawBufferPointer(start: text, count: strlen(text))
-        if let known, unsafe areEqual(bytes, known) { return known }
-        return unsafe Array(bytes)
+        return unsafe repeated.target { unsafe areEqual(bytes, $0) } ?? Array(bytes)
     }
 
     private func withFields<Result>(

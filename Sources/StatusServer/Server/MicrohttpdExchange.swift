@@ -6,14 +6,14 @@ internal import Glibc
 internal import LinuxIO
 internal import Metrics
 
-/// One connection, between `opened` and `closed`.
+/// One connection, between `opened` and `closed`; it, its request and the server hold each other meanwhile.
 final class HTTPConnection {
     let descriptor: Int32
     let peer: HTTPPeer
     let listener: Listener
     /// What reads and writes it.
     let library: MicrohttpdLibrary
-    unowned let server: MicrohttpdServer
+    let server: MicrohttpdServer
     /// When it is broken off, on the loop's clock.
     var deadline: Duration?
     /// The request in hand.
@@ -32,16 +32,14 @@ final class HTTPConnection {
     func begin(target: UnsafePointer<CChar>) -> MicrohttpdExchange {
         let now = server.loop.clock.boot
         let exchange = unsafe MicrohttpdExchange(
-            target: MicrohttpdHead.copy(target, orShare: server.repeated.target),
+            target: MicrohttpdHead.copy(target, orShare: server.repeated),
             address: UInt(bitPattern: target),
             connection: self,
             at: now
         )
         self.exchange = exchange
-        let deadline = now + server.limits.headDeadline
-        if self.deadline.map({ deadline < $0 }) ?? true {
-            server.setDeadline(of: self, after: server.limits.headDeadline)
-        }
+        let patience = server.limits.headDeadline
+        if deadline.map({ now + patience < $0 }) ?? true { server.setDeadline(of: self, after: patience) }
         return exchange
     }
 
@@ -88,9 +86,12 @@ final class HTTPConnection {
     private let target: [UInt8]
     /// Where the target lies in the library's buffer, to find bytes it hid.
     private let targetAddress: UInt
-    private unowned let connection: HTTPConnection
+    private let connection: HTTPConnection
     private var raw: OpaquePointer?
     private var phase = Phase.head
+    /// The request, where it was asked before.
+    private var known: RepeatedRequests.Known?
+    /// The request once somebody needs one of its own: the answer may be there already.
     private var request: HTTPRequest?
     private(set) var ready: ReadyAnswer?
     private var isSuspended = false
@@ -117,9 +118,11 @@ final class HTTPConnection {
             phase = .body
             return unsafe readHead(raw, method: method, version: version)
         case .body:
-            guard let request else { return 0 }
+            guard let known else { return 0 }
             phase = .waiting
-            connection.server.handle(request, self)
+            if request == nil { ready = known.answer(for: connection.peer) }
+            guard ready == nil else { return answer() }
+            connection.server.handle(request ?? known.request(from: connection.peer), known, self)
             guard ready == nil else { return answer() }
             connection.server.setDeadline(of: connection, after: nil)
             suspend()
@@ -132,18 +135,18 @@ final class HTTPConnection {
     /// Takes bytes of the body.
     /// - Returns: `false` when it is too large.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard phase == .body, let count = request?.body.count else { return phase == .answered }
-        guard count + bytes.count <= connection.server.limits.request.body else { return false }
+        guard phase == .body, let known else { return phase == .answered }
+        if request == nil { request = known.request(from: connection.peer) }
+        guard let count = request?.body.count, count + bytes.count <= connection.server.limits.request.body else {
+            return false
+        }
         unsafe request?.body.append(contentsOf: bytes)
         return true
     }
 
-    func respond(_ response: HTTPResponse, route: String) { respond(ReadyAnswer(response, route: route)) }
-
-    /// Answers as another request was answered; only the first call counts.
-    func respond(_ answer: ReadyAnswer) {
+    func respond(_ response: HTTPResponse, route: String) {
         guard ready == nil else { return }
-        ready = answer
+        ready = ReadyAnswer(response, route: route)
         resume()
     }
 
@@ -188,16 +191,15 @@ final class HTTPConnection {
             version: version
         )
         let server = connection.server
-        if let request = server.repeated.request(from: connection.peer, ifHead: parts.equals) {
-            self.request = request
+        known = server.repeated.known(for: connection.peer, where: parts.equals)
+        if known != nil {
             server.setDeadline(of: connection, after: server.limits.bodyDeadline)
             return 1
         }
         let head = parts.copy()
         switch HTTPAdmission(limits: server.limits.request, hosts: server.hosts).admit(head, from: connection.peer) {
         case .admitted(let request):
-            self.request = request
-            server.repeated.keep(request, of: head)
+            known = server.repeated.keep(request, of: head)
             server.setDeadline(of: connection, after: server.limits.bodyDeadline)
             return 1
         case .refused(let problem):
@@ -222,7 +224,8 @@ final class HTTPConnection {
             server.setDeadline(of: connection, after: server.limits.sendDeadline)
         case .bytes: server.setDeadline(of: connection, after: server.limits.sendDeadline)
         }
-        ready.count(in: server.metrics, method: request?.method ?? "", after: server.loop.clock.boot - began)
+        let method = known?.request.method ?? request?.method ?? ""
+        ready.count(in: server.metrics, method: method, after: server.loop.clock.boot - began)
         return unsafe ready.queue(on: raw, for: self)
     }
 

@@ -16,6 +16,7 @@ internal import LinuxIO
     private var watch: EventLoop.Watch?
     private var runTimer: EventLoop.Timer?
     private var isRunning = false
+    private var turn = Duration.zero
     private var mustRunAgain = false
     /// Called after each turn.
     private let afterTurn: () -> Void
@@ -83,6 +84,7 @@ internal import LinuxIO
     func run() {
         guard let raw = unsafe raw, !isRunning else { return }
         isRunning = true
+        turn = loop.clock.boot
         mustRunAgain = false
         if let runTimer { loop.cancel(runTimer) }
         runTimer = nil
@@ -111,6 +113,9 @@ internal import LinuxIO
     func flush() {
         if mustRunAgain { run() }
     }
+
+    /// The time of the loop's clock; during a turn that at which it began, which is good enough for deadlines.
+    var now: Duration { isRunning ? turn : loop.clock.boot }
 
     /// Whether the library is at work right now, and must not be closed.
     var isBusy: Bool { isRunning }

@@ -35,7 +35,7 @@ internal import Metrics
     /// How many connections the process has descriptors for.
     private let room: Int
     /// What clients asked in this turn, and the last head.
-    var repeated = RepeatedRequests()
+    let repeated = RepeatedRequests()
 
     init(
         loop: EventLoop,
@@ -138,14 +138,12 @@ extension MicrohttpdServer {
         finishIfEmpty()
     }
 
-    /// Gives a request to the handler, or the answer that the same request had in this turn.
-    func handle(_ request: HTTPRequest, _ exchange: MicrohttpdExchange) {
-        if let known = repeated.answer(to: request) { return exchange.respond(known) }
+    /// Gives a request to the handler, and keeps the answer for whoever asks the same in this turn.
+    func handle(_ request: HTTPRequest, _ known: RepeatedRequests.Known, _ exchange: MicrohttpdExchange) {
         let isFirst = repeated.isEmpty
         handler(request, exchange)
-        guard let answer = exchange.ready else { return repeated.pass(request) }
-        repeated.keep(answer, to: request)
-        if isFirst, !repeated.isEmpty { loop.deferring { [weak self] in self?.repeated.endTurn() } }
+        repeated.keep(exchange.ready, to: request, of: known)
+        if isFirst, !repeated.isEmpty { loop.deferring { [repeated] in repeated.endTurn() } }
     }
 
     private func closeRetired() {
@@ -187,6 +185,7 @@ extension MicrohttpdServer {
     /// The library is about to close a connection.
     func closed(_ connection: HTTPConnection) {
         connection.endWatch()
+        connection.exchange = nil
         connection.listener.count -= 1
         connection.library.connections -= 1
         connections[ObjectIdentifier(connection)] = nil
@@ -223,7 +222,7 @@ extension MicrohttpdServer {
     /// Gives a connection until `delay` from now; `nil` lets it live.
     func setDeadline(of connection: HTTPConnection, after delay: Duration?) {
         guard let delay else { return connection.deadline = nil }
-        let deadline = loop.clock.boot + delay
+        let deadline = connection.library.now + delay
         connection.deadline = deadline
         if let pending = deadlineTimer {
             guard deadline < pending.deadline else { return }

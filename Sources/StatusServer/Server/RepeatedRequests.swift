@@ -7,53 +7,76 @@ internal import Metrics
 ///
 /// Clients that keep their connection send the same head again and again, and within one turn of the event loop they
 /// get the same answer: whatever was asked before the turn began sees one moment.
-struct RepeatedRequests {
-    /// How many different answers of a turn are kept.
+final class RepeatedRequests {
+    /// A head that was admitted, what it means, and the answer that it got in this turn.
+    final class Known {
+        let head: RequestHead
+        let request: HTTPRequest
+        fileprivate var answer: (peer: HTTPPeer, ready: ReadyAnswer)?
+
+        fileprivate init(_ head: RequestHead, _ request: HTTPRequest) {
+            self.head = head
+            self.request = request
+        }
+
+        /// The request, as another peer of the same kind asks it.
+        func request(from peer: HTTPPeer) -> HTTPRequest {
+            var request = request
+            request.peer = peer
+            return request
+        }
+
+        /// The answer that the peer would get; `nil` when it was not asked for in this turn.
+        func answer(for peer: HTTPPeer) -> ReadyAnswer? {
+            guard let answer, answer.peer == peer else { return nil }
+            return answer.ready
+        }
+    }
+
+    /// How many different heads are kept.
     private static let most = 8
 
-    private var admitted: (head: RequestHead, request: HTTPRequest)?
-    private var answers: [(request: HTTPRequest, answer: ReadyAnswer)] = []
-
+    private var known: [Known] = []
     /// Whether nothing is kept for this turn, so that its end need not be waited for.
-    var isEmpty: Bool { answers.isEmpty }
+    private(set) var isEmpty = true
 
-    /// The target of the last head admitted, which the next one mostly has as well.
-    var target: [UInt8]? { admitted?.head.target }
+    /// The target of a head that was admitted, where one has it.
+    func target(where isEqual: ([UInt8]) -> Bool) -> [UInt8]? { known.first { isEqual($0.head.target) }?.head.target }
 
-    /// The request of a head that equals the last one admitted, for another peer of the same kind.
-    func request(from peer: HTTPPeer, ifHead isEqual: (RequestHead) -> Bool) -> HTTPRequest? {
-        guard let admitted, admitted.request.peer.isUnix == peer.isUnix, isEqual(admitted.head) else { return nil }
-        var request = admitted.request
-        request.peer = peer
-        return request
+    /// A head that was admitted for a peer of the same kind: what a unix socket lets in, others need not.
+    func known(for peer: HTTPPeer, where isEqual: (RequestHead) -> Bool) -> Known? {
+        known.first { $0.request.peer.isUnix == peer.isUnix && isEqual($0.head) }
     }
 
     /// Remembers a head and what it means.
-    mutating func keep(_ request: HTTPRequest, of head: RequestHead) { admitted = (head, request) }
-
-    /// The answer that a request of this turn got.
-    func answer(to request: HTTPRequest) -> ReadyAnswer? { answers.first { $0.request == request }?.answer }
-
-    /// Remembers an answer until the end of the turn, where it can be given to others.
-    ///
-    /// A request that changes something ends the moment that all see.
-    mutating func keep(_ answer: ReadyAnswer, to request: HTTPRequest) {
-        pass(request)
-        guard request.method == "GET" || request.method == "HEAD" else { return }
-        guard answer.isForAll, answers.count < Self.most else { return }
-        answers.append((request, answer))
+    func keep(_ request: HTTPRequest, of head: RequestHead) -> Known {
+        if known.count == Self.most { known.removeFirst() }
+        let new = Known(head, request)
+        known.append(new)
+        return new
     }
 
-    /// Takes note of a request whose answer comes later.
-    mutating func pass(_ request: HTTPRequest) {
-        if request.method != "GET", request.method != "HEAD" { answers = [] }
+    /// Takes note of what a request got, `nil` when its answer comes later, until the end of the turn.
+    ///
+    /// A request that changes something ends the moment that all see.
+    func keep(_ ready: ReadyAnswer?, to request: HTTPRequest, of known: Known) {
+        guard request.method == "GET" || request.method == "HEAD" else { return endTurn() }
+        guard let ready, ready.isForAll, request.body.isEmpty else { return }
+        known.answer = (request.peer, ready)
+        isEmpty = false
     }
 
     /// Forgets the answers: the turn is over.
-    mutating func endTurn() { answers = [] }
+    func endTurn() {
+        for known in known { known.answer = nil }
+        isEmpty = true
+    }
 
     /// Forgets everything: what is admitted has changed.
-    mutating func forget() { self = RepeatedRequests() }
+    func forget() {
+        endTurn()
+        known = []
+    }
 }
 
 /// An answer, what the library makes of it, and where it is counted.
