@@ -9,8 +9,18 @@ import Testing
 /// request (CFURLSessionCurlHostIsEqual).
 private let isLookingForLeaks = ProcessInfo.processInfo.environment["LSAN_OPTIONS"] != nil
 
-/// Requests of HTTP, which FoundationNetworking does: its threads are in the namespace of the process.
+private let child = "HTTPChild"
+
+/// Requests of HTTP, which FoundationNetworking does on threads that all share: in a process whose threads are all in one
+/// namespace.
 @Suite(.disabled(if: isLookingForLeaks, "FoundationNetworking leaks")) struct HTTPTests {
+    @Test(.enabled(if: !OwnProcess.isFor(child))) func `requests are those of FoundationNetworking`() throws {
+        let output = try OwnProcess.run(child)
+        #expect(output.contains("with 5 tests in 1 suite passed"), "\(output)")
+    }
+}
+
+@Suite(.enabled(if: OwnProcess.isFor(child), "runs in the child of HTTPTests")) struct HTTPChild {
     private func serve() async throws -> (PythonProgram, URL) {
         // Whoever runs the suite in a namespace of its own has no loopback yet.
         try Command.run(["ip", "link", "set", "lo", "up"])

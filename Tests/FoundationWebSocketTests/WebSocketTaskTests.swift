@@ -308,7 +308,8 @@ import Testing
         await eventually("a port") { listener.port != nil }
         let port = try #require(listener.port?.rawValue)
         var request = URLRequest(url: try url(Int(port)))
-        request.timeoutInterval = 0.2
+        // Long enough to connect on a busy machine.
+        request.timeoutInterval = 2
         let session = session()
         let task = session.webSocketTask(with: request)
         let heard = Record<String>()

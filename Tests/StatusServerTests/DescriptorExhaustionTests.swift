@@ -7,23 +7,22 @@ import Testing
 
 @testable import StatusServer
 
-/// Whether this process was started with few descriptors, by the test below.
-private var hasFewDescriptors: Bool { unsafe getenv("NWPATH_TEST_FEW_DESCRIPTORS") != nil }
+private let child = "DescriptorExhaustionChild"
 
 @Suite struct DescriptorExhaustionTests {
-    @Test(.enabled(if: !hasFewDescriptors))
+    @Test(.enabled(if: !OwnProcess.isFor(child)))
     func `stays clear when there are no descriptors left`() throws {
-        let program = try Command.run(["readlink", "/proc/\(getpid())/exe"]).split(separator: "\n")[0]
-        let output = try Command.run([
-            "env", "NWPATH_TEST_FEW_DESCRIPTORS=1", "prlimit", "--nofile=160", String(program),
-            "--testing-library", "swift-testing", "--filter", "DescriptorExhaustionChild",
-        ])
+        let output = try OwnProcess.run(child, by: ["prlimit", "--nofile=160"])
         #expect(output.contains("recovers\" with 2 test cases passed"), "\(output)")
         #expect(output.contains("it has room for\" passed"), "\(output)")
     }
 }
 
-@Suite(.inNamespace, .serialized, .enabled(if: hasFewDescriptors, "runs in the child of DescriptorExhaustionTests"))
+@Suite(
+    .inNamespace,
+    .serialized,
+    .enabled(if: OwnProcess.isFor(child), "runs in the child of DescriptorExhaustionTests")
+)
 struct DescriptorExhaustionChild {
     private func fill() -> [FileDescriptorHolder] {
         var holders: [FileDescriptorHolder] = []
