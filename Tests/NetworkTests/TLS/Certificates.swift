@@ -3,6 +3,7 @@
 import Foundation
 @testable import Network
 import TestSupport
+import Testing
 
 /// An authority and what it signed, made by openssl for the tests of this process.
 struct Certificates: Sendable {
@@ -99,5 +100,13 @@ struct Certificates: Sendable {
     /// Parameters of a client of TLS that trusts the authority.
     func client(_ change: (sec_protocol_options_t) -> Void = { _ in }) -> NWParameters {
         NWParameters(tls: clientOptions(change))
+    }
+}
+
+extension Watched {
+    /// What TLS or DTLS agreed upon.
+    func security() throws -> sec_protocol_metadata_t {
+        let found = connection.metadata(definition: NWProtocolTLS.definition) as? NWProtocolTLS.Metadata
+        return try #require(found).securityProtocolMetadata
     }
 }

@@ -54,11 +54,6 @@ import Testing
         return try await pair(listener, at: port, client: change)
     }
 
-    private func metadata(_ connection: Watched) throws -> sec_protocol_metadata_t {
-        let found = connection.connection.metadata(definition: NWProtocolTLS.definition) as? NWProtocolTLS.Metadata
-        return try #require(found).securityProtocolMetadata
-    }
-
     // MARK: - Content
 
     @Test func `messages keep their bounds, both ways`() async throws {
@@ -123,7 +118,7 @@ import Testing
         } server: { options in
             sec_protocol_options_add_tls_application_protocol(options, "demo/2")
         }
-        let (near, far) = (try metadata(client), try metadata(server))
+        let (near, far) = (try client.security(), try server.security())
         #expect(sec_protocol_metadata_get_negotiated_tls_protocol_version(near) == .DTLSv12)
         #expect(sec_protocol_metadata_get_negotiated_tls_protocol_version(far) == .DTLSv12)
         #expect(near.linuxApplicationProtocol == "demo/2" && far.linuxApplicationProtocol == "demo/2")
@@ -272,7 +267,7 @@ import Testing
         let (_, server) = try await pair(listener, at: port) { options in
             sec_protocol_options_set_local_identity(options, identity)
         }
-        #expect(try metadata(server).linuxCertificates.count == 1)
+        #expect(try server.security().linuxCertificates.count == 1)
         let nobody = client(to: port).start()
         await eventually("refused, but \(nobody.state)") {
             if case .failed(.tls) = nobody.state { true } else { false }

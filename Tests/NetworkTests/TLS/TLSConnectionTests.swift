@@ -37,11 +37,6 @@ import Testing
         return (client, try #require(listener.accepted.values.last))
     }
 
-    private func metadata(_ connection: Watched) throws -> sec_protocol_metadata_t {
-        let found = connection.connection.metadata(definition: NWProtocolTLS.definition) as? NWProtocolTLS.Metadata
-        return try #require(found).securityProtocolMetadata
-    }
-
     @Test func `content goes both ways, and each direction ends by itself`() async throws {
         let (client, server) = try await pair()
         server.receiveMessage()
@@ -105,7 +100,7 @@ import Testing
         } server: { options in
             sec_protocol_options_add_tls_application_protocol(options, "demo/2")
         }
-        let (near, far) = (try metadata(client), try metadata(server))
+        let (near, far) = (try client.security(), try server.security())
         #expect(sec_protocol_metadata_get_negotiated_tls_protocol_version(near) == .TLSv13)
         #expect(near.linuxApplicationProtocol == "demo/2" && far.linuxApplicationProtocol == "demo/2")
         #expect(near.linuxCertificates.count == 1 && far.linuxCertificates.isEmpty)
@@ -118,7 +113,7 @@ import Testing
         let (client, _) = try await pair { options in
             sec_protocol_options_set_max_tls_protocol_version(options, .TLSv12)
         }
-        #expect(sec_protocol_metadata_get_negotiated_tls_protocol_version(try metadata(client)) == .TLSv12)
+        #expect(sec_protocol_metadata_get_negotiated_tls_protocol_version(try client.security()) == .TLSv12)
         let (listener, port) = try await listen {
             sec_protocol_options_set_max_tls_protocol_version($0, .TLSv12)
         }
@@ -266,7 +261,7 @@ import Testing
             sec_protocol_options_set_peer_authentication_required(options, true)
             options.linuxAuthorities = authority
         }
-        #expect(try metadata(server).linuxCertificates.count == 1)
+        #expect(try server.security().linuxCertificates.count == 1)
         #expect(client.state == .ready)
         let (listener, port) = try await listen { options in
             sec_protocol_options_set_peer_authentication_required(options, true)
@@ -337,7 +332,7 @@ import Testing
         client.receive(12, 12)
         client.send("hello world\n")
         await eventually("backwards") { client.received.values == [Receipt("dlrow olleh\n")] }
-        #expect(try metadata(client).linuxApplicationProtocol == "demo/2")
+        #expect(try client.security().linuxApplicationProtocol == "demo/2")
         withExtendedLifetime(server) {}
     }
 
