@@ -98,6 +98,27 @@ import Testing
         let known = heads.filter { head in repeated.known(for: .tcp) { $0 == head } != nil }
         #expect(known == Array(heads.suffix(8)))
     }
+
+    @Test func `a head that made room, or was forgotten, loses its answer with the turn as well`() {
+        let repeated = RepeatedRequests()
+        let kept = repeated.keep(Self.request, of: Self.head)
+        for _ in 0..<8 { _ = repeated.keep(Self.request, of: Self.head) }
+        repeated.keep(answer("old"), to: Self.request, of: kept)
+        #expect(!repeated.isEmpty && kept.answer(for: .tcp) != nil)
+        repeated.endTurn()
+        #expect(repeated.isEmpty && kept.answer(for: .tcp) == nil)
+        repeated.forget()
+        repeated.keep(answer("older"), to: Self.request, of: kept)
+        repeated.endTurn()
+        #expect(kept.answer(for: .tcp) == nil)
+    }
+
+    @Test func `a turn keeps few answers`() {
+        let repeated = RepeatedRequests()
+        let all = (0..<100).map { _ in repeated.keep(Self.request, of: Self.head) }
+        for one in all { repeated.keep(answer("x"), to: Self.request, of: one) }
+        #expect(all.count { $0.answer(for: .tcp) != nil } == 8)
+    }
 }
 
 @Suite(.inNamespace) struct RepeatedRequestsOnTheWireTests {

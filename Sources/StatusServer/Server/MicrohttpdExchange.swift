@@ -192,21 +192,19 @@ final class HTTPConnection {
         )
         let server = connection.server
         known = server.repeated.known(for: connection.peer, where: parts.equals)
-        if known != nil {
-            server.setDeadline(of: connection, after: server.limits.bodyDeadline)
-            return 1
+        if known == nil {
+            let head = parts.copy()
+            let admission = HTTPAdmission(limits: server.limits.request, hosts: server.hosts)
+            switch admission.admit(head, from: connection.peer) {
+            case .admitted(let request): known = server.repeated.keep(request, of: head)
+            case .refused(let problem):
+                ready = ReadyAnswer(HTTPResponse(problem, closes: true), route: "invalid")
+                request = HTTPRequest(method: String(decoding: head.method, as: UTF8.self), path: [])
+                return answer()
+            }
         }
-        let head = parts.copy()
-        switch HTTPAdmission(limits: server.limits.request, hosts: server.hosts).admit(head, from: connection.peer) {
-        case .admitted(let request):
-            known = server.repeated.keep(request, of: head)
-            server.setDeadline(of: connection, after: server.limits.bodyDeadline)
-            return 1
-        case .refused(let problem):
-            ready = ReadyAnswer(HTTPResponse(problem, closes: true), route: "invalid")
-            request = HTTPRequest(method: String(decoding: head.method, as: UTF8.self), path: [])
-            return answer()
-        }
+        server.setDeadline(of: connection, after: server.limits.bodyDeadline)
+        return 1
     }
 
     private func answer() -> Int32 {

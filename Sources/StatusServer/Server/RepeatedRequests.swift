@@ -33,12 +33,14 @@ final class RepeatedRequests {
         }
     }
 
-    /// How many different heads are kept.
+    /// How many different heads are kept, and answers of a turn.
     private static let most = 8
 
     private var known: [Known] = []
+    /// Those that have an answer, also when their head has made room for others meanwhile.
+    private var answered: [Known] = []
     /// Whether nothing is kept for this turn, so that its end need not be waited for.
-    private(set) var isEmpty = true
+    var isEmpty: Bool { answered.isEmpty }
 
     /// The target of a head that was admitted, where one has it.
     func target(where isEqual: ([UInt8]) -> Bool) -> [UInt8]? { known.first { isEqual($0.head.target) }?.head.target }
@@ -62,14 +64,17 @@ final class RepeatedRequests {
     func keep(_ ready: ReadyAnswer?, to request: HTTPRequest, of known: Known) {
         guard request.method == "GET" || request.method == "HEAD" else { return endTurn() }
         guard let ready, ready.isForAll, request.body.isEmpty else { return }
+        if case .none = known.answer {
+            guard answered.count < Self.most else { return }
+            answered.append(known)
+        }
         known.answer = (request.peer, ready)
-        isEmpty = false
     }
 
     /// Forgets the answers: the turn is over.
     func endTurn() {
-        for known in known { known.answer = nil }
-        isEmpty = true
+        for known in answered { known.answer = nil }
+        answered = []
     }
 
     /// Forgets everything: what is admitted has changed.
