@@ -126,6 +126,15 @@ final class WatchedListener: Sendable {
         await Namespace.current.loop.eventually("the listener") { [states] in !states.values.isEmpty }
         return listener.port ?? .any
     }
+
+    /// Waits until a client and the connection that was accepted last are ready.
+    /// - Returns: The one that was accepted.
+    func serve(_ client: Watched) async throws -> Watched {
+        await Namespace.current.loop.eventually("both, but \(client.state) and \(states.values)") { [accepted] in
+            client.state == .ready && accepted.values.last?.state == .ready
+        }
+        return try #require(accepted.values.last)
+    }
 }
 
 /// A peer written in Python, in the namespace of the test or in another one.

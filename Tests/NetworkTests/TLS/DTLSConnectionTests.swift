@@ -40,10 +40,7 @@ import Testing
         client change: (sec_protocol_options_t) -> Void = { _ in }
     ) async throws -> (Watched, Watched) {
         let client = client(to: port, at: host, change).start()
-        await eventually("both, but \(client.state) and \(String(describing: listener.accepted.values.last?.state))") {
-            client.state == .ready && listener.accepted.values.last?.state == .ready
-        }
-        return (client, try #require(listener.accepted.values.last))
+        return (client, try await listener.serve(client))
     }
 
     private func pair(

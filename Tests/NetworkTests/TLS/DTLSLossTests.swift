@@ -26,11 +26,9 @@ import Testing
         let listener = try WatchedListener(NWParameters(dtls: try certificates.serverOptions()))
         let (relay, port) = try await Relay.start(to: await listener.start(), change: change)
         let client = Watched(to: "127.0.0.1", port, NWParameters(dtls: certificates.clientOptions())).start()
-        await eventually("both, but \(client.state)") {
-            client.state == .ready && listener.accepted.values.last?.state == .ready
-        }
+        let server = try await listener.serve(client)
         #expect(listener.accepted.values.count == 1)
-        return Pair(client: client, server: try #require(listener.accepted.values.last), relay: relay)
+        return Pair(client: client, server: server, relay: relay)
     }
 
     /// A datagram that is lost.

@@ -31,10 +31,7 @@ import Testing
     ) async throws -> (Watched, Watched) {
         let (listener, port) = try await listen(.server, server)
         let client = Watched(to: "localhost", port, certificates.client(change)).start()
-        await eventually("both, but \(client.state)") {
-            client.state == .ready && listener.accepted.values.last?.state == .ready
-        }
-        return (client, try #require(listener.accepted.values.last))
+        return (client, try await listener.serve(client))
     }
 
     @Test func `content goes both ways, and each direction ends by itself`() async throws {
