@@ -162,6 +162,14 @@ extension EventHub {
         )
     }
 
+    /// Encodes a body that does not write its members itself.
+    ///
+    /// Apart, because the type of its record is made by the runtime wherever a function may need it.
+    @inline(never)
+    private func encodeParts(_ envelope: EventEnvelope, _ body: some EventBody) throws(JSONError) -> [UInt8] {
+        try encoder.encode(EventRecord(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
+    }
+
     private func encode(_ envelope: EventEnvelope, _ body: some EventBody) -> [UInt8] {
         do {
             let line = try encoder.line(capacity: 1024, terminator: 0x0A) { object in
@@ -169,7 +177,7 @@ extension EventHub {
                 return body.writeMembers(to: &object)
             }
             if let line { return line }
-            return try encoder.encode(EventRecord(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
+            return try encodeParts(envelope, body)
         } catch {
             encodingFailures += 1
             let substitute = UnencodableBody(

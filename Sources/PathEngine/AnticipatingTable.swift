@@ -13,12 +13,7 @@ final class AnticipatingTable: ForwardingTable {
     static let most = 64
 
     private let kernel: LiveKernel
-    private var expected = PreparedLookups([])
-    private var answers: [Result<RouteAnswer, RouteFailure>?] = []
-    /// What was asked in this evaluation, once it was something else than expected.
-    private var asked: [RouteQuery]?
-    private var hasBegun = false
-    private var next = 0
+    private var plan = Plan()
 
     /// Asks `kernel`.
     init(_ kernel: LiveKernel) {
@@ -26,9 +21,34 @@ final class AnticipatingTable: ForwardingTable {
     }
 
     /// Forgets the answers and remembers the questions, after an evaluation.
-    func end() {
+    func end() { plan.end() }
+
+    /// Where a packet would go now.
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+        plan.begin(asking: kernel)
+        return plan.take(query) ?? kernel.lookup(query)
+    }
+}
+
+/// The questions that are expected, and their answers as long as nobody took them.
+private struct Plan {
+    private var expected = PreparedLookups([])
+    private var answers: [Result<RouteAnswer, RouteFailure>?] = []
+    /// What was asked in this evaluation, once it was something else than expected.
+    private var asked: [RouteQuery]?
+    private var hasBegun = false
+    private var next = 0
+
+    /// Asks everything that is expected, once in an evaluation.
+    mutating func begin(asking kernel: LiveKernel) {
+        guard !hasBegun else { return }
+        hasBegun = true
+        kernel.lookup(&expected, into: &answers)
+    }
+
+    mutating func end() {
         if let asked {
-            expected = PreparedLookups(Array(asked.prefix(Self.most)))
+            expected = PreparedLookups(Array(asked.prefix(AnticipatingTable.most)))
         } else if next < expected.queries.count {
             expected = PreparedLookups(Array(expected.queries.prefix(next)))
         }
@@ -38,25 +58,20 @@ final class AnticipatingTable: ForwardingTable {
         hasBegun = false
     }
 
-    /// Where a packet would go now.
-    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
-        if !hasBegun {
-            hasBegun = true
-            kernel.lookup(&expected, into: &answers)
-        }
+    /// Takes the answer to a question; `nil` when it was not expected.
+    mutating func take(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? {
         // Mostly it is the next one in the order.
         if asked == nil, next < answers.count, expected.queries[next] == query, let answer = answers[next] {
             answers[next] = nil
             next += 1
             return answer
         }
-        if asked == nil { asked = Array(expected.queries.prefix(next)) }
-        asked?.append(query)
+        asked = (asked ?? Array(expected.queries.prefix(next))) + [query]
         for place in answers.indices where expected.queries[place] == query {
             guard let answer = answers[place] else { continue }
             answers[place] = nil
             return answer
         }
-        return kernel.lookup(query)
+        return nil
     }
 }

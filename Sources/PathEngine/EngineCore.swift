@@ -166,13 +166,10 @@ extension EngineCore {
             let outcome = monitors[place].take(answers[place], hold: settings.recoveryHold, at: started)
             let new = memory.note(outcome.path)
             if !new.isEmpty { touched.formUnion(new) }
-            if let folded = monitors[place].endOfFlapping(at: started) {
-                calmed = calmed ?? Dictionary()
-                calmed?[monitors[place].policy.name] = folded
-            }
-            nextCheck = nextCheck.earlier(outcome.nextCheck).earlier(monitors[place].flappingCheck)
-            guard let change = outcome.change else { continue }
+            nextCheck = nextCheck.earlier(outcome.nextCheck)
             let name = monitors[place].policy.name
+            if let folded = outcome.folded { calmed = (calmed ?? [:]).merging([name: folded]) { $1 } }
+            guard let change = outcome.change else { continue }
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
         var changes: [ModelChange] = []
@@ -223,7 +220,9 @@ extension EngineCore {
         at now: Duration
     ) -> [Evaluation] {
         let evaluator = PathEvaluator(judge)
-        return monitors.map { evaluator.evaluate($0.policy, table: table, qualities: levels, at: now) }
+        return monitors.indices.map { place in
+            evaluator.evaluate(monitors[place].policy, table: table, qualities: levels, at: now)
+        }
     }
 
     /// The path of the first monitor, as it was last published.

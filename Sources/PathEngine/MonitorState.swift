@@ -22,6 +22,8 @@ public struct MonitorState: Hashable, Sendable {
         let change: PathChange?
         /// Whether an event tells the change.
         let flapping: FlapFolder.Action
+        /// How many changes an event was withheld of, when the flapping just ended.
+        let folded: Int?
         /// When to evaluate again even if nothing is heard.
         let nextCheck: Duration?
     }
@@ -33,12 +35,6 @@ public struct MonitorState: Hashable, Sendable {
 
     /// The path that was last published.
     public var path: Path { tracker.current ?? Path() }
-
-    /// How many changes an event was withheld of, when the flapping just ended.
-    mutating func endOfFlapping(at now: Duration) -> Int? { folder.end(at: now) }
-
-    /// When ``endOfFlapping(at:)`` is worth asking.
-    var flappingCheck: Duration? { folder.nextCheck }
 
     /// Forgets the changes before a sleep.
     mutating func slept(until now: Duration) { folder.slept(until: now) }
@@ -52,8 +48,9 @@ public struct MonitorState: Hashable, Sendable {
         let path = hold.update(evaluation.path, at: now)
         let change = tracker.update(path, at: now)
         let flapping = change?.previous == nil ? .tell : folder.change(at: now)
-        let check = evaluation.nextCheck.earlier(hold.releaseAt)
-        return Outcome(path: path, change: change, flapping: flapping, nextCheck: check)
+        let folded = folder.end(at: now)
+        let check = evaluation.nextCheck.earlier(hold.releaseAt).earlier(folder.nextCheck)
+        return Outcome(path: path, change: change, flapping: flapping, folded: folded, nextCheck: check)
     }
 }
 

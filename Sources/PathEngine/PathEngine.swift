@@ -215,6 +215,8 @@ public final class PathEngine {
             try? kernel.neighbor(key.address, index: key.index)
         }
         table.end()
+        // What changed is told first; what follows from having looked can wait.
+        if let update { onUpdate(update) }
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
             isSatisfied: core.path.status == .satisfied,
@@ -225,7 +227,6 @@ public final class PathEngine {
         if core.state.watchesGateways || gateways.due != nil {
             ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
         }
-        if let update { onUpdate(update) }
         guard isStarted else { return }
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
