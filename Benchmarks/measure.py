@@ -209,8 +209,8 @@ class Nwpath(Listener):
     name = "nwpath"
     binary = None
 
-    def __init__(self, debounce=None):
-        self.debounce = debounce
+    def __init__(self, debounce=None, output="file"):
+        self.debounce, self.output = debounce, output
 
     @property
     def log(self):
@@ -222,10 +222,12 @@ class Nwpath(Listener):
 
     def start(self):
         words = [self.binary, "serve", "--listen", f"unix:{self.socket}", "--listen", f"127.0.0.1:{PORT}",
-                 "--log-file", self.log, "--state-dir", self.directory / "state", "--no-mdns"]
+                 "--log-file", "-" if self.output == "pipe" else self.log, "--state-dir", self.directory / "state",
+                 "--no-mdns"]
         words += [] if self.debounce is None else ["--debounce", self.debounce]
+        target = subprocess.PIPE if self.output == "pipe" else subprocess.DEVNULL
         with open(self.directory / "stderr", "wb") as errors:
-            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=target, stderr=errors)
 
     def ready(self, seconds=30, period=0.01):
         until(self.answers, seconds, "the first status", period)

@@ -57,43 +57,49 @@ def observe(listener, count, event, limit_ms, *, file=None, source=None):
 
 
 def latency(bench):
-    """A change of the default route until a line tells of it; each program alone, in turns."""
-    count = bench.scaled(1_000, 50)
+    """A change of the default route until a line tells of it; each program alone, in turns.
+
+    What is compared is read in the same way: a file by inotify, or a pipe, with which the event stream's socket counts.
+    """
+    count, few = bench.scaled(1_000, 50), bench.scaled(200, 50)
     samples = {}
 
-    def with_monitor():
-        with IpMonitor("pipe") as monitor:
-            samples["monitor"] = observe(monitor, count, "default", 1000, source=monitor.process.stdout)
+    def with_monitor(output):
+        with IpMonitor(output) as monitor:
+            read = {"file": monitor.directory / "out"} if output == "file" else {"source": monitor.process.stdout}
+            samples["ip monitor", output] = observe(monitor, count, "default", 1000, **read)
 
-    def with_log():
-        with Nwpath("0") as nwpath:
-            samples["log"] = observe(nwpath, count, '"path.changed"', 2000, file=nwpath.log)
+    def with_line(output, debounce="0", changes=count):
+        with Nwpath(debounce, output) as nwpath:
+            read = {"file": nwpath.log} if output == "file" else {"source": nwpath.process.stdout}
+            samples["line", debounce, output] = observe(nwpath, changes, '"path.changed"', 3000, **read)
 
     def with_stream():
         with Nwpath("0") as nwpath, nwpath.stream() as stream:
-            samples["sse"] = observe(nwpath, count, '"path.changed"', 2000, source=stream)
+            samples["stream"] = observe(nwpath, count, '"path.changed"', 2000, source=stream)
 
-    def with_debounce():
-        with Nwpath() as nwpath:
-            samples["default"] = observe(nwpath, max(count // 5, 50), '"path.changed"', 3000, file=nwpath.log)
-
+    monitors = [lambda: with_monitor("file"), lambda: with_monitor("pipe")]
+    lines = [lambda: with_line("file"), lambda: with_line("pipe"), with_stream, lambda: with_line("file", None, few)]
     for number in range(bench.rounds):
-        turns = [with_monitor] if bench.baseline else [with_monitor, with_log, with_stream, with_debounce]
+        turns = monitors if bench.baseline else monitors + lines
         for turn in turns if number % 2 == 0 else turns[::-1]:
             measure.enter_new_namespace()
             turn()
-        base = samples["monitor"][0]
-        titles = {"log": ("JSON line, debounce 0", 2, 5000), "sse": ("SSE client, debounce 0", 3, 5000),
-                  "default": ("JSON line, default debounce", None, 120_000)}
-        for key, (title, ratio, limit) in titles.items() if not bench.baseline else [("monitor", ("print", None, None))]:
-            mine, missed = samples[key]
-            name = "ip monitor" if key == "monitor" else "nwpath"
+        titles = {("line", "0", "file"): ("JSON line in a file, debounce 0", "file", 2, 5000),
+                  ("line", "0", "pipe"): ("JSON line in a pipe, debounce 0", "pipe", 2, 5000),
+                  "stream": ("SSE client, debounce 0", "pipe", 3, 5000),
+                  ("line", None, "file"): ("JSON line in a file, default debounce", "file", None, 120_000)}
+        if bench.baseline:
+            titles = {("ip monitor", each): (f"print in a {each}", each, None, None) for each in ("file", "pipe")}
+        for key, (title, output, ratio, limit) in titles.items():
+            (mine, missed), (base, base_missed) = samples[key], samples["ip monitor", output]
+            name = "ip monitor" if bench.baseline else "nwpath"
             for label, share in (("p50", 0.5), ("p99", 0.99)):
                 bench.record(f"{title}, {label}", "us", {name: percentile(mine, share),
                              "ip monitor": percentile(base, share)}, ratio=ratio if label == "p50" else None,
                              most=limit if label == "p99" else None)
             bench.record(f"{title}, changes not seen", f"of {len(mine) + missed}",
-                         {name: missed, "ip monitor": samples["monitor"][1]}, most=0)
+                         {name: missed, "ip monitor": base_missed}, most=0)
 
 
 def storm(bench):
