@@ -66,7 +66,8 @@ private struct Plan {
             next += 1
             return answer
         }
-        asked = (asked ?? Array(expected.queries.prefix(next))) + [query]
+        if asked == nil { asked = Array(expected.queries.prefix(next)) }
+        asked?.append(query)
         for place in answers.indices where expected.queries[place] == query {
             guard let answer = answers[place] else { continue }
             answers[place] = nil

@@ -20,14 +20,9 @@ private final class Pair {
 
     init() throws {
         loop = namespace.loop
-        // The kernel gives an address of its own once it has told the carrier, which a busy machine does late.
-        try namespace.ipBatch([
-            "link add v0 type veth peer name v1",
-            "link set v0 addrgenmode none up",
-            "link set v1 addrgenmode none up",
-            "address add fe80::a/64 dev v0 nodad",
-            "address add fe80::b/64 dev v1 nodad",
-        ])
+        try namespace.run(["sh", "-c", "for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done"])
+        try namespace.ipBatch(["link add v0 type veth peer name v1", "link set v0 up", "link set v1 up"])
+        for device in ["v0", "v1"] { try namespace.waitForAddresses(on: device, isLinkLocal: true) }
         near = MulticastEngine(loop: loop, clock: KernelClock())
         far = MulticastEngine(loop: loop, clock: KernelClock())
         near.setInterfaces([try namespace.multicastInterface("v0")])
@@ -139,7 +134,7 @@ private final class Pair {
         try pair.far.advertise(HostRegistration(name: host))
         let lookup = HostLookup(pair.near, host: host) { _ in }
         await pair.loop.eventually { lookup.answers.first?.addresses.isEmpty == false }
-        try pair.namespace.ip("address add 2001:db8::7/64 dev v1 nodad")
+        try pair.namespace.ip("address add 2001:db8::7/64 dev v1")
         pair.far.setInterfaces([try pair.namespace.multicastInterface("v1")])
         let added = try #require(IPAddress("2001:db8::7"))
         await pair.loop.eventually { lookup.answers.first?.addresses.contains(ScopedAddress(added)) == true }

@@ -22,13 +22,13 @@ import Testing
         return port
     }
 
-    /// Connects as soon as the peer listens.
+    /// Connects once the peer listens: it takes one connection only, so none may be given up.
     private func connect(to port: NWEndpoint.Port) async -> Watched {
-        let client = Watched(to: "127.0.0.1", port).start()
-        await eventually("ready") {
-            if case .waiting = client.state { client.connection.restart() }
-            return client.state == .ready
+        await eventually("a listener") {
+            (try? Namespace.current.run("ss -Hltn sport = :\(port)"))?.isEmpty == false
         }
+        let client = Watched(to: "127.0.0.1", port).start()
+        await eventually("ready") { client.state == .ready }
         return client
     }
 
