@@ -161,14 +161,14 @@ extension EngineCore {
         let answers = answers(of: table, at: started, neighbor: neighbor)
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
-        var calmed: [String: Int]?
+        var calmed: [String: Int] = [:]
         for place in answers.indices {
             let outcome = monitors[place].take(answers[place], hold: settings.recoveryHold, at: started)
             let new = memory.note(outcome.path)
             if !new.isEmpty { touched.formUnion(new) }
             nextCheck = nextCheck.earlier(outcome.nextCheck)
             let name = monitors[place].policy.name
-            if let folded = outcome.folded { calmed = (calmed ?? [:]).merging([name: folded]) { $1 } }
+            if let folded = outcome.folded { calmed[name] = folded }
             guard let change = outcome.change else { continue }
             paths.append(EngineUpdate.MonitorChange(monitor: name, change: change, flapping: outcome.flapping))
         }
@@ -179,12 +179,12 @@ extension EngineCore {
             changes = ledger.update(touched, judge: judge)
         }
         looksAtAll = false
-        guard isFirst || !changes.isEmpty || !paths.isEmpty || calmed != nil else { return nil }
+        guard isFirst || !changes.isEmpty || !paths.isEmpty || !calmed.isEmpty else { return nil }
         return EngineUpdate(
             cause: reason,
             changes: isFirst ? [] : changes,
             paths: paths,
-            calmed: calmed ?? Dictionary(),
+            calmed: calmed,
             evaluation: clock.boot - started,
             at: started,
             isFirst: isFirst

@@ -217,6 +217,7 @@ public final class PathEngine {
         table.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
+        guard isStarted else { return }
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
             isSatisfied: core.path.status == .satisfied,
@@ -227,7 +228,6 @@ public final class PathEngine {
         if core.state.watchesGateways || gateways.due != nil {
             ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
         }
-        guard isStarted else { return }
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
         case .evaluate: arm(after: .zero)
