@@ -189,8 +189,12 @@ class IpMonitor(Listener):
     def __init__(self, output="null"):
         self.output = output
 
+    @property
+    def log(self):
+        return self.directory / "out"
+
     def start(self):
-        with open(self.directory / "out", "wb") as out, open(self.directory / "stderr", "wb") as errors:
+        with open(self.log, "wb") as out, open(self.directory / "stderr", "wb") as errors:
             target = {"null": subprocess.DEVNULL, "pipe": subprocess.PIPE, "file": out}[self.output]
             self.process = subprocess.Popen(["ip", "monitor"], stdout=target, stderr=errors)
 
@@ -202,7 +206,7 @@ class IpMonitor(Listener):
 
     def gateways(self):
         """The gateways of the default routes it printed, in order."""
-        return re.findall(r"^default via (\S+)", (self.directory / "out").read_text(), re.M)
+        return re.findall(r"^default via (\S+)", self.log.read_text(), re.M)
 
 
 class Nwpath(Listener):

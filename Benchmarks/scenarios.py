@@ -45,9 +45,10 @@ def routes(bench):
                 bench.record(f"messages lost, {title}", "", {each.name: each.dropped() for each in running})
 
 
-def observe(listener, count, event, limit_ms, *, file=None, source=None):
+def observe(listener, count, event, limit_ms, source=None):
     """Latencies in microseconds, from just before the change is handed to the kernel; changes never seen apart."""
-    words = [count, 4000, limit_ms, "v0", event] + ([file] if file else [])
+    source = source or listener.process.stdout
+    words = [count, 4000, limit_ms, "v0", event] + ([] if source else [listener.log])
     lines = generate("latency", *words, stdin=source or subprocess.DEVNULL).split("\n")[:-1]
     seen = [int(line.split()[1]) / 1000 for line in lines]
     known = [value for value in seen if value >= 0]
@@ -66,17 +67,15 @@ def latency(bench):
 
     def with_monitor(output):
         with IpMonitor(output) as monitor:
-            read = {"file": monitor.directory / "out"} if output == "file" else {"source": monitor.process.stdout}
-            samples["ip monitor", output] = observe(monitor, count, "default", 1000, **read)
+            samples["ip monitor", output] = observe(monitor, count, "default", 1000)
 
     def with_line(output, debounce="0", changes=count):
         with Nwpath(debounce, output) as nwpath:
-            read = {"file": nwpath.log} if output == "file" else {"source": nwpath.process.stdout}
-            samples["line", debounce, output] = observe(nwpath, changes, '"path.changed"', 3000, **read)
+            samples["line", debounce, output] = observe(nwpath, changes, '"path.changed"', 3000)
 
     def with_stream():
         with Nwpath("0") as nwpath, nwpath.stream() as stream:
-            samples["stream"] = observe(nwpath, count, '"path.changed"', 2000, source=stream)
+            samples["stream"] = observe(nwpath, count, '"path.changed"', 2000, stream)
 
     monitors = [lambda: with_monitor("file"), lambda: with_monitor("pipe")]
     lines = [lambda: with_line("file"), lambda: with_line("pipe"), with_stream, lambda: with_line("file", None, few)]
