@@ -8,12 +8,14 @@ extension EventLoop {
     ///
     /// The test must run on this loop (`.inNamespace`), so that handlers run between two looks. Only a test that fails
     /// waits to the end, so nobody waits for less than a minute and 100 looks: on a busy machine, under a sanitizer, a
-    /// shorter limit would tell of the machine and not of the program.
+    /// shorter limit would tell of the machine and not of the program. It then tells what was `found`, such as the
+    /// states that there were.
     /// - Returns: Whether it held in time.
     @discardableResult
     public func eventually(
         within limit: Duration = .seconds(60),
         _ what: String = "the condition",
+        found: @autoclosure () -> Any? = nil,
         sourceLocation: SourceLocation = #_sourceLocation,
         _ condition: () throws -> Bool
     ) async rethrows -> Bool {
@@ -22,7 +24,8 @@ extension EventLoop {
         var looks = 1
         while try !condition() {
             guard clock.boot < deadline || looks < 100 else {
-                Issue.record("\(what) did not hold within \(limit)", sourceLocation: sourceLocation)
+                let found = found().map { "; found \($0)" } ?? ""
+                Issue.record("\(what) did not hold within \(limit)\(found)", sourceLocation: sourceLocation)
                 return false
             }
             looks += 1

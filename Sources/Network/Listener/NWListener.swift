@@ -137,13 +137,19 @@ public final class NWListener: Sendable {
     }
 
     /// Ends the listener for good; connections that it accepted go on.
+    ///
+    /// When the last state, ``State/cancelled``, is told, nobody can connect any more and the port is free.
     public func cancel() {
-        enter(.cancelled)
+        guard change(to: .cancelled) else { return }
         let thread = content.withLock { content in
             defer { content.thread = nil }
             return content.thread
         }
-        thread?.perform { [id] engines in engines.end(id) }
+        guard let thread else { return tell(.cancelled) }
+        thread.perform { [self] engines in
+            engines.end(id)
+            tell(.cancelled)
+        }
     }
 
     // MARK: - Internal
@@ -192,8 +198,8 @@ public final class NWListener: Sendable {
             content.withLock { $0.port = port == 0 ? nil : NWEndpoint.Port(port) }
             enter(.ready)
         case .failed(let error):
-            enter(.failed(error))
             engines.end(id)
+            enter(.failed(error))
         case .service(let change): tell { $0.service?(change) }
         case .accepted(let session, let endpoint):
             // It may have been cancelled since.
@@ -210,14 +216,21 @@ public final class NWListener: Sendable {
     }
 
     private func enter(_ state: State) {
-        let isNew = content.withLock { content in
+        if change(to: state) { tell(state) }
+    }
+
+    /// Takes a state, unless what there is lasts for good.
+    private func change(to state: State) -> Bool {
+        content.withLock { content in
             guard content.state != .cancelled else { return false }
             if case .failed = content.state, state != .cancelled { return false }
             content.state = state
             if state != .ready { content.port = nil }
             return true
         }
-        guard isNew else { return }
+    }
+
+    private func tell(_ state: State) {
         tell { $0.state?(state) }
         guard case .cancelled = state else { return }
         // What handlers hold is let go with the last call.

@@ -61,7 +61,9 @@ import Testing
         client.send("stale", NWConnection.ContentContext(identifier: "short", expiration: 1))
         client.send("fresh", NWConnection.ContentContext(identifier: "long", expiration: 600_000))
         client.start()
-        await eventually("refused") { client.state == .waiting(.posix(.ECONNREFUSED)) }
+        await loop.eventually("refused", found: client.states.values) {
+            client.state == .waiting(.posix(.ECONNREFUSED))
+        }
         let listener = try WatchedListener(.tcp, on: port)
         _ = await listener.start()
         client.connection.restart()
@@ -108,7 +110,9 @@ import Testing
         probe.listener.cancel()
         await eventually("free") { probe.states.values.last == .cancelled }
         let client = Watched(to: "127.0.0.1", port).start()
-        await eventually("refused") { client.state == .waiting(.posix(.ECONNREFUSED)) }
+        await loop.eventually("refused", found: client.states.values) {
+            client.state == .waiting(.posix(.ECONNREFUSED))
+        }
         client.receive(2, 2)
         client.send("hello")
         #expect(client.connection.currentPath?.remoteEndpoint == nil)

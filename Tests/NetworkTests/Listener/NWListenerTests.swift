@@ -35,6 +35,23 @@ import Testing
         await eventually("hello") { clients[0].received.values == [Receipt("hello")] }
     }
 
+    @Test func `it is told that a listener is cancelled when its port is free`() async throws {
+        let listener = try WatchedListener()
+        let port = await listener.start()
+        let gate = DispatchSemaphore(value: 0)
+        try EngineThread.current().perform { _ in gate.wait() }
+        listener.listener.cancel()
+        #expect(listener.listener.state == .cancelled)
+        // Whatever was told by now has been called.
+        listener.listener.queue?.sync {}
+        #expect(listener.states.values == [.ready])
+        gate.signal()
+        await eventually("cancelled") { listener.states.values == [.ready, .cancelled] }
+        let client = Watched(to: "127.0.0.1", port).start()
+        await eventually("refused") { client.state == .waiting(.posix(.ECONNREFUSED)) }
+        #expect(client.states.values == [.preparing, .waiting(.posix(.ECONNREFUSED))])
+    }
+
     @Test func `a port in use makes a listener fail once it is started`() async throws {
         let first = try WatchedListener()
         let port = await first.start()
