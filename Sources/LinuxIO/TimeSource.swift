@@ -25,27 +25,30 @@ public struct KernelClock: TimeSource {
     public init() {}
 
     /// `CLOCK_BOOTTIME`.
-    public var boot: Duration { Self.read(CLOCK_BOOTTIME) }
+    public var boot: Duration { .nanoseconds(Self.read(CLOCK_BOOTTIME)) }
     /// `CLOCK_MONOTONIC`.
-    public var awake: Duration { Self.read(CLOCK_MONOTONIC) }
+    public var awake: Duration { .nanoseconds(Self.read(CLOCK_MONOTONIC)) }
     /// `CLOCK_REALTIME`.
-    public var wall: WallTime { WallTime(nanoseconds: Self.read(CLOCK_REALTIME).nanoseconds) }
+    public var wall: WallTime { WallTime(nanoseconds: Self.read(CLOCK_REALTIME)) }
 
-    private static func read(_ clock: clockid_t) -> Duration {
+    /// The time of a clock in nanoseconds.
+    private static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         unsafe clock_gettime(clock, &time)
-        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 }
 
 extension Duration {
     /// Whole nanoseconds; holds 292 years.
     public var nanoseconds: Int64 {
-        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+        let (seconds, attoseconds) = components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
     /// Seconds with a fraction, as JSON and metrics publish them.
     public var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

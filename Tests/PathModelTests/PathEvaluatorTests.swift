@@ -27,6 +27,27 @@ import Testing
         #expect(world.table.log.queries.count == 5)
     }
 
+    @Test func `a family without an address is asked about only where the other one is not open (S24)`() {
+        var world = World()
+        world.link("eth0", 2)
+        world.add("192.0.2.10/24", on: "eth0")
+        world.add("fe80::10/64", on: "eth0", scope: 253)
+        world.route("0.0.0.0/0", "eth0", via: "192.0.2.1")
+        world.route("::/0", "eth0", via: "fe80::1")
+        func asked() -> Set<AddressFamily> {
+            let (before, evaluation) = (world.table.log.queries.count, world.evaluate())
+            #expect(evaluation.path.ipv6 == nil)
+            return Set(world.table.log.queries[before...].map(\.destination.family))
+        }
+        #expect(asked() == [.ipv4])
+        world.add("2001:db8::10/64", on: "eth0", flags: .tentative)
+        #expect(asked() == [.ipv4, .ipv6])
+        world.remove("2001:db8::10/64", from: "eth0")
+        #expect(asked() == [.ipv4])
+        world.removeRoutes("0.0.0.0/0")
+        #expect(asked() == [.ipv4, .ipv6])
+    }
+
     @Test func `a machine without anything but loopback has no interface (S22)`() {
         let path = World().path()
         #expect(path.status == .unsatisfied)

@@ -46,8 +46,12 @@ struct EvaluationRound {
 
 extension EvaluationRound {
     /// Finds out what becomes of unbound packets of each family (rules S20, S21).
+    ///
+    /// A family without an address to come from is not open (rule S24). The table is asked only to say why, which nobody
+    /// needs to know where the other one is.
     mutating func askFamilies(with survey: inout RouteSurvey) {
         for family in AddressFamily.allCases {
+            if !openWays.isEmpty, !judge.state.hasRoutableAddress(family) { continue }
             let finding = survey.survey(family)
             findings[family] = finding
             switch finding {

@@ -44,6 +44,13 @@ public struct KernelState: Sendable {
     /// Interfaces with an address that packets for the Internet could come from, usable or not.
     public var routableInterfaces: Set<Int> { routable }
 
+    /// Whether any interface has an address of the family that packets for the Internet could come from, usable or not.
+    func hasRoutableAddress(_ family: AddressFamily) -> Bool {
+        routable.contains { index in
+            addresses[index]?.contains { $0.value.address.family == family && $0.isRoutable } ?? false
+        }
+    }
+
     /// Interfaces whose link or addresses changed since this was last asked.
     public mutating func takeTouched() -> Set<Int> {
         guard !touched.isEmpty else { return [] }
