@@ -260,7 +260,7 @@ public final class Daemon {
         waiting.append(update)
         guard waiting.count == 1 else { return }
         while let update = waiting.first {
-            updates.publish(update) { server.flush() }
+            updates.publish(update)
             counters.observe(update, at: clock)
             probes.take(update)
             diagnosis.take(update)
@@ -290,6 +290,8 @@ public final class Daemon {
     /// Hands an event that the log has taken to streams and waiting requests.
     private func deliver(_ event: Event) {
         server.broadcast(StreamEvent(event))
+        // The status of a path is on its way before anything else is done.
+        if event.status != nil { server.flush() }
         server.documentsChanged()
         index.take(event)
         scheduleLogRetry()

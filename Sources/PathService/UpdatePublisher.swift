@@ -24,11 +24,7 @@ public struct UpdatePublisher {
     /// Publishes everything an update tells.
     ///
     /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
-    /// - Parameters:
-    ///   - update: What became different.
-    ///   - pathsAreTold: Called when the events of interfaces and paths are published and those that follow from them not
-    ///     yet, so that what readers wait for can be on its way.
-    public func publish(_ update: EngineUpdate, pathsAreTold: () -> Void = {}) {
+    public func publish(_ update: EngineUpdate) {
         let cause = EventCause(update.cause)
         var first: UInt64?
         for change in update.changes {
@@ -39,7 +35,6 @@ public struct UpdatePublisher {
             let event = publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
             first = first ?? event?.sequence
         }
-        if !update.paths.isEmpty { pathsAreTold() }
         for change in update.consequences {
             _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
         }

@@ -341,24 +341,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         return Path(status: .satisfied, reason: nil, interfaces: [interface], ipv4: family)
     }
 
-    private func names(of paths: [EngineUpdate.MonitorChange], at moment: inout [EventName]?) -> [EventName] {
-        let hub = EventHub(EventHub.Options(host: "h"))
-        var names: [EventName] = []
-        _ = hub.addSink { names.append($0.name) }
-        let update = EngineUpdate(
-            cause: EngineCause(.route, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
-            changes: [],
-            paths: paths,
-            calmed: ["default": 3],
-            evaluation: .zero,
-            at: .zero,
-            isFirst: false
-        )
-        UpdatePublisher(hub: hub, clock: KernelClock()).publish(update) { moment = names }
-        return names
-    }
-
-    @Test func `what follows from a path is told after the moment at which readers may learn of the path`() {
+    @Test func `what follows from a path is told after it`() {
         let change = PathChange(
             previous: path(by: 0xC000_0201),
             current: path(by: 0xC000_0203),
@@ -366,13 +349,19 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             previousDuration: .seconds(1),
             at: .zero
         )
-        var moment: [EventName]?
-        let told = names(of: [.init(monitor: "default", change: change, flapping: .tell)], at: &moment)
-        #expect(moment == [.pathChanged] && told == [.pathChanged, .gatewayChanged, .pathFlapping])
-    }
-
-    @Test func `without a changed path there is no such moment`() {
-        var moment: [EventName]?
-        #expect(names(of: [], at: &moment) == [.pathFlapping] && moment == nil)
+        let update = EngineUpdate(
+            cause: EngineCause(.route, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
+            changes: [],
+            paths: [.init(monitor: "default", change: change, flapping: .tell)],
+            calmed: ["default": 3],
+            evaluation: .zero,
+            at: .zero,
+            isFirst: false
+        )
+        let hub = EventHub(EventHub.Options(host: "h"))
+        var names: [EventName] = []
+        _ = hub.addSink { names.append($0.name) }
+        UpdatePublisher(hub: hub, clock: KernelClock()).publish(update)
+        #expect(names == [.pathChanged, .gatewayChanged, .pathFlapping])
     }
 }
