@@ -53,7 +53,7 @@ final class AdvertisingBench {
     func advertiseAndSettle(_ name: String = "Lamp") async throws -> AdvertisementID {
         engine.start()
         let id = try advertise(name)
-        await loop.eventually("three announcements by each family") {
+        await loop.eventually("three announcements by each family", found: engine.counters) {
             AddressFamily.allCases.allSatisfy { family in tap.announcements(family).count >= 3 }
         }
         // What was just multicast is not multicast again for a second.

@@ -20,6 +20,8 @@ struct Lan {
         let accept = "for i in all default; do echo 0 > /proc/sys/net/ipv6/conf/$i/accept_dad; done"
         try host.run(["sh", "-c", accept])
         try host.connect(device, to: bridge, as: port)
+        // A port forwards from its first moment only if it runs by then; otherwise the kernel may take a second more.
+        try bridge.waitUntilRunning(port)
         try bridge.ip("link set \(port) master br0")
         try host.ip("address add \(address) dev \(device)")
         try host.waitForAddresses(on: device, isLinkLocal: true)
