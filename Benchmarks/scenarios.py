@@ -45,60 +45,76 @@ def routes(bench):
                 bench.record(f"messages lost, {title}", "", {each.name: each.dropped() for each in running})
 
 
-def observe(listener, count, event, limit_ms, source=None):
-    """Latencies in microseconds, from just before the change is handed to the kernel; changes never seen apart."""
-    source = source or listener.process.stdout
-    words = [count, 4000, limit_ms, "v0", event] + ([] if source else [listener.log])
-    lines = generate("latency", *words, stdin=source or subprocess.DEVNULL).split("\n")[:-1]
-    seen = [int(line.split()[1]) / 1000 for line in lines]
-    known = [value for value in seen if value >= 0]
-    if not known:
-        raise Failed(f"{listener.name} told of none of {count} default-route changes")
-    return known, len(seen) - len(known)
+def observe(sources, count, limit_ms):
+    """Latencies in microseconds, from just before the change is handed to the kernel; changes never seen apart.
+
+    A source is the word that a line has which tells of the change, and where lines come: a path, a pipe or a socket.
+    The machine rests 20 ms between changes: after some 10 ms its caches hold nothing of before, as in life.
+    """
+    open_ones = [source.fileno() for _, source in sources if hasattr(source, "fileno")]
+    words = [word for event, source in sources
+             for word in (event, source.fileno() if hasattr(source, "fileno") else source)]
+    lines = generate("latency", count, 20_000, limit_ms, "v0", *words, pass_fds=open_ones).split("\n")[:-1]
+    found = []
+    for place in range(len(sources)):
+        seen = [int(line.split()[place + 1]) / 1000 for line in lines]
+        known = [value for value in seen if value >= 0]
+        if not known:
+            raise Failed(f"'{sources[place][0]}': none of {count} default-route changes was told of")
+        found.append((known, len(seen) - len(known)))
+    return found
 
 
 def latency(bench):
-    """A change of the default route until a line tells of it; each program alone, in turns.
+    """A change of the default route until a line tells of it: of both programs side by side, and of each alone.
 
     What is compared is read in the same way: a file by inotify, or a pipe, with which the event stream's socket counts.
+    The kernel wakes first who came first, so each program is first for half of the changes that both hear.
     """
-    count, few = bench.scaled(1_000, 50), bench.scaled(200, 50)
-    samples = {}
+    count, few = bench.scaled(500, 50), bench.scaled(200, 50)
+    titles = {"file": "JSON line in a file", "pipe": "JSON line in a pipe", "stream": "SSE client"}
 
-    def with_monitor(output):
-        with IpMonitor(output) as monitor:
-            samples["ip monitor", output] = observe(monitor, count, "default", 1000)
+    def monitor(output):
+        return IpMonitor("file" if output == "file" else "pipe")
 
-    def with_line(output, debounce="0", changes=count):
-        with Nwpath(debounce, output) as nwpath:
-            samples["line", debounce, output] = observe(nwpath, changes, '"path.changed"', 3000)
+    def nwpath(output, debounce="0"):
+        return Nwpath(debounce, "pipe" if output == "pipe" else "file")
 
-    def with_stream():
-        with Nwpath("0") as nwpath, nwpath.stream() as stream:
-            samples["stream"] = observe(nwpath, count, '"path.changed"', 2000, stream)
+    def listen(programs, output, changes, limit_ms=2000):
+        """Starts programs one after the other; what was seen of each, by its name."""
+        measure.enter_new_namespace()
+        with contextlib.ExitStack() as stack:
+            running, sources = [stack.enter_context(program) for program in programs], []
+            for each in running:
+                if each.name == "ip monitor":
+                    sources.append(("default", each.process.stdout or each.log))
+                else:
+                    lines = stack.enter_context(each.stream()) if output == "stream" else each.process.stdout
+                    sources.append(('"path.changed"', lines or each.log))
+            return dict(zip([each.name for each in running], observe(sources, changes, limit_ms)))
 
-    monitors = [lambda: with_monitor("file"), lambda: with_monitor("pipe")]
-    lines = [lambda: with_line("file"), lambda: with_line("pipe"), with_stream, lambda: with_line("file", None, few)]
+    def record(title, *runs, ratio=None, most=None):
+        seen = {name: sum((run[name][0] for run in runs if name in run), []) for run in runs for name in run}
+        missed = {name: sum(run[name][1] for run in runs if name in run) for name in seen}
+        for label, share, limits in (("p50", 0.5, {"ratio": ratio}), ("p99", 0.99, {"most": most})):
+            values = {name: percentile(known, share) for name, known in seen.items()}
+            bench.record(f"{title}, {label}", "us", values, **limits)
+        total = max(len(known) + missed[name] for name, known in seen.items())
+        bench.record(f"{title}, changes not seen", f"of {total}", missed, most=0)
+
     for number in range(bench.rounds):
-        turns = monitors if bench.baseline else monitors + lines
-        for turn in turns if number % 2 == 0 else turns[::-1]:
-            measure.enter_new_namespace()
-            turn()
-        titles = {("line", "0", "file"): ("JSON line in a file, debounce 0", "file", 2, 5000),
-                  ("line", "0", "pipe"): ("JSON line in a pipe, debounce 0", "pipe", 2, 5000),
-                  "stream": ("SSE client, debounce 0", "pipe", 3, 5000),
-                  ("line", None, "file"): ("JSON line in a file, default debounce", "file", None, 120_000)}
-        if bench.baseline:
-            titles = {("ip monitor", each): (f"print in a {each}", each, None, None) for each in ("file", "pipe")}
-        for key, (title, output, ratio, limit) in titles.items():
-            (mine, missed), (base, base_missed) = samples[key], samples["ip monitor", output]
-            name = "ip monitor" if bench.baseline else "nwpath"
-            for label, share in (("p50", 0.5), ("p99", 0.99)):
-                bench.record(f"{title}, {label}", "us", {name: percentile(mine, share),
-                             "ip monitor": percentile(base, share)}, ratio=ratio if label == "p50" else None,
-                             most=limit if label == "p99" else None)
-            bench.record(f"{title}, changes not seen", f"of {len(mine) + missed}",
-                         {name: missed, "ip monitor": base_missed}, most=0)
+        for output, title in titles.items():
+            alone = [[monitor(output)]] if bench.baseline else [[monitor(output)], [nwpath(output)]]
+            turns = [listen(programs, output, count) for programs in (alone if number % 2 == 0 else alone[::-1])]
+            record(f"{title}, each alone", *turns)
+            if bench.baseline:
+                continue
+            orders = [monitor(output), nwpath(output)], [nwpath(output), monitor(output)]
+            record(f"{title}, side by side", *(listen(programs, output, count // 2) for programs in orders),
+                   ratio=3 if output == "stream" else 2, most=5000)
+        if not bench.baseline:
+            record("JSON line in a file, default debounce", listen([nwpath("file", None)], "file", few, 3000),
+                   most=120_000)
 
 
 def storm(bench):
