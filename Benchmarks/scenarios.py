@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The benchmarks: one function each, one network namespace per round."""
-import contextlib, math, os, signal, subprocess, time
+import contextlib, math, os, signal, time
 
 import connections, discovery, endpoint, measure
 from measure import Failed, IpMonitor, Nwpath, generate, ip
