@@ -90,7 +90,7 @@ public final class EventStreamMetrics {
         MetricFamily(
             "nwpath_event_stream_dropped_total",
             .counter,
-            help: "Clients dropped because they were too slow.",
+            help: "Clients dropped because they were too slow, or read nothing for too long.",
             labels: ["transport"]
         ),
         children: Transport.allCases.map { [$0.rawValue] }

@@ -185,6 +185,22 @@ private func numbers(_ lines: String) throws -> [String] {
         #expect(isCut)
     }
 
+    @Test func `one that takes nothing from one ping to the next is dropped, one that takes a little stays`() throws {
+        let fixture = StreamsFixture()
+        let (idle, slow) = (try fixture.open(.serverSent), try fixture.open(.lines))
+        let stuck = try fixture.open(.webSocket)
+        for stream in [idle, slow, stuck] { _ = stream.text() }
+        fixture.streams.ping()
+        #expect(idle.text() == ": ping\n\n")
+        for _ in 0..<9 { fixture.publish() }
+        for _ in 0..<3 {
+            _ = (idle.text(), slow.text(size: 10, limit: 1))
+            fixture.streams.ping()
+        }
+        #expect(fixture.metrics.drops(.websocket) == 1 && stuck.text().contains("slow_client"))
+        #expect(fixture.streams.count == 2 && fixture.metrics.drops(.sse) + fixture.metrics.drops(.ndjson) == 0)
+    }
+
     @Test func `one event that is larger than a stream may hold drops its clients only`() throws {
         let fixture = StreamsFixture(limit: OutgoingStream.Limit(chunks: 100, bytes: 1000))
         let (all, few) = (try fixture.open(), try fixture.open(event: "path.*"))
@@ -202,6 +218,8 @@ private func numbers(_ lines: String) throws -> [String] {
         var (first, second) = (sse.text(), lines.text())
         fixture.streams.ping()
         fixture.publish()
+        first += sse.text()
+        second += lines.text()
         fixture.streams.ping()
         first += sse.text()
         second += lines.text()

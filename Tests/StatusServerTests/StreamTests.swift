@@ -227,6 +227,25 @@ import Testing
         await fixture.loop.eventually("the stalled one is cut") { fixture.server.connectionCount == 1 }
     }
 
+    @Test func `drops one that reads nothing although little waits for it`() async throws {
+        let fixture = try ServerFixture {
+            $0.api.pingInterval = .milliseconds(100)
+            $0.api.farewell = .milliseconds(50)
+            $0.server.streamSendBuffer = 4096
+        }
+        let stalled = try fixture.tcpClient()
+        stalled.shrinkReceiveBuffer()
+        stalled.get("/api/v1/events")
+        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        // More than the kernel takes, and far below the bound.
+        for _ in 1...10 { fixture.publish(padding: 8000) }
+        let reader = try await fixture.stream()
+        await fixture.loop.eventually("it is dropped") { fixture.server.streamCount == 1 }
+        #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"sse\"} 1"))
+        await fixture.loop.eventually("it is cut") { fixture.server.connectionCount == 1 }
+        #expect(!stalled.isClosed && !reader.isClosed)
+    }
+
     @Test func `a slow reader that still reads finds the reason at the end`() async throws {
         let fixture = try ServerFixture { $0.api.stream = OutgoingStream.Limit(chunks: 8, bytes: 20_000) }
         let client = try await fixture.stream(overTCP: true)

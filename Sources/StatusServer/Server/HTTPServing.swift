@@ -54,8 +54,9 @@ public struct ServerLimits: Equatable, Sendable {
     public var sendDeadline = Duration.seconds(30)
     /// How long what was sent to a stream may stay unacknowledged.
     ///
-    /// With the interval of pings it bounds how long a client that vanished without a word keeps its place.
-    public var streamAcknowledgement = Duration.seconds(14)
+    /// With the interval of pings it bounds how long a client that vanished without a word keeps its place. It is longer
+    /// than two intervals, so that one that is there and reads nothing is found by the pings, and told.
+    public var streamAcknowledgement = Duration.seconds(35)
     /// The kernel's send buffer of a stream, in bytes.
     public var streamSendBuffer = 65_536
 

@@ -61,7 +61,8 @@ enum StreamFormat: Equatable {
 /// Sends events to every client that listens, each with a queue and a place of its own.
 ///
 /// A client first catches up from the ring or the log, a page at a time as it reads, and then gets what is broadcast.
-/// One that falls behind its bound is told by `stream.reset` and dropped; nobody waits for it.
+/// One that falls behind its bound, or takes nothing for too long, is told by `stream.reset` and dropped; nobody waits for
+/// it.
 final class EventStreams {
     /// Why a client gets no event where it asked to begin.
     enum ResetReason: String {
@@ -146,16 +147,19 @@ final class EventStreams {
         }
     }
 
-    /// Writes to every client, so that those that are gone are found, and gives up those that did not answer the last
-    /// time.
+    /// Writes to every client, so that those that are gone are found, drops those that took nothing of what waits since
+    /// the last time, and gives up those that did not answer.
     func ping() {
         for subscriber in Array(subscribers.values) {
-            guard !subscriber.stream.isAwaitingAnswer else {
+            if subscriber.stream.isStuck {
+                drop(subscriber)
+            } else if subscriber.stream.isAwaitingAnswer {
                 subscriber.stream.abort()
-                continue
+            } else {
+                subscriber.stream.isAwaitingAnswer = subscriber.format.isAnswered
+                send(subscriber.format.ping, to: subscriber)
+                subscriber.stream.look()
             }
-            subscriber.stream.isAwaitingAnswer = subscriber.format.isAnswered
-            send(subscriber.format.ping, to: subscriber)
         }
     }
 
@@ -169,9 +173,12 @@ final class EventStreams {
     }
 
     private func send(_ bytes: [UInt8], to subscriber: Subscriber) {
+        if !subscriber.stream.send(bytes) { drop(subscriber) }
+    }
+
+    private func drop(_ subscriber: Subscriber) {
         // One that is being closed gets no more, and is not slow.
         guard !subscriber.stream.isFinished else { return remove(ObjectIdentifier(subscriber)) }
-        guard !subscriber.stream.send(bytes) else { return }
         metrics.dropped(subscriber.format.transport)
         let reason = ResetReason.slowClient.rawValue
         let last = notice("stream.reset", reason: reason)

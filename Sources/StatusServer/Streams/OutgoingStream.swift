@@ -36,6 +36,8 @@
 
     /// How many bytes wait.
     public private(set) var queuedBytes = 0
+    /// Whether something waits of which nothing was taken since ``look()``.
+    private(set) var isStuck = false
     /// Whether no more will be sent.
     public private(set) var isFinished = false
     /// Whether the client is gone.
@@ -100,6 +102,9 @@
         breakOff?()
     }
 
+    /// Begins a new look at whether the client takes what waits.
+    func look() { isStuck = queuedBytes > 0 }
+
     private func append(_ bytes: [UInt8]) {
         chunks.append(bytes)
         queuedBytes += bytes.count
@@ -124,6 +129,7 @@
             if offset == chunk.count { advance() }
         }
         queuedBytes -= written
+        if written > 0 { isStuck = false }
         if written > 0 { return .bytes(written) }
         return isFinished ? .end : .wait
     }
