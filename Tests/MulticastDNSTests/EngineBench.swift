@@ -16,11 +16,15 @@ final class EngineBench {
     var events: [BrowseEvent] = []
     private var browses: [ServiceBrowse] = []
 
-    init(families: [AddressFamily] = AddressFamily.allCases, start: Bool = true) throws {
+    init(
+        families: [AddressFamily] = AddressFamily.allCases,
+        settings: MulticastSettings = MulticastSettings(),
+        start: Bool = true
+    ) throws {
         wire = try Wire()
         loop = wire.here.loop
         responder = try SimulatedResponder(in: wire.peer, families: families)
-        engine = MulticastEngine(loop: loop, clock: KernelClock())
+        engine = MulticastEngine(loop: loop, clock: KernelClock(), settings: settings)
         engine.setInterfaces([try wire.interface()])
         if start { engine.start() }
     }

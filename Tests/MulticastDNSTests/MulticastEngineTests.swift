@@ -191,6 +191,27 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
     }
 }
 
+@Suite(.inNamespace) struct SocketRetryTests {
+    @Test func `a socket that could not be opened is tried again, for a browse alone`() async throws {
+        var settings = MulticastSettings()
+        settings.socketRetry = .milliseconds(100)
+        let bench = try EngineBench(families: [.ipv4], settings: settings, start: false)
+        bench.responder.set(lamp.all)
+        // No process of this network may join a group.
+        try bench.wire.here.run(["sysctl", "-qw", "net.ipv4.igmp_max_memberships=0"])
+        bench.engine.start()
+        bench.browse(lamp.typeName)
+        await bench.loop.eventually("three attempts") { bench.counted(\.socketFailures) >= 3 }
+        let errors = bench.engine.counters.filter { $0.key.family == .ipv4 }.values.map(\.lastError)
+        #expect(errors == [.noBufferSpace] && bench.responder.packets.isEmpty && bench.events.isEmpty)
+        try bench.wire.here.run(["sysctl", "-qw", "net.ipv4.igmp_max_memberships=20"])
+        await bench.loop.eventually("the service") { bench.services.count == 1 }
+        let failures = bench.counted(\.socketFailures)
+        await bench.loop.eventually("another question") { bench.responder.times(of: browseQuestion).count >= 2 }
+        #expect(bench.counted(\.socketFailures) == failures)
+    }
+}
+
 @Suite(.inNamespace) struct HostileTrafficTests {
     @Test func `responses from other ports, with errors or other operations, are ignored and counted`() async throws {
         let bench = try EngineBench(families: [.ipv4])

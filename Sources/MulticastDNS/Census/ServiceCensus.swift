@@ -114,8 +114,6 @@ public final class ServiceCensus {
         run = CensusRun(at: now)
         nextCensus = now + max(settings.interval, .seconds(10))
         tally = CensusSummary(empty: ())
-        // Sockets that could not be opened, or that failed, get another chance.
-        engine.retrySockets()
         for link in engine.links.values { link.directory.beginCensus(at: now) }
     }
 

@@ -40,6 +40,8 @@ public final class MulticastEngine {
     private var attachments: [Int: Attachment] = [:]
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
+    /// When to try again to open the sockets that could not be opened.
+    private var retryAt: Duration?
     private var isPumping = false
     var mustPumpAgain = false
 
@@ -100,6 +102,7 @@ public final class MulticastEngine {
         for id in attachments.keys { attachments[id]?.links = [] }
         if let timer { loop.cancel(timer.handle) }
         timer = nil
+        retryAt = nil
     }
 
     /// Has a record confirmed that seems to be wrong, such as one whose service does not answer (rule C7).
@@ -194,6 +197,7 @@ public final class MulticastEngine {
 
     private func applyInterfaces() {
         let now = clock.boot
+        retryAt = nil
         for link in sortedLinks where interfaces[link.index] == nil {
             links[link.index] = nil
             link.closeAll()
@@ -216,12 +220,6 @@ public final class MulticastEngine {
         announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)
-    }
-
-    /// Tries again to open the sockets that could not be opened, or that were closed by an error.
-    func retrySockets() {
-        guard isStarted else { return }
-        applyInterfaces()
     }
 
     private func rename(_ link: MulticastLink, to name: String, at now: Duration) {
@@ -261,6 +259,7 @@ public final class MulticastEngine {
                 counters.socketFailures += 1
                 counters.lastError = error
             }
+            retryAt = now + settings.socketRetry
             return false
         }
         link.directory.open(family, mtu: interface.mtu, welcomesUnicast: unicast.isOpen(family), at: now)
@@ -327,6 +326,7 @@ public final class MulticastEngine {
         repeat {
             mustPumpAgain = false
             let now = clock.boot
+            if let retryAt, retryAt <= now { applyInterfaces() }
             for link in sortedLinks {
                 guard isStarted else { return }
                 link.directory.advance(to: now)
@@ -347,7 +347,7 @@ public final class MulticastEngine {
 
     private func arm() {
         let deadlines = links.values.map(\.directory.nextDeadline) + attachments.values.map { $0.client?.nextDeadline }
-        let next = deadlines.compactMap(\.self).min()
+        let next = (deadlines + [retryAt]).compactMap(\.self).min()
         guard next != timer?.deadline else { return }
         if let timer { loop.cancel(timer.handle) }
         timer = next.map { deadline in

@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// The bounds of an engine's tables (rule C11).
+/// The bounds of an engine's tables (rule C11), and its patience.
 public struct MulticastSettings: Hashable, Sendable {
     /// How many instances are followed per interface.
     public var maximumInstances = 4096
@@ -8,7 +8,9 @@ public struct MulticastSettings: Hashable, Sendable {
     public var maximumRecords = 16384
     /// How many questions leave per second, interface and family.
     public var questionsPerSecond = 2000
+    /// After how long a socket that could not be opened is tried again.
+    public var socketRetry = Duration.seconds(10)
 
-    /// The bounds by default.
+    /// The defaults.
     public init() {}
 }
