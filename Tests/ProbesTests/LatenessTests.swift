@@ -15,6 +15,7 @@ import Testing
         _ network: ProbeNetwork,
         _ begin: (@escaping (Value) -> Void) throws -> Any
     ) async throws -> Value {
+        let stamped = try await socketWithStamps(network)
         var result: Value?
         let start = network.loop.clock.boot
         let asker = try begin { result = $0 }
@@ -23,8 +24,25 @@ import Testing
         let timer = network.loop.schedule(at: network.loop.clock.boot) { _ = usleep(1_000_000) }
         await network.loop.eventually { result != nil }
         #expect(network.loop.clock.boot - start > .milliseconds(950), "it was not late")
-        withExtendedLifetime((asker, timer)) {}
+        withExtendedLifetime((asker, timer, stamped)) {}
         return try #require(result)
+    }
+
+    /// A socket while which is open the kernel notes when packets arrive: it begins with that for the first socket that
+    /// asks, and a moment later.
+    private static func socketWithStamps(_ network: ProbeNetwork) async throws -> ProbeSocket {
+        let socket = try ProbeSocket.forEcho(family: .ipv4, route: ProbeRoute(), loop: network.loop)
+        let peer = ScopedAddress(try #require(IPAddress(ProbeNetwork.peer4)))
+        try socket.connect(to: SocketAddress(peer, port: 0))
+        let request = TrainMessages(.echo, family: .ipv4).request(0)
+        try await network.loop.eventually("packets with the time of their arrival") {
+            try socket.send(request)
+            _ = usleep(5_000)
+            var age = Duration.zero
+            while let arrival = try socket.receive(upTo: 2048) { age = arrival.age }
+            return age > .milliseconds(2)
+        }
+        return socket
     }
 
     /// Makes one attempt that way.
