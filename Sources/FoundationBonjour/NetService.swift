@@ -126,10 +126,10 @@ open class NetService: NSObject {
     /// - Returns: `false` when it does not fit into a record.
     @discardableResult
     public func setTXTRecord(_ recordData: Data?) -> Bool {
-        let entries = TextRecord(data: Array(recordData ?? Data())).entries
         guard (recordData?.count ?? 0) <= NameRules.maximumText else { return false }
         text = recordData
         guard activity == .publishing || activity == .published else { return true }
+        let entries = TextRecord(data: Array(recordData ?? Data())).entries
         thread?.perform { [session] engines in engines.session(session, as: PublishSession.self)?.update(text: entries)
         }
         return true
