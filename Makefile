@@ -14,6 +14,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
 
+# Debian gives an ordinary user no /usr/sbin, where sysctl, dnsmasq, ethtool and others are.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+
 .PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz conformance lab screenshots install \
     uninstall deb test-package clean
 
