@@ -3,6 +3,8 @@
 import Foundation
 import Testing
 
+// The tests of the scratch package of retry_test, which is no part of this project's own package.
+
 let folder = ProcessInfo.processInfo.environment["SCRATCH_FOLDER"] ?? "."
 
 /// Whether this is asked for `name` for the first time, in this process or one before.
@@ -11,7 +13,7 @@ func first(_ name: String) -> Bool {
     return !FileManager.default.fileExists(atPath: mark) && FileManager.default.createFile(atPath: mark, contents: nil)
 }
 
-func crash() { fatalError("as it should") }
+func crash() { preconditionFailure("as it should") }
 
 func hang() { Thread.sleep(forTimeInterval: 3_600) }
 
