@@ -1,8 +1,8 @@
 // swift-tools-version: 6.3
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 //
-// Data flows left to right: a target imports only targets above it in this file. docs/architecture.md draws
-// the picture and Tests/LayeringTests reads every import line against it.
+// This is the only table of layers: data flows from top to bottom, and a target imports only targets above it.
+// Tests/LayeringTests holds every import line against it, both ways; docs/architecture.md draws the picture.
 
 import PackageDescription
 
@@ -57,8 +57,11 @@ let package = Package(
         .target(name: "DNSWire", dependencies: ["Addressing"]),
         .target(
             name: "MulticastDNS",
-            dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"]
+            dependencies: ["Addressing", "LinuxIO", "DNSWire"]
         ),
+
+        // WebSocket, both ends.
+        .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
 
         // What is wrong, from what was found out.
         .target(name: "Diagnosis", dependencies: ["Addressing"]),
@@ -83,8 +86,8 @@ let package = Package(
         .target(
             name: "Documents",
             dependencies: [
-                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
-                "Probes", "Diagnosis",
+                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "DNSWire", "MulticastDNS", "Probes",
+                "Diagnosis",
             ]
         ),
         .target(
@@ -93,14 +96,13 @@ let package = Package(
                 "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Documents",
             ]
         ),
-        .target(name: "EventLog", dependencies: ["CZlib", "CLinuxShims", "OrderedJSON", "LinuxIO", "EventHub"]),
-        .target(name: "WebSocketWire", dependencies: ["CNettle", "CWslay"]),
-        .target(name: "Metrics", dependencies: ["LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"]),
+        .target(name: "EventLog", dependencies: ["CZlib", "OrderedJSON", "LinuxIO", "EventHub"]),
+        .target(name: "Metrics", dependencies: ["LinuxIO"]),
         .target(
             name: "StatusServer",
             dependencies: [
                 "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
-                "Documents", "EventHub", "EventLog", "Metrics", "Spelling", "WebSocketWire",
+                "Metrics", "Spelling", "WebSocketWire",
             ],
             resources: ["page.html", "page.css", "text.js", "sections.js", "live.js"].map { .embedInCode("Page/\($0)") }
                 + [.embedInCode("Resources/openapi.json")]
@@ -115,9 +117,9 @@ let package = Package(
         .target(
             name: "PathService",
             dependencies: [
-                "CSystemd", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine",
-                "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-                "DNSWire", "Probes", "Diagnosis", "Examination",
+                "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
+                "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents",
+                "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
             ],
             resources: [.embedInCode("Resources/event.json")]
         ),
@@ -128,11 +130,9 @@ let package = Package(
         .executableTarget(
             name: "nwpath",
             dependencies: [
-                "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink",
-                "PathModel",
-                "PathEngine", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration",
-                "PathService",
-                "DNSWire", "Probes", "Diagnosis", "Examination",
+                "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire",
+                "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub", "EventLog",
+                "Configuration", "PathService", "CommandLineKit", "StatusClient",
             ]
         ),
 
@@ -158,8 +158,8 @@ let package = Package(
         ),
         .testTarget(name: "LayeringTests"),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
-        .testTarget(name: "LinuxIOTests", dependencies: ["LinuxIO", "TestSupport"]),
-        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
+        .testTarget(name: "LinuxIOTests", dependencies: ["Addressing", "LinuxIO", "TestSupport"]),
+        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON"]),
         .testTarget(
             name: "DocumentsTests",
             dependencies: [
@@ -196,8 +196,7 @@ let package = Package(
         .testTarget(
             name: "PathEngineTests",
             dependencies: [
-                "PathEngine", "CLinuxShims", "Addressing", "LinuxIO", "Netlink", "PathModel", "Providers",
-                "TestSupport",
+                "PathEngine", "Addressing", "LinuxIO", "Netlink", "PathModel", "TestSupport",
             ]
         ),
         .testTarget(
@@ -205,7 +204,7 @@ let package = Package(
             dependencies: [
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
                 "DNSWire", "EventHub",
-                "StatusClient", "Configuration", "TestSupport",
+                "StatusClient", "Configuration", "Documents", "TestSupport",
                 "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel",
             ]
         ),
@@ -222,11 +221,11 @@ let package = Package(
             ],
             exclude: ["Fixtures", "record"]
         ),
-        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "LinuxIO", "TestSupport"]),
-        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
+        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing"]),
         .testTarget(
             name: "MulticastDNSTests",
-            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "CLinuxShims", "TestSupport"]
+            dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "TestSupport"]
         ),
         .testTarget(
             name: "ServiceTests",
@@ -235,7 +234,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers", "Diagnosis",
+                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
             ],
             exclude: ["Fixtures"]
         ),
@@ -249,7 +248,7 @@ let package = Package(
         .testTarget(
             name: "FoundationBonjourTests",
             dependencies: [
-                "FoundationBonjour", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Network", "TestSupport",
+                "FoundationBonjour", "Addressing", "DNSWire", "LinuxIO", "TestSupport",
             ]
         ),
         .testTarget(
@@ -274,7 +273,7 @@ let package = Package(
             ],
             path: "Tests/WebSocketEcho"
         ),
-        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "LinuxIO", "TestSupport"]),
+        .testTarget(name: "MetricsTests", dependencies: ["Metrics", "TestSupport"]),
         .testTarget(
             name: "StatusServerTests",
             dependencies: [

@@ -2,84 +2,98 @@
 
 import Testing
 
-/// The table of docs/architecture.md: which module a target may import, besides Swift and Synchronization.
-private let mayImport: [String: Set<String>] = [
-    "Addressing": [],
-    "OrderedJSON": [],
-    "Spelling": [],
-    "CommandLineKit": ["Spelling"],
-    "LinuxIO": ["Glibc", "CLinuxShims", "Addressing"],
-    "Netlink": ["Glibc", "CNetlink", "CLinuxShims", "Addressing", "LinuxIO"],
-    "PathModel": ["Addressing", "Spelling", "Netlink"],
-    "Providers": [
-        "Glibc", "CSystemd", "CSystemdShims", "CNetlinkGeneric", "CLinuxShims", "Addressing", "LinuxIO", "Netlink",
-        "PathModel",
-    ],
-    "PathEngine": ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers"],
-    "DNSWire": ["Addressing"],
-    "MulticastDNS": ["Glibc", "CLinuxShims", "Addressing", "LinuxIO", "PathModel", "DNSWire"],
-    "Diagnosis": ["Addressing"],
-    "Probes": [
-        "Glibc", "CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS",
-    ],
-    "Examination": [
-        "Glibc", "Addressing", "LinuxIO", "Netlink", "PathModel", "Probes", "Diagnosis", "WebSocketWire",
-    ],
-    "Documents": [
-        "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire", "MulticastDNS",
-        "Probes", "Diagnosis",
-    ],
-    "EventHub": [
-        "Glibc", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis",
-        "Documents",
-    ],
-    "EventLog": ["Glibc", "CLinuxShims", "CZlib", "OrderedJSON", "LinuxIO", "EventHub"],
-    "Metrics": ["Glibc", "LinuxIO", "PathModel", "MulticastDNS", "Documents", "EventHub"],
-    "WebSocketWire": ["CNettle", "CWslay"],
-    "StatusServer": [
-        "Glibc", "CMicrohttpd", "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing",
-        "OrderedJSON", "LinuxIO", "Documents", "EventHub", "EventLog", "Metrics", "Spelling",
-        "WebSocketWire",
-    ],
-    "StatusClient": ["Glibc", "CCurl", "OrderedJSON", "LinuxIO", "Documents"],
-    "Configuration": [
-        "Glibc", "CYAML", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS", "Probes",
-        "Diagnosis", "Spelling",
-    ],
-    "PathService": [
-        "Glibc", "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "Providers",
-        "PathEngine", "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "Metrics", "StatusServer",
-        "Configuration", "Probes", "Diagnosis", "Examination", "Spelling",
-    ],
-    "Network": [
-        "Glibc", "Dispatch", "FoundationEssentials", "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing",
-        "LinuxIO", "Netlink", "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "WebSocketWire",
-    ],
-    "FoundationBonjour": [
-        "Glibc", "Foundation", "Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network",
-    ],
-    "FoundationWebSocket": ["Glibc", "Foundation", "FoundationNetworking", "Network"],
-    "nwpath": [
-        "Glibc", "CommandLineKit", "Spelling", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel",
-        "PathEngine",
-        "DNSWire", "MulticastDNS", "Documents", "EventHub", "EventLog", "StatusClient", "Configuration", "PathService",
-        "Probes", "Diagnosis", "Examination",
-    ],
+/// Targets of pure values and decisions: they see neither the system nor its clock.
+private let pure: Set = [
+    "Addressing", "OrderedJSON", "Spelling", "PathModel", "PathEngine", "DNSWire", "Diagnosis", "Documents",
+    "WebSocketWire", "CommandLineKit",
 ]
 
+/// What the libraries for other programs may import besides Glibc; no program of this package has Foundation.
+private let foundation: [String: Set<String>] = [
+    "Network": ["Dispatch", "FoundationEssentials"],
+    "FoundationBonjour": ["Foundation"],
+    "FoundationWebSocket": ["Foundation", "FoundationNetworking"],
+]
+
+/// `Package.swift` is the only table of layers; this holds every import line against it.
 @Suite struct LayeringTests {
-    @Test(arguments: SourceTree.targets())
-    func `a target imports only targets to its left`(target: String) throws {
-        let allowed = try #require(mayImport[target], "\(target) is missing in the table of this test")
-        for file in SourceTree.swiftFiles(in: "Sources/\(target)") {
-            for (number, module) in file.imports where !["Swift", "Synchronization"].contains(module) {
-                #expect(allowed.contains(module), "\(file.path):\(number): \(target) may not import \(module)")
+    private let manifest: [ManifestTarget]
+
+    init() throws { manifest = try Manifest.targets() }
+
+    @Test func `the manifest declares every folder of sources once`() {
+        #expect(manifest.filter { $0.folder.hasPrefix("Sources/") }.map(\.name).sorted() == SourceTree.folders())
+        #expect(Set(manifest.map(\.name)).count == manifest.count)
+    }
+
+    @Test func `a target depends only on targets above it`() {
+        var above: Set<String> = []
+        for target in manifest {
+            for dependency in target.dependencies {
+                #expect(above.contains(dependency), "Package.swift: \(target.name) depends on \(dependency)")
+            }
+            above.insert(target.name)
+        }
+    }
+
+    @Test func `an import is of a module that the target depends on`() {
+        let declared = Set(manifest.map(\.name))
+        for target in manifest {
+            var allowed = Set(target.dependencies)
+            let isOfSources = target.folder.hasPrefix("Sources/")
+            if isOfSources {
+                allowed.formUnion(["Swift", "Synchronization"])
+                if !pure.contains(target.name) { allowed.insert("Glibc") }
+                allowed.formUnion(foundation[target.name] ?? [])
+            }
+            for file in SourceTree.swiftFiles(in: target.folder) {
+                for (number, module) in file.imports where isOfSources || declared.contains(module) {
+                    #expect(allowed.contains(module), "\(file.path):\(number): \(target.name) may not import \(module)")
+                }
             }
         }
     }
 
-    @Test func `the table names no target that does not exist`() {
-        #expect(Set(mayImport.keys).subtracting(SourceTree.targets()).isEmpty)
+    @Test func `a dependency is imported`() {
+        let programs = Set(manifest.filter(\.isProgram).map(\.name))
+        for target in manifest {
+            let files = SourceTree.swiftFiles(in: target.folder)
+            // What C includes is a header; tests run programs.
+            guard !files.isEmpty else { continue }
+            let imported = Set(files.flatMap(\.imports).map(\.module))
+            for dependency in target.dependencies where !programs.contains(dependency) {
+                #expect(imported.contains(dependency), "Package.swift: no file of \(target.name) imports \(dependency)")
+            }
+        }
+    }
+
+    @Test func `the rules name only targets that exist`() {
+        #expect(pure.union(foundation.keys).isSubset(of: manifest.map(\.name)))
+    }
+}
+
+@Suite struct ManifestTests {
+    @Test func `a declaration is read on one line and on many`() {
+        let text = """
+            // .target(name: "Gone", dependencies: ["A"]),
+            .systemLibrary(name: "A", pkgConfig: "a"),
+            .target(name: "B"),
+            .executableTarget(
+                name: "C",
+                dependencies: [
+                    "A", // why
+                    "B",
+                ],
+                path: "Tests/C",
+                resources: [.embedInCode("x.json")]
+            ),
+            .testTarget(name: "CTests", dependencies: ["C"]),
+            """
+        let targets = Manifest.targets(in: text)
+        #expect(targets.map(\.name) == ["A", "B", "C", "CTests"])
+        #expect(targets.map(\.dependencies) == [[], [], ["A", "B"], ["C"]])
+        #expect(targets.map(\.folder) == ["Sources/A", "Sources/B", "Tests/C", "Tests/CTests"])
+        #expect(targets.map(\.isProgram) == [false, false, true, false])
     }
 }
 
@@ -104,11 +118,5 @@ private let mayImport: [String: Set<String>] = [
         for (number, length) in file.functions {
             #expect(length <= 80, "\(file.path):\(number): \(length) lines")
         }
-    }
-
-    @Test func `half of the source files have at most 110 lines`() throws {
-        let lengths = SourceTree.swiftFiles(in: "Sources").map(\.lines.count).sorted()
-        let median = try #require(lengths.isEmpty ? nil : lengths[lengths.count / 2])
-        #expect(median <= 110)
     }
 }

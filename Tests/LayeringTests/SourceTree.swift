@@ -8,10 +8,14 @@ enum SourceTree {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The names of the Swift targets under Sources.
-    static func targets() -> [String] {
+    static func text(of path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The names of the folders of Sources.
+    static func folders() -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path)) ?? []
-        return names.filter { !swiftFiles(in: "Sources/\($0)").isEmpty }.sorted()
+        return names.filter { !$0.hasPrefix(".") }.sorted()
     }
 
     /// All Swift files below a folder of the checkout.
