@@ -1,6 +1,7 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 #
 # make run      install what is missing, build, start the service        make test     run the whole suite
+# make test ONLY=PathModelTests,NetlinkTests/QuestionTests  builds and runs those targets or suites, and nothing else
 # make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
@@ -13,6 +14,7 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 DESTDIR ?=
 ARGS ?=
+ONLY ?=
 
 # Debian gives an ordinary user no /usr/sbin, where sysctl, dnsmasq, ethtool and others are.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
@@ -38,7 +40,7 @@ test-dependencies:
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
 
 test: test-dependencies
-	@Tests/run $(ARGS)
+	@Tests/run $(if $(ONLY),'--only=$(ONLY)') $(ARGS)
 
 lint:
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests

@@ -319,3 +319,13 @@ let fuzzed = [
     "Probes",
 ]
 package.products += fuzzed.map { .library(name: $0, targets: [$0]) }
+
+// `make test ONLY=…`: the test targets it names with what they depend on, and nothing else.
+if let named = Context.environment["NWPATH_TEST_TARGETS"] {
+    var needed = Set(named.split(separator: ",").map(String.init))
+    for target in package.targets.reversed() where needed.contains(target.name) {
+        for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}
