@@ -25,17 +25,11 @@ public final class EventHub {
         }
     }
 
-    /// Names one sink, so that it can be removed.
-    public struct SinkID: Hashable, Sendable {
-        let number: Int
-    }
-
     private let options: Options
     private let clock: any TimeSource
     private let encoder = OrderedJSONEncoder()
     private var journal: (any EventJournal)?
-    private var sinks: [(id: SinkID, handler: (Event) -> Void)] = []
-    private var nextSink = 0
+    private var sinks: [(Event) -> Void] = []
     private var ring: ReplayRing
     private var undelivered: [Event] = []
     private var isDelivering = false
@@ -69,16 +63,8 @@ public final class EventHub {
     }
 
     /// Calls `handler` with every event from now on, after the journal and the sinks added before.
-    public func addSink(_ handler: @escaping (Event) -> Void) -> SinkID {
-        nextSink += 1
-        let id = SinkID(number: nextSink)
-        sinks.append((id, handler))
-        return id
-    }
-
-    /// Ends a sink, which may be called once more if an event is just being delivered.
-    public func removeSink(_ id: SinkID) {
-        sinks.removeAll { $0.id == id }
+    public func addSink(_ handler: @escaping (Event) -> Void) {
+        sinks.append(handler)
     }
 
     /// Publishes an event to the journal and all sinks.
@@ -122,18 +108,13 @@ extension EventHub {
         return true
     }
 
-    /// Encodes an event for one stream alone: it bears the number of the last published event and is not counted.
-    public func streamEvent(_ body: some EventBody) -> Event {
-        makeEvent(body, sequence: position.sequence)
-    }
-
     private func deliver() {
         guard !isDelivering else { return }
         isDelivering = true
         var index = 0
         while index < undelivered.count {
             let event = undelivered[index]
-            for sink in sinks { sink.handler(event) }
+            for sink in sinks { sink(event) }
             index += 1
         }
         undelivered.removeAll(keepingCapacity: true)

@@ -79,11 +79,6 @@ public enum EventName: String, CaseIterable, Sendable {
     case censusCompleted = "census.completed"
     /// Another host claims our name.
     case mdnsNameConflict = "mdns.name_conflict"
-    // Sinks.
-    /// A sink's server is connected.
-    case sinkConnected = "sink.connected"
-    /// A sink's server is lost; events are queued.
-    case sinkDisconnected = "sink.disconnected"
 }
 
 extension EventName: CustomStringConvertible {

@@ -201,10 +201,10 @@ public final class Daemon {
         let services = ServicePublisher(hub: hub, clock: clock) { [unowned self] service in
             serviceHistory?.history.firstSeen(service)
         }
-        _ = hub.addSink { [unowned self] event in deliver(event) }
+        hub.addSink { [unowned self] event in deliver(event) }
         if JournalSocket.isStandardError(options.environment) {
             let journal = JournalSocket()
-            _ = hub.addSink { event in journal.take(event) }
+            hub.addSink { event in journal.take(event) }
         }
         engine.onUpdate = { [unowned self] update in take(update) }
         engine.onFirstReading = { [unowned self] in

@@ -60,7 +60,7 @@ public final class ProviderSet {
 
     private let options: Options
     private let listening: (Set<IPAddress>) -> Set<IPAddress>
-    private let connection: BusConnection
+    let connection: BusConnection
     private let resolver: ResolverConfigurationWatcher
     private let resolved: ResolvedProvider
     private let manager: NetworkManagerProvider
@@ -191,9 +191,6 @@ public final class ProviderSet {
             }
         )
     }
-
-    /// Why the bus was left or not reached the last time; `nil` while all is well.
-    public var busError: ProviderError? { connection.isReady ? nil : connection.lastError }
 
     /// What each provider says now.
     public var snapshot: ProviderSnapshot {

@@ -26,7 +26,7 @@ public final class StatusServer {
     }
 
     private let loop: EventLoop
-    private let api: StatusAPI
+    let api: StatusAPI
     private let server: any HTTPServing
     private let gate: AccessGate
     private let encrypt: (TLSSettings?) throws(StatusServerError) -> Void
@@ -95,9 +95,6 @@ public final class StatusServer {
 
     /// How many connections are open.
     public var connectionCount: Int { server.connectionCount }
-
-    /// How many event streams are open.
-    public var streamCount: Int { api.streams.count }
 
     /// Called with `true` when the first event stream is opened, and with `false` when the last one has ended.
     public var onListening: (Bool) -> Void {

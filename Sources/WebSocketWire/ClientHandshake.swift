@@ -28,9 +28,6 @@ public struct WebSocketClientHandshake: Sendable {
         case opened(subprotocol: String?, rest: [UInt8])
     }
 
-    /// The longest head of an answer in bytes.
-    public static let longestHead = MessageHead.longest
-
     /// The bytes to send first.
     public let request: [UInt8]
     private let key: WebSocketKey

@@ -59,7 +59,7 @@ struct Replay: Command {
         var options = EventHub.Options(host: "replay")
         options.minimumSeverity = settings.minimumSeverity
         let hub = EventHub(options, after: Self.position, clock: engine.clock)
-        _ = hub.addSink { event in
+        hub.addSink { event in
             if isText {
                 Terminal.print("\(event.time) \(event.name.rawValue) \(PrintableText.escape(event.message))")
             } else {

@@ -119,16 +119,4 @@ import Testing
         let event = try EventHub.sample().draft(ConfigurationRejected(path: "/c", errors: (0..<1000).map { "\($0)" }))
         #expect(event.value?["config"]?["errors"]?.array?.count == 20)
     }
-
-    @Test(arguments: StreamReset.Reason.allCases)
-    func `a reset says why`(reason: StreamReset.Reason) throws {
-        let requested = try EventPosition("7f3a.3")
-        let event = try EventHub.sample().streamEvent(
-            StreamReset(reason: reason, requested: requested, resumesAfter: 39)
-        )
-        #expect(event.value?["reset"]?["reason"]?.string == reason.rawValue)
-        #expect(event.value?["reset"]?["requested"]?.string == "7f3a.3")
-        #expect(event.value?["reset"]?["resumes_after"]?.int == 39)
-        #expect(event.message.hasSuffix("fetch the present state"))
-    }
 }

@@ -39,7 +39,7 @@ import Testing
         let scratch = try Scratch()
         let pair = try Pair(scratch.log)
         var lines: [UInt8] = []
-        _ = pair.hub.addSink { lines += $0.line }
+        pair.hub.addSink { lines += $0.line }
         pair.publish(20)
         #expect(try Files.bytes(scratch.log) == lines)
         #expect(pair.log.status.recordsWritten == 21 && pair.log.status.size == lines.count)

@@ -36,7 +36,7 @@ final class SmallDisk {
         let log = disk.path + "/events.jsonl"
         let pair = try Pair(log).publish(3)
         var heard: [UInt64] = []
-        _ = pair.hub.addSink { heard.append($0.sequence) }
+        pair.hub.addSink { heard.append($0.sequence) }
         try disk.fill()
         pair.publish(50, filler: String(repeating: "x", count: 200))
         let outage = try #require(pair.log.status.outage)
@@ -159,7 +159,7 @@ extension Pair {
     @Test func `standard output gets the same lines, from log.opened on`() throws {
         try withPipe { pair, reader in
             var lines: [UInt8] = []
-            _ = pair.hub.addSink { lines += $0.line }
+            pair.hub.addSink { lines += $0.line }
             pair.log.reopen()
             pair.publish(5)
             let drained = try drain(reader)

@@ -143,29 +143,6 @@ private let lamp = MadeUpService()
         lookup.cancel()
     }
 
-    @Test func `follows the types that are offered`() async throws {
-        let bench = try EngineBench(families: [.ipv4])
-        let odd = try #require(DomainName("_odd._udp.example.com"))
-        let bad = try #require(DomainName("printer.local"))
-        let more = [odd, bad].map { ResourceRecord(lamp.enumeration.name, .ptr, .pointer($0), timeToLive: 10) }
-        bench.responder.set([lamp.enumeration] + more)
-        var told: [ServiceTypeEvent] = []
-        let browse = TypeBrowse(bench.engine) { told.append($0) }
-        await bench.loop.eventually { browse.types.count == 2 }
-        #expect(
-            browse.types.map(\.type) == ["_odd._udp", "_test._tcp"] && browse.types.allSatisfy { $0.interface == "v0" }
-        )
-        bench.responder.set([])
-        bench.responder.goodbye([lamp.enumeration])
-        await bench.loop.eventually { browse.types.map(\.type) == ["_odd._udp"] }
-        guard case .lost(let type, .goodbye) = told.last else {
-            Issue.record("the end of a type was not told")
-            return
-        }
-        #expect(type.name == lamp.typeName)
-        browse.cancel()
-    }
-
     @Test func `a one-shot question is asked once, of any type`() async throws {
         let bench = try EngineBench(families: [.ipv4])
         let record = ResourceRecord(

@@ -68,7 +68,7 @@ private final class Pair {
         let v1 = try pair.namespace.multicastInterface("v1").addresses.map { ScopedAddress($0.address, scope: "v0") }
         #expect(service.host == "lamp.local" && service.port == 80 && service.addresses == v1.sorted())
         let name = try #require(DomainName("Lamp._lamp._tcp.local"))
-        #expect(pair.told == [.registered(name)] && pair.far.advertisedName(of: id) == name)
+        #expect(pair.told == [.registered(name)] && pair.far.advertiser.name(of: id) == name)
         try pair.far.update(text: [.init(key: "a", value: [50])], of: id)
         await pair.loop.eventually { pair.services.first?.rawText == [Array("a=2".utf8)] }
         pair.far.withdraw(id)

@@ -24,7 +24,6 @@ import Testing
         #expect(hold.update(unsatisfied, at: .seconds(2)) == unsatisfied)
         #expect(hold.update(satisfied, at: .seconds(3)) == unsatisfied)
         #expect(hold.isHolding)
-        #expect(hold.rawPath == satisfied)
         #expect(hold.releaseAt == .seconds(8))
         #expect(hold.update(satisfied, at: .seconds(7)) == unsatisfied)
         #expect(hold.update(satisfied, at: .seconds(8)) == satisfied)

@@ -15,7 +15,6 @@ import Testing
         var settler = Settler()
         settler.trigger(at: .seconds(1))
         #expect(settler.isPending)
-        #expect(settler.pendingSince == .seconds(1))
         #expect(settler.next(at: .seconds(1)) == .wait(.milliseconds(100)))
         #expect(settler.next(at: .milliseconds(1060)) == .wait(.milliseconds(40)))
         #expect(settler.next(at: .milliseconds(1100)) == .evaluate)

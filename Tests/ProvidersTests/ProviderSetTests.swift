@@ -183,7 +183,7 @@ import Testing
         #expect(set.facts.dns.servers.map(\.description) == ["192.0.2.1"])
         #expect(set.health[.networkManager]?.state == .absent)
         #expect(set.health[.resolvConf]?.state == .active)
-        await loop.eventually { set.busError != nil }
+        await loop.eventually { set.connection.lastError != nil }
         try bus.scratch.replace("resolv.conf", with: "nameserver 192.0.2.2\n")
         await loop.eventually { told.count == 1 }
         #expect(told.first?.1 == "resolv.conf")
@@ -243,7 +243,7 @@ import Testing
         set.start()
         #expect(set.facts == ProviderFacts())
         #expect(set.health.values.allSatisfy { $0.state == .disabled })
-        #expect(set.busError == nil)
+        #expect(set.connection.lastError == nil)
         set.stop()
     }
 
@@ -254,7 +254,7 @@ import Testing
             let set = ProviderSet(loop: loop, options: try options(bus)) { _ in [] }
             freed = set
             set.start()
-            await loop.eventually { set.busError == nil }
+            await loop.eventually { set.connection.isReady }
             set.stop()
         }
         #expect(freed == nil)

@@ -360,7 +360,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         )
         let hub = EventHub(EventHub.Options(host: "h"))
         var names: [EventName] = []
-        _ = hub.addSink { names.append($0.name) }
+        hub.addSink { names.append($0.name) }
         UpdatePublisher(hub: hub, clock: KernelClock()).publish(update)
         #expect(names == [.pathChanged, .gatewayChanged, .pathFlapping])
     }

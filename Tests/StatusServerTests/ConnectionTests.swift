@@ -113,7 +113,7 @@ import Testing
         let stalled = try fixture.tcpClient()
         stalled.shrinkReceiveBuffer()
         stalled.get("/api/v1/events")
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         for _ in 0..<500 { fixture.publish(padding: 1000) }
         var hasStopped = false
         fixture.server.stop(within: .milliseconds(50)) { hasStopped = true }
@@ -273,7 +273,7 @@ import Testing
         try fixture.server.take(configuration)
         #expect(try await status("old.example") == 421)
         #expect(try await status("new.example") == 200)
-        #expect(fixture.server.streamCount == 2)
+        #expect(fixture.server.api.streams.count == 2)
         #expect(try await fixture.get("/api/v1/events").status == 429)
         fixture.publish()
         for stream in streams { await stream.wait("the event") { $0.chunkedContent.contains("id: 7f3a.1\n") } }

@@ -39,7 +39,7 @@ import Testing
         let fixture = try ServerFixture()
         let client = try fixture.client()
         client.get("/api/v1/events?since=0", fields: "Accept: application/x-ndjson\r\n")
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         for _ in 0..<3 { fixture.publish() }
         await client.wait("three lines") { $0.chunkedContent.split(separator: "\n").count == 3 }
         #expect(client.chunkedContent == fixture.provider.log.map { String(decoding: $0.line, as: UTF8.self) }.joined())
@@ -145,7 +145,7 @@ import Testing
         #expect(refused.body.contains("/problems/too-many-streams"))
         #expect(refused.fields["retry-after"] == "10")
         first.finishSending()
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         let third = try await fixture.stream()
         _ = (second, third)
     }
@@ -158,10 +158,10 @@ import Testing
         let second = try await fixture.stream()
         #expect(told == [true])
         first.finishSending()
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         #expect(told == [true])
         second.finishSending()
-        await fixture.loop.eventually { fixture.server.streamCount == 0 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 0 }
         #expect(told == [true, false])
         let third = try await fixture.stream()
         #expect(told == [true, false, true])
@@ -181,9 +181,9 @@ import Testing
     func `frees the place of a client that vanished`(overTCP: Bool) async throws {
         let fixture = try ServerFixture()
         var client: RawClient? = try await fixture.stream(overTCP: overTCP)
-        #expect(client != nil && fixture.server.streamCount == 1)
+        #expect(client != nil && fixture.server.api.streams.count == 1)
         client = nil
-        await fixture.loop.eventually { fixture.server.streamCount == 0 && fixture.server.connectionCount == 0 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 0 && fixture.server.connectionCount == 0 }
         #expect(fixture.metrics.contains("nwpath_event_stream_clients{transport=\"sse\"} 0"))
     }
 
@@ -199,9 +199,9 @@ import Testing
         try fixture.server.listen(on: .tcp(ScopedAddress(.v4(0xC000_0201)), port: 8353))
         let curl = ["nsenter", "--net=\(peer.path)", "curl", "-sN", "http://192.0.2.1:8353/api/v1/events"]
         let client = try RunningCommand(curl)
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         try peer.ip("link set v1 down")
-        await fixture.loop.eventually { fixture.server.streamCount == 0 && fixture.server.connectionCount == 0 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 0 && fixture.server.connectionCount == 0 }
         client.signal(9)
     }
 
@@ -214,13 +214,13 @@ import Testing
         let stalled = try fixture.tcpClient()
         stalled.shrinkReceiveBuffer()
         stalled.get("/api/v1/events")
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         let reader = try await fixture.stream()
         for number in 1...2000 {
             fixture.publish(padding: 1000)
             if number.isMultiple(of: 20) { await reader.wait("all") { $0.chunkedTail("\"seq\":\(number),") } }
         }
-        #expect(fixture.server.streamCount == 1)
+        #expect(fixture.server.api.streams.count == 1)
         let ids = reader.chunkedContent.split(separator: "\n").filter { $0.hasPrefix("id: ") }
         #expect(ids == (1...2000).map { "id: 7f3a.\($0)" })
         #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"sse\"} 1"))
@@ -236,11 +236,11 @@ import Testing
         let stalled = try fixture.tcpClient()
         stalled.shrinkReceiveBuffer()
         stalled.get("/api/v1/events")
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         // More than the kernel takes, and far below the bound.
         for _ in 1...10 { fixture.publish(padding: 8000) }
         let reader = try await fixture.stream()
-        await fixture.loop.eventually("it is dropped") { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually("it is dropped") { fixture.server.api.streams.count == 1 }
         #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"sse\"} 1"))
         await fixture.loop.eventually("it is cut") { fixture.server.connectionCount == 1 }
         #expect(!stalled.isClosed && !reader.isClosed)

@@ -88,7 +88,7 @@ extension RawClient {
         head.send("HEAD /api/v1/events/ws HTTP/1.1\r\nHost: localhost\r\n\(RawClient.upgrade)\r\n")
         let refusal = try await head.response(headOnly: true)
         #expect(refusal.status == 405 && refusal.fields["allow"] == "GET")
-        #expect(fixture.server.streamCount == 0)
+        #expect(fixture.server.api.streams.count == 0)
     }
 
     @Test func `an upgrade that never happens frees its place`() async throws {
@@ -97,6 +97,6 @@ extension RawClient {
             let client = try fixture.client()
             client.get("/api/v1/events/ws", fields: RawClient.upgrade)
         }
-        await fixture.loop.eventually { fixture.server.connectionCount == 0 && fixture.server.streamCount == 0 }
+        await fixture.loop.eventually { fixture.server.connectionCount == 0 && fixture.server.api.streams.count == 0 }
     }
 }

@@ -13,7 +13,7 @@ import WebSocketWire
     func `each event is one text message, the line of the log`(overTCP: Bool) async throws {
         let fixture = try ServerFixture()
         let socket = try await fixture.socket(overTCP: overTCP)
-        #expect(socket.subprotocol == "nwpath.v1" && fixture.server.streamCount == 1)
+        #expect(socket.subprotocol == "nwpath.v1" && fixture.server.api.streams.count == 1)
         #expect(fixture.metrics.contains("nwpath_event_stream_clients{transport=\"websocket\"} 1"))
         fixture.publish()
         fixture.publish("service.added", padding: 100_000)
@@ -23,7 +23,7 @@ import WebSocketWire
         await socket.wait("the answer, and the end") { $0.close != nil && $0.raw.isClosed }
         #expect(socket.close == WebSocketClose(.normal))
         await fixture.loop.eventually { fixture.server.connectionCount == 0 }
-        #expect(fixture.server.streamCount == 0)
+        #expect(fixture.server.api.streams.count == 0)
         #expect(fixture.metrics.contains("nwpath_event_stream_clients{transport=\"websocket\"} 0"))
         #expect(fixture.metrics.contains("handler=\"/api/v1/events/ws\",method=\"GET\",code=\"101\"} 1"))
     }
@@ -33,7 +33,7 @@ import WebSocketWire
         let fixture = try ServerFixture()
         for _ in 0..<300 { fixture.provider.add() }
         let socket = try WebSocketClient(try fixture.client(), "/api/v1/events/ws?\(query)")
-        await fixture.loop.eventually { fixture.server.streamCount == 1 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
         // Events that happen while it catches up come behind the past.
         for _ in 0..<200 { fixture.publish() }
         await socket.wait("the present") { $0.messages.count == 500 - first + 1 }
@@ -73,12 +73,12 @@ import WebSocketWire
         let honest = try await fixture.socket()
         // More than the kernel's buffers take: the rest would have to wait here.
         var sent = 0
-        while fixture.server.streamCount == 2, sent < 4000 {
+        while fixture.server.api.streams.count == 2, sent < 4000 {
             fixture.publish(padding: 8000)
             sent += 1
             await honest.wait("the honest client got it") { $0.messages.count == sent }
         }
-        #expect(fixture.server.streamCount == 1)
+        #expect(fixture.server.api.streams.count == 1)
         #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"websocket\"} 1"))
         await fixture.loop.eventually { fixture.server.connectionCount == 1 }
         fixture.publish()
@@ -89,11 +89,11 @@ import WebSocketWire
     @Test func `a slow client that reads again finds the reason and the code`() async throws {
         let fixture = try ServerFixture { $0.api.stream = OutgoingStream.Limit(chunks: 4, bytes: 100_000) }
         let slow = try await fixture.socket()
-        for _ in 0..<200 where fixture.server.streamCount == 1 {
+        for _ in 0..<200 where fixture.server.api.streams.count == 1 {
             // Eight at once are over the bound, whatever the kernel takes.
             for _ in 0..<8 { fixture.publish() }
         }
-        #expect(fixture.server.streamCount == 0)
+        #expect(fixture.server.api.streams.count == 0)
         await slow.wait("the close") { $0.close != nil }
         #expect(slow.close == WebSocketClose(.tryAgainLater, reason: "slow_client"))
         let notice = try JSONValue(parsing: try #require(slow.messages.last))
@@ -111,7 +111,7 @@ import WebSocketWire
             return $0.pings >= 4
         }
         #expect(dead.pings == 1 && dead.raw.isClosed && dead.close == nil)
-        #expect(!alive.raw.isClosed && fixture.server.streamCount == 1)
+        #expect(!alive.raw.isClosed && fixture.server.api.streams.count == 1)
         #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"websocket\"} 0"))
     }
 
@@ -134,7 +134,7 @@ import WebSocketWire
         let flooder = try await fixture.socket()
         await fixture.loop.eventually {
             for _ in 0..<100 { try? flooder.ping([UInt8](repeating: 1, count: 125)) }
-            return fixture.server.streamCount == 0
+            return fixture.server.api.streams.count == 0
         }
         await fixture.loop.eventually { fixture.server.connectionCount == 0 }
     }
@@ -151,7 +151,7 @@ import WebSocketWire
         try socket.send(message)
         await socket.wait("the close") { $0.close != nil && $0.raw.isClosed }
         #expect(socket.close?.code == code)
-        await fixture.loop.eventually { fixture.server.streamCount == 0 }
+        await fixture.loop.eventually { fixture.server.api.streams.count == 0 }
         fixture.publish()
         // Who is refused is no slow client.
         #expect(fixture.metrics.contains("nwpath_event_stream_dropped_total{transport=\"websocket\"} 0"))
@@ -180,10 +180,10 @@ import WebSocketWire
         let fixture = try ServerFixture()
         var sockets: [WebSocketClient] = []
         for overTCP in [false, true] { sockets.append(try await fixture.socket(overTCP: overTCP)) }
-        #expect(fixture.server.streamCount == 2)
+        #expect(fixture.server.api.streams.count == 2)
         sockets = []
         await fixture.loop.eventually { fixture.server.connectionCount == 0 }
-        #expect(fixture.server.streamCount == 0)
+        #expect(fixture.server.api.streams.count == 0)
     }
 
     @Test func `when the service stops, clients get the reason and 1001`() async throws {
@@ -225,7 +225,7 @@ import WebSocketWire
                 return sockets.allSatisfy(\.isOpen)
             }
         }
-        #expect(fixture.server.streamCount == 1000)
+        #expect(fixture.server.api.streams.count == 1000)
         for _ in 0..<20 { fixture.publish() }
         await fixture.loop.eventually {
             for socket in sockets where socket.messages.count < 20 { socket.pump() }

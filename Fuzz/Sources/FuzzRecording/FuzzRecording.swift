@@ -30,7 +30,7 @@ import Netlink
     }
 
     private static func ask(_ kernel: RecordedKernel) {
-        _ = (kernel.nextTime, kernel.nextLoss, kernel.nextQuestion)
+        _ = (kernel.nextTime, kernel.nextLoss)
         _ = try? kernel.links()
         _ = try? kernel.addresses()
         _ = try? kernel.rules()

@@ -151,7 +151,7 @@ struct Bench: LinkBench {
 
     /// When all is withdrawn, everything ends.
     private mutating func comeToRest() {
-        advertiser.withdrawAll()
+        for id in ids { advertiser.withdraw(id) }
         ids = []
         forgetMulticasts()
         act()

@@ -97,13 +97,6 @@ public final class ServiceCensus {
         if let id { engine.changeCensus(of: id) }
     }
 
-    /// Begins a census now, unless one is under way.
-    public func runCensus() {
-        guard id != nil, run == nil else { return }
-        beginCensus(at: engine.clock.boot)
-        engine.pump()
-    }
-
     // MARK: - The census
 
     private var isResolving: Bool { engine.links.values.contains { $0.directory.isResolving } }

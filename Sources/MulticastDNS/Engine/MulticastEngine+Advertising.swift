@@ -68,12 +68,6 @@ extension MulticastEngine {
         pump()
     }
 
-    /// The name of an advertised service or host; it may have been renamed.
-    public func advertisedName(of id: AdvertisementID) -> DomainName? { advertiser.name(of: id) }
-
-    /// The host that an advertised service points to.
-    public func advertisedHost(of id: AdvertisementID) -> DomainName? { advertiser.host(of: id) }
-
     // MARK: - Internal
 
     /// Gives a zone that was opened what it is to advertise.

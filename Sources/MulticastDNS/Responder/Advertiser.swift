@@ -182,11 +182,6 @@ struct Advertiser: Sendable {
         remove(id)
     }
 
-    /// Withdraws everything.
-    mutating func withdrawAll() {
-        for id in entries.keys.sorted() { remove(id) }
-    }
-
     /// The name that a service or host has by now.
     func name(of id: AdvertisementID) -> DomainName? { entries[id].flatMap(name(of:)) }
 

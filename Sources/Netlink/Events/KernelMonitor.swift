@@ -20,7 +20,7 @@ public final class KernelMonitor {
     private var decoder = EventDecoder()
     private var recovery = OverrunRecovery()
     private var watch: EventLoop.Watch?
-    private var resync: EventLoop.Timer?
+    private(set) var resync: EventLoop.Timer?
 
     /// How many datagrams one turn of the loop reads, so that timers and clients get theirs during a storm.
     private static let turn = 256
@@ -49,8 +49,6 @@ public final class KernelMonitor {
     public var statistics: EventStatistics { decoder.statistics }
     /// How many bytes of notifications the kernel keeps, as the kernel counts them.
     public var bufferSize: Int { socket.bufferSize }
-    /// Whether messages were lost and the resync is not yet due.
-    public var isRecovering: Bool { resync != nil }
 
     /// Begins to read; what came since the monitor was made comes first.
     ///

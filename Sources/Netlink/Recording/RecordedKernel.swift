@@ -61,12 +61,6 @@ public final class RecordedKernel: MessageSource {
         return entry.boot
     }
 
-    /// When the recorded program asked its next question; `nil` when something was announced before that.
-    public var nextQuestion: Duration? {
-        guard let entry = recording.entries[(position + 1)...].first, case .exchange = entry.frame else { return nil }
-        return entry.boot
-    }
-
     /// What was counted while decoding.
     public var statistics: EventStatistics { decoder.statistics }
 

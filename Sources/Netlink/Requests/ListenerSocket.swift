@@ -68,11 +68,6 @@ public struct ListenerSocket: ~Copyable {
         return listeners
     }
 
-    /// Whether a server on the DNS port would hear a question to a loopback address (rule S35).
-    public mutating func hasServer(at address: IPAddress, port: UInt16 = 53) throws(NetlinkError) -> Bool {
-        try listeners(port: port).contains { $0.serves(address) }
-    }
-
     private mutating func dump(
         _ transport: Listener.Transport,
         _ family: AddressFamily,

@@ -27,9 +27,6 @@ public struct PathChange: Hashable, Sendable {
         self.previousDuration = previousDuration
         self.at = at
     }
-
-    /// Whether the status differs.
-    public var isTransition: Bool { previous.map { $0.status != current.status } ?? false }
 }
 
 /// A field of a path, by its name in documents.

@@ -13,9 +13,6 @@ public struct RecoveryHold: Hashable, Sendable {
         self.duration = max(duration, .zero)
     }
 
-    /// The path as it was last evaluated.
-    public var rawPath: Path? { raw }
-
     /// Whether a recovery is being held back.
     public var isHolding: Bool { raw != damped }
 

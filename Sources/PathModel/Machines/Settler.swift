@@ -31,9 +31,6 @@ public struct Settler: Hashable, Sendable {
     /// Whether a burst has not been evaluated yet.
     public var isPending: Bool { first != nil }
 
-    /// When the burst that is pending began, as time since boot.
-    public var pendingSince: Duration? { first }
-
     /// Takes a trigger.
     public mutating func trigger(at now: Duration) {
         if first == nil { first = now }

@@ -114,8 +114,7 @@ const names = ['log.opened', 'log.gap', 'daemon.started', 'daemon.stopping', 'co
   'interface.added', 'interface.changed', 'interface.removed', 'address.added', 'address.removed', 'route.changed',
   'gateway.changed', 'gateway.unreachable', 'gateway.reachable', 'dns.changed', 'probe.failed', 'probe.recovered',
   'captive_portal.detected', 'captive_portal.cleared', 'verdict', 'service.added', 'service.changed', 'service.removed',
-  'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict',
-  'sink.connected', 'sink.disconnected'];
+  'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict'];
 let stream = null;
 let pause = 2;
 let retryAt = null;

@@ -170,11 +170,6 @@ private struct Bench {
         bench.withdraw(id)
         bench.withdraw(id)
         #expect(bench.withdrawn == [1: [bench.set(id)], 2: [bench.set(id)]] && bench.advertiser.isEmpty)
-        _ = try bench.advertise(service("A", host: .machine))
-        _ = try bench.advertise(service("B"))
-        bench.advertiser.withdrawAll()
-        bench.act()
-        #expect(bench.names(1).isEmpty && bench.names(2).isEmpty && bench.advertiser.isEmpty)
     }
 }
 

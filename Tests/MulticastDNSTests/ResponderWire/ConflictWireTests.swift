@@ -3,7 +3,7 @@
 import Addressing
 import DNSWire
 import LinuxIO
-import MulticastDNS
+@testable import MulticastDNS
 import TestSupport
 import Testing
 
@@ -21,7 +21,7 @@ private let theirs = MadeUpService(host: "else.local", port: 99)
             AddressFamily.allCases.allSatisfy { bench.tap.tells(.srv, "Lamp (2)._test._tcp.local", by: $0) }
         }
         #expect(bench.renames == ["Lamp (2)._test._tcp.local"] && bench.isRegistered)
-        #expect(bench.engine.advertisedName(of: id)?.description == "Lamp (2)._test._tcp.local")
+        #expect(bench.engine.advertiser.name(of: id)?.description == "Lamp (2)._test._tcp.local")
         #expect(!bench.tap.tells(.srv, "Lamp._test._tcp.local"), "announced a name that is another's")
     }
 
