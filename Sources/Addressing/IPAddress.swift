@@ -7,7 +7,6 @@ public enum IPAddress: Hashable, Sendable {
     /// An IPv6 address in host byte order.
     case v6(UInt128)
 
-    /// The address family.
     public var family: AddressFamily {
         switch self {
         case .v4: .ipv4
@@ -104,7 +103,6 @@ extension IPAddress {
 
 /// An address and, for link-local ones, the interface it is valid on.
 public struct ScopedAddress: Hashable, Sendable, Comparable {
-    /// The address.
     public let address: IPAddress
     /// The interface name of a link-local IPv6 address, as in `fe80::1%eth0`.
     public let scope: String?
@@ -134,7 +132,6 @@ extension ScopedAddress: CustomStringConvertible {
 public struct IPPrefix: Hashable, Sendable, CustomStringConvertible {
     /// The first address of the prefix.
     public let address: IPAddress
-    /// How many leading bits count.
     public let length: Int
 
     /// Clears the bits past `length`, which is clamped to the family's width.

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Where a server listens.
 public enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// A unix socket at an absolute path.
     case unix(path: String)

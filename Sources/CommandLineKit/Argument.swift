@@ -156,6 +156,5 @@ public struct Argument<Root: Sendable>: Sendable {
 
 /// A value that starts out with the defaults of its arguments.
 public protocol Defaulted: Sendable {
-    /// Makes the value with all defaults.
     init()
 }

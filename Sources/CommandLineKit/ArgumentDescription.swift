@@ -2,7 +2,6 @@
 
 /// What is said of an argument: the source of help, completions, manual pages and messages.
 public struct ArgumentDescription: Hashable, Sendable {
-    /// The kinds of arguments.
     public enum Kind: Hashable, Sendable {
         /// A flag without a value.
         case flag
@@ -12,23 +11,19 @@ public struct ArgumentDescription: Hashable, Sendable {
         case positional(String)
     }
 
-    /// What it is.
     public let kind: Kind
     /// Its names with their hyphens, such as `-q` and `--quiet`; none for a positional one.
     public let names: [String]
-    /// What it is for, in one sentence.
     public let help: String
     /// What its value must be; empty for a flag.
     public internal(set) var expectation = ""
     /// The right words of its value, when there are only a few.
     public internal(set) var choices: [String] = []
-    /// Whether its value names a file.
     public internal(set) var isPath = false
     /// The text of its default, if there is one worth showing.
     public internal(set) var standard: String?
     /// Whether it may be given more than once.
     public internal(set) var isRepeatable = false
-    /// Whether it must be given.
     public internal(set) var isRequired = false
 
     init(kind: Kind, names: [String], help: String) {
@@ -45,7 +40,6 @@ public struct ArgumentDescription: Hashable, Sendable {
         }
     }
 
-    /// Whether it has no name.
     public var isPositional: Bool { if case .positional = kind { true } else { false } }
 
     /// Such as `-n, --count COUNT` or `[COND...]`.
@@ -57,7 +51,6 @@ public struct ArgumentDescription: Hashable, Sendable {
         return isRequired ? text : "[\(text)]"
     }
 
-    /// What a message calls it.
     var title: String { names.last ?? placeholder ?? "" }
 
     mutating func describe<Value>(_ form: ArgumentForm<Value>, standard: String?) {

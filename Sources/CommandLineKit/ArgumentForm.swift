@@ -37,10 +37,8 @@ public struct ArgumentForm<Value: Sendable>: Sendable {
 }
 
 extension ArgumentForm where Value == String {
-    /// Any text but the empty one.
     public static let text = ArgumentForm("a text", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
 
-    /// The path of a file.
     public static let path = ArgumentForm(
         "a path",
         isPath: true,
@@ -50,7 +48,6 @@ extension ArgumentForm where Value == String {
 }
 
 extension ArgumentForm where Value == Int {
-    /// A whole number in a range.
     public static func integer(_ range: ClosedRange<Int>) -> ArgumentForm {
         let limits =
             range.upperBound == .max ? "from \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
@@ -80,7 +77,6 @@ extension ArgumentForm where Value == Glob {
 }
 
 extension ArgumentForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One of the words of an enumeration.
     public static var choice: ArgumentForm {
         let words = Value.allCases.map(\.rawValue)
         return ArgumentForm(

@@ -5,11 +5,9 @@ public protocol Command: Defaulted {
     /// The one declaration of names, help, examples and arguments.
     static var specification: Specification<Self> { get }
 
-    /// Does what the command is for.
     func run(_ common: CommonOptions) -> ExitStatus
 }
 
-/// What a command is called, what it takes, and how it is explained.
 public struct Specification<Root: Command>: Sendable {
     /// What help, completions and manual pages say of it.
     public let description: CommandDescription
@@ -65,49 +63,34 @@ public struct Specification<Root: Command>: Sendable {
 public struct CommandDescription: Hashable, Sendable {
     /// Its name, one word or two.
     public let words: [String]
-    /// What it does, in one sentence.
     public let summary: String
-    /// More, in paragraphs.
     public let discussion: String
     /// The commands most people want.
     public let examples: [CommandExample]
-    /// Its own arguments.
     public let arguments: [ArgumentDescription]
-    /// The common options it takes.
     public let commonArguments: [ArgumentDescription]
-    /// What its exit statuses mean.
     public let exits: [ExitNote]
-    /// The exit status of wrong usage.
     public let mistakeStatus: ExitStatus
     /// The exit status of `--help` and `--version`; unless it is success, of wrong usage as well.
     public let helpStatus: ExitStatus
 
-    /// Its name as it is typed.
     public var name: String { words.joined(separator: " ") }
 }
 
-/// A command line that shows a use.
 public struct CommandExample: Hashable, Sendable {
-    /// The command line.
     public let line: String
-    /// What it does.
     public let note: String
 
-    /// Pairs a command line with what it does.
     public init(_ line: String, _ note: String) {
         self.line = line
         self.note = note
     }
 }
 
-/// What an exit status means for a command.
 public struct ExitNote: Hashable, Sendable {
-    /// The status.
     public let status: ExitStatus
-    /// When it is given.
     public let note: String
 
-    /// Pairs a status with its meaning.
     public init(_ status: ExitStatus, _ note: String? = nil) {
         self.status = status
         self.note = note ?? status.meaning

@@ -1,35 +1,27 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// The options that several commands share.
 public struct CommonOptions: Defaulted, Hashable {
     /// The unix socket of the service; `nil` is the standard one.
     public var socket: String?
     /// The address of the service in place of the socket.
     public var url: String?
-    /// The file of the token that the service asks for.
     public var tokenFile: String?
     /// The file of the authorities that may vouch for the service; `nil` is those of the system.
     public var authorityFile: String?
     /// How long to wait for the service; `nil` is the default.
     public var timeout: Duration?
-    /// Whether to print JSON.
     public var isJSON = false
     /// Whether to print results and errors only.
     public var isQuiet = false
     /// How much to explain on standard error.
     public var verbosity = 0
-    /// Whether colours are unwanted.
     public var hasNoColour = false
 
-    /// All defaults.
     public init() {}
 
-    /// Parts of the common options that a command may take.
     public struct Group: OptionSet, Sendable {
-        /// The bits.
         public let rawValue: Int
 
-        /// Wraps the bits.
         public init(rawValue: Int) {
             self.rawValue = rawValue
         }
@@ -40,7 +32,6 @@ public struct CommonOptions: Defaulted, Hashable {
         public static let output = Group(rawValue: 2)
         /// `-q`, `-v` and `--no-color`.
         public static let messages = Group(rawValue: 4)
-        /// All of them.
         public static let all: Group = [.connection, .output, .messages]
     }
 

@@ -5,7 +5,6 @@ public struct ExitStatus: RawRepresentable, Hashable, Sendable {
     /// The code, from 0 to 255.
     public let rawValue: Int32
 
-    /// Wraps a code.
     public init(rawValue: Int32) {
         self.rawValue = rawValue
     }
@@ -25,7 +24,6 @@ public struct ExitStatus: RawRepresentable, Hashable, Sendable {
     /// 130: interrupted by Ctrl-C.
     public static let interrupted = ExitStatus(rawValue: 130)
 
-    /// What the code means for every command.
     public var meaning: String {
         switch self {
         case .success: "done"

@@ -1,18 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Colours for terminals, or none.
 public struct Palette: Hashable, Sendable {
     /// What a colour says; there is always a word or a sign beside it.
     public enum Tone: Hashable, Sendable, CaseIterable {
-        /// All is well.
         case good
-        /// Something needs attention.
         case warning
-        /// Something is broken.
         case bad
-        /// Less important.
         case faint
-        /// More important.
         case strong
 
         var code: String {
@@ -26,10 +20,8 @@ public struct Palette: Hashable, Sendable {
         }
     }
 
-    /// Whether text is coloured.
     public let isColoured: Bool
 
-    /// Colours, or none.
     public init(isColoured: Bool) {
         self.isColoured = isColoured
     }

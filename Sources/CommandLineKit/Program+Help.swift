@@ -38,7 +38,6 @@ extension Program {
         return text
     }
 
-    /// The line that shows how a command is typed.
     public func usage(_ command: CommandDescription) -> String {
         let hasOptions = !command.commonArguments.isEmpty || command.arguments.contains { !$0.isPositional }
         let positionals = command.arguments.filter(\.isPositional).map(\.usage)
@@ -58,7 +57,6 @@ enum HelpText {
     private static let width = 80
     private static let widestTerm = 26
 
-    /// Examples, each with what it does.
     static func examples(_ examples: [CommandExample]) -> String {
         guard !examples.isEmpty else { return "" }
         let widest = examples.map(\.line.count).max() ?? 0
@@ -87,7 +85,6 @@ enum HelpText {
         return text
     }
 
-    /// An argument with its help, choices and default.
     static func row(_ argument: ArgumentDescription) -> (term: String, note: String) {
         var note = argument.help
         if !argument.choices.isEmpty { note += " One of \(argument.choices.joined(separator: ", "))." }

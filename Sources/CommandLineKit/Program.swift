@@ -2,15 +2,10 @@
 
 internal import Spelling
 
-/// The executable with all its subcommands.
 public struct Program: Sendable {
-    /// What the user asked for.
     public enum Outcome: Sendable {
-        /// To run a command with its values.
         case run(any Command, CommonOptions)
-        /// To read this text, then to leave with the status.
         case help(String, ExitStatus)
-        /// To know the version, then to leave with the status.
         case version(String, ExitStatus)
     }
 
@@ -20,9 +15,7 @@ public struct Program: Sendable {
         let parse: @Sendable ([String], [String]) throws(UsageError) -> (any Command, CommonOptions)
     }
 
-    /// Its name, as people type it.
     public let name: String
-    /// What it is, in one sentence.
     public let summary: String
     /// Its version, as `--version` prints it.
     public let version: String
@@ -141,7 +134,6 @@ public struct Program: Sendable {
             ?? entries.first { $0.description.words == Array(words.prefix(1)) }
     }
 
-    /// Finds a command by its one or two words.
     func find(_ words: [String]) throws(UsageError) -> Entry {
         if let entry = entry(for: words) { return entry }
         guard let first = words.first else { throw UsageError(command: [name], fact: .missingCommand) }

@@ -6,7 +6,6 @@ internal import Spelling
 ///
 /// Cells may come from strangers: everything that could harm a terminal is escaped.
 public struct TextTable: Sendable {
-    /// A column with its title.
     public struct Column: Hashable, Sendable {
         /// The title; when all are empty, there is no line of titles.
         public let title: String
@@ -15,7 +14,6 @@ public struct TextTable: Sendable {
         /// Whether cells may be cut when the terminal is narrow.
         public let canShrink: Bool
 
-        /// Describes a column.
         public init(_ title: String, isTrailing: Bool = false, canShrink: Bool = false) {
             self.title = title
             self.isTrailing = isTrailing
@@ -23,11 +21,9 @@ public struct TextTable: Sendable {
         }
     }
 
-    /// A cell with its colour.
     public struct Cell: Hashable, Sendable, ExpressibleByStringLiteral {
         /// The text, safe for a terminal.
         public let text: String
-        /// Its colour.
         public let tone: Palette.Tone?
 
         /// Makes text safe.

@@ -2,34 +2,25 @@
 
 internal import Spelling
 
-/// What is wrong with a command line.
 public struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The program with the words of the command, as far as they were understood.
     public let command: [String]
-    /// What is wrong.
     public let fact: Fact
 
-    /// Says what is wrong with the line of a command.
     public init(command: [String], fact: Fact) {
         self.command = command
         self.fact = fact
     }
 
-    /// The kinds of mistakes.
     public enum Fact: Hashable, Sendable {
-        /// No command was given.
         case missingCommand
-        /// There is no such command.
         case unknownCommand(String, nearest: String?)
         /// The command has no such option.
         case unknownOption(String, nearest: String?)
         /// The option has no value; `found` is the option that follows in its place.
         case missingValue(option: String, expected: String, found: String?)
-        /// The flag was given a value.
         case unexpectedValue(flag: String, value: String)
-        /// The value of an argument is not right.
         case badValue(argument: String, value: String, expected: String, nearest: String?)
-        /// An argument must be given.
         case missingArgument(String, expected: String)
         /// There are too many arguments; this is the first of them.
         case surplusArgument(String)

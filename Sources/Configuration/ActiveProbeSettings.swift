@@ -7,9 +7,7 @@ public import Probes
 public struct ActiveProbeSettings: Hashable, Sendable {
     /// How it asks; `nil` goes by the look of the target.
     public var method: ProbeMethod?
-    /// What it asks.
     public var target: String?
-    /// From one attempt to the next.
     public var interval = Duration.seconds(30)
     /// How long an answer may take; `nil` is two seconds, or the interval where that is shorter.
     public var timeout: Duration?
@@ -34,7 +32,6 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     /// What carries the question; `nil` is a datagram.
     public var transport: ServerQuestion.Transport?
 
-    /// Asks nothing yet.
     public init() {}
 }
 
@@ -123,7 +120,6 @@ extension ActiveProbeSettings: ConfigurationEntry {
 }
 
 extension ActiveProbeSettings {
-    /// The method that is said, or that the target looks like.
     var effectiveMethod: ProbeMethod { method ?? ProbeTarget.likelyMethod(of: target ?? "") }
 
     /// What is wrong although every value is right alone: the key concerned, and a sentence.

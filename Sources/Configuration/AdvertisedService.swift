@@ -9,16 +9,13 @@ public struct AdvertisedService: Hashable, Sendable {
     public var name: String?
     /// The service type, such as `_http._tcp`.
     public var type = ""
-    /// The port.
     public var port = 0
-    /// What else there is to know.
     public var text: [TextRecord.Entry] = []
     /// Further names to be browsed by, such as `_printer`.
     public var subtypes: [String] = []
     /// The interfaces it is offered on; empty is all that take part.
     public var interfaces: [String] = []
 
-    /// Offers nothing yet.
     public init() {}
 
     /// Whether the other one would be seen under the same name; letters of ASCII differ by nothing (rule N3).

@@ -36,9 +36,7 @@ extension Configuration {
     public struct Reference: Hashable, Sendable {
         /// The dotted key, such as `interfaces.NAME.required`.
         public let key: String
-        /// What it is for.
         public let summary: String
-        /// What can stand there.
         public let expectation: String
         /// The default in YAML; `nil` for groups and for what is not set.
         public let standard: String?

@@ -5,7 +5,6 @@ public import PathModel
 internal import Spelling
 
 extension Configuration {
-    /// The part of the configuration that shapes paths.
     public var pathPolicy: PathPolicy {
         PathPolicy(
             probes: [.ipv4: probes.ipv4, .ipv6: probes.ipv6],

@@ -10,7 +10,6 @@ extension Configuration {
         /// The text in UTF-8.
         public let bytes: [UInt8]
 
-        /// Pairs a name with a text.
         public init(name: String, bytes: [UInt8]) {
             self.name = name
             self.bytes = bytes
@@ -83,13 +82,11 @@ extension Configuration {
     }
 }
 
-/// What a reload changed.
 public struct ConfigurationDifference: Hashable, Sendable {
     /// The dotted keys whose values differ.
     public let changed: [String]
     /// Those of them that only a restart puts into effect.
     public let restartNeeded: [String]
 
-    /// Whether nothing changed.
     public var isEmpty: Bool { changed.isEmpty }
 }

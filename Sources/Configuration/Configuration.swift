@@ -8,21 +8,17 @@ public import Spelling
 /// Each section declares its keys once, in its `settings` table: reading, defaults, documentation, JSON Schema,
 /// the printed default file and the effective dump are derived from it.
 public struct Configuration: Hashable, Sendable {
-    /// Where the API listens.
     public var listen: [ListenAddress]
     /// Host names that requests may carry besides `localhost` and address literals.
     public var hosts: [String] = []
     /// Whether addresses that others can reach may be listened on without protection.
     public var insecure = false
-    /// How TCP connections are encrypted.
     public var tls = TLSServerSettings()
     /// Who may read through TCP, with a password.
     public var users: [PasswordUser] = []
     /// The file of the token that lets programs read and change through TCP.
     public var tokenFile: String?
-    /// The directory of what survives a restart.
     public var stateDirectory: String
-    /// The event log.
     public var log: LogSettings
     /// How changes are gathered (rule S42).
     public var debounce = DebounceSettings()
@@ -42,26 +38,19 @@ public struct Configuration: Hashable, Sendable {
     public var views: [Named<ViewSettings>] = []
     /// Whether gateways must answer (rule S52).
     public var gatewayLiveness = GatewayLivenessSettings()
-    /// Name resolution.
     public var dns = DNSSettings()
     /// Other programs that are asked for details (rule S51).
     public var providers = ProviderSettings()
     /// Whether a path without a VPN counts as unsatisfied (rule S22).
     public var requireVPN = false
-    /// The census of services.
     public var mdns = MulticastSettings()
-    /// Whom a diagnosis asks.
     public var diagnosis = TargetSettings()
-    /// Bounds of the API.
     public var limits = LimitSettings()
 
-    /// The name of the monitor that always exists.
     public static let defaultMonitor = "default"
 
-    /// The port of the default listen addresses.
     public static let defaultPort: UInt16 = 8353
 
-    /// The defaults.
     public init(paths: StandardPaths) {
         listen = [
             .unix(path: paths.socket), .tcp(ScopedAddress(.v4(0x7F00_0001)), port: Self.defaultPort),

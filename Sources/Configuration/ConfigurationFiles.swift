@@ -5,7 +5,6 @@ internal import LinuxIO
 
 /// Finds and reads the configuration file and its drop-ins.
 public struct ConfigurationFiles: Hashable, Sendable {
-    /// The configuration file.
     public let file: String
     /// Whether somebody asked for this file, so that its absence is an error.
     public let isRequired: Bool
@@ -16,7 +15,6 @@ public struct ConfigurationFiles: Hashable, Sendable {
         return file[...slash] + "conf.d"
     }
 
-    /// At most so many drop-ins are read.
     static let mostDropIns = 256
 
     /// The standard file, which may be missing.
@@ -129,7 +127,6 @@ extension Configuration {
         /// What is wrong, such as `cannot be read: no such file`.
         public let sentence: String
 
-        /// Pairs a key with a sentence.
         public init(key: String, _ sentence: String) {
             self.key = key
             self.sentence = sentence

@@ -6,7 +6,6 @@ public struct ConfigurationOverride: Hashable, Sendable {
     public let key: String
     /// The texts; more than one only for lists.
     public let values: [String]
-    /// What messages name.
     public let place: Place
 
     /// A setting given by a flag such as `--listen`.

@@ -4,9 +4,7 @@ internal import Spelling
 
 /// One thing that is wrong in a configuration, and where.
 public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
-    /// Where it was written.
     public let place: Place
-    /// What is wrong.
     public let fact: Fact
 
     /// The kinds of mistakes, with what a reader needs to mend them.

@@ -2,27 +2,19 @@
 
 /// Settings or a schema as plain values, ready for any encoder; maps keep their order.
 public enum ConfigurationTree: Hashable, Sendable {
-    /// Nothing.
     case null
     /// `true` or `false`.
     case boolean(Bool)
-    /// A whole number.
     case integer(Int)
-    /// A text.
     case text(String)
-    /// A list.
     case list([ConfigurationTree])
     /// Names with values, in order.
     case map([Field])
 
-    /// A name with its value.
     public struct Field: Hashable, Sendable {
-        /// The key.
         public let name: String
-        /// Its value.
         public let value: ConfigurationTree
 
-        /// Pairs a key with its value.
         public init(_ name: String, _ value: ConfigurationTree) {
             self.name = name
             self.value = value
@@ -39,13 +31,9 @@ public enum ConfigurationTree: Hashable, Sendable {
 extension ConfigurationTree: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral
 {
-    /// A text.
     public init(stringLiteral value: String) { self = .text(value) }
-    /// A boolean.
     public init(booleanLiteral value: Bool) { self = .boolean(value) }
-    /// A whole number.
     public init(integerLiteral value: Int) { self = .integer(value) }
-    /// A list.
     public init(arrayLiteral elements: ConfigurationTree...) { self = .list(elements) }
     /// A map in the written order.
     public init(dictionaryLiteral elements: (String, ConfigurationTree)...) {

@@ -2,10 +2,8 @@
 
 /// A number with up to three digits behind the point, kept exactly.
 public struct Decimal: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The number in thousandths.
     public let thousandths: Int
 
-    /// A whole number.
     public init(_ whole: Int) { thousandths = whole * 1000 }
 
     /// Reads digits, with a point and one to three more or without; `nil` for anything else.
@@ -21,7 +19,6 @@ public struct Decimal: Hashable, Sendable, Comparable, CustomStringConvertible {
         thousandths = whole * 1000 + fraction
     }
 
-    /// The number.
     public var value: Double { Double(thousandths) / 1000 }
 
     /// Without needless zeros.
@@ -33,7 +30,6 @@ public struct Decimal: Hashable, Sendable, Comparable, CustomStringConvertible {
         return "\(whole).\(digits)"
     }
 
-    /// By size.
     public static func < (left: Decimal, right: Decimal) -> Bool { left.thousandths < right.thousandths }
 }
 

@@ -9,7 +9,6 @@ struct Findings {
     private var places: [String: Place] = [:]
     private var troubled: Set<String> = []
 
-    /// Notes a problem.
     mutating func report(_ fact: ConfigurationProblem.Fact, at place: Place) {
         if problems.count < Self.limit {
             problems.append(ConfigurationProblem(place: place, fact: fact))
@@ -41,7 +40,6 @@ struct Findings {
         reportConflict(at: key, sentence, between: keys)
     }
 
-    /// The same for a list of keys.
     mutating func reportConflict(at key: String, _ sentence: String, between keys: [String]) {
         let isKnown = troubled.contains { bad in
             ([key] + keys).contains { bad == $0 || bad.hasPrefix($0 + ".") || bad.hasPrefix($0 + "[") }

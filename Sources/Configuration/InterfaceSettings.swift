@@ -17,7 +17,6 @@ public struct InterfaceSettings: Hashable, Sendable {
     /// Whether it carries next to nothing, as a satellite link (rule S38).
     public var isUltraConstrained: Bool?
 
-    /// Says nothing.
     public init() {}
 }
 
@@ -37,7 +36,6 @@ extension InterfaceSettings: ConfigurationEntry {
 }
 
 extension ValueForm where Value == String {
-    /// The name of an interface, or a pattern for names.
     static let interfacePattern = ValueForm(
         scalar: Glob.expectation,
         schema: ["type": "string", "minLength": 1, "maxLength": 256],

@@ -3,7 +3,6 @@
 internal import Addressing
 
 extension ValueForm where Value == ListenAddress {
-    /// A listen address.
     static let listenAddress = ValueForm(
         scalar: ListenAddress.expectation,
         schema: [

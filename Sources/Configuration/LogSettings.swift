@@ -2,9 +2,7 @@
 
 public import Spelling
 
-/// The event log.
 public struct LogSettings: Hashable, Sendable {
-    /// What is written.
     public enum Level: String, Hashable, Sendable, CaseIterable {
         /// Single routes as well, as the kernel announces them.
         case debug
@@ -14,7 +12,6 @@ public struct LogSettings: Hashable, Sendable {
 
     /// The file; `-` is standard output.
     public var file: String
-    /// What is written.
     public var level = Level.info
     /// The log is rotated before it grows past this; zero is never.
     public var maximumSize = ByteCount.mebibytes(16)
@@ -23,7 +20,6 @@ public struct LogSettings: Hashable, Sendable {
     /// How many rotated files are kept.
     public var keep = 4
 
-    /// The defaults.
     public init(file: String) {
         self.file = file
     }

@@ -6,7 +6,6 @@ public import PathModel
 public struct MonitorSettings: Hashable, Sendable {
     /// The only type of interface that counts; `nil` is any.
     public var requiredType: InterfaceType?
-    /// Types of interfaces that do not count.
     public var prohibitedTypes: [InterfaceType] = []
 
     /// Without conditions.
@@ -34,7 +33,6 @@ public struct ViewSettings: Hashable, Sendable {
     /// The interface or VRF that traffic is bound to.
     public var outputInterface: String?
 
-    /// Looks at nothing in particular.
     public init() {}
 }
 

@@ -10,7 +10,6 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
     /// A burst that does not end is published after so long.
     public var cap = Duration.seconds(1)
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<DebounceSettings>] = [
@@ -38,7 +37,6 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
     /// Active probes by name; nothing is sent unless there are some.
     public var active: [Named<ActiveProbeSettings>] = []
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<ProbeSettings>] = [
@@ -75,7 +73,6 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
     /// How often an idle gateway is asked.
     public var interval = Duration.seconds(30)
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<GatewayLivenessSettings>] = [
@@ -96,12 +93,10 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
     ]
 }
 
-/// Name resolution.
 public struct DNSSettings: Hashable, Sendable, ConfigurationSection {
     /// The resolver configuration that is watched (rule S36).
     public var resolverFile = "/etc/resolv.conf"
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<DNSSettings>] = [
@@ -122,7 +117,6 @@ public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
     /// The kernel's ethtool interface: speed and duplex of cables.
     public var ethtool = true
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<ProviderSettings>] = [

@@ -4,9 +4,7 @@
 public enum Place: Hashable, Sendable, CustomStringConvertible {
     /// A file; line and column count from 1, the column in characters.
     case file(String, line: Int, column: Int)
-    /// A whole file or directory.
     case path(String)
-    /// An environment variable.
     case environment(String)
     /// A flag of the command line, such as `--listen`.
     case flag(String)

@@ -2,13 +2,10 @@
 
 /// How TCP connections are encrypted; the keys are those of Prometheus' exporter-toolkit.
 public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
-    /// Whether clients need a certificate.
     public enum ClientAuthentication: String, CaseIterable, Sendable {
-        /// None is asked for.
         case none = "NoClientCert"
         /// One is asked for, and any will do, none as well.
         case request = "RequestClientCert"
-        /// Any certificate is needed.
         case requireAny = "RequireAnyClientCert"
         /// One that is given must be of `client_ca_file`.
         case verifyIfGiven = "VerifyClientCertIfGiven"
@@ -19,7 +16,6 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
         var needsAuthorities: Bool { self == .verifyIfGiven || self == .requireAndVerify }
     }
 
-    /// The oldest version that is spoken.
     public enum Version: String, CaseIterable, Sendable {
         /// TLS 1.2.
         case tls12 = "TLS12"
@@ -29,16 +25,12 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
 
     /// The certificate, and those that lead to an authority; `nil` for connections in the clear.
     public var certificateFile: String?
-    /// Its private key.
     public var keyFile: String?
-    /// The authorities of clients.
     public var clientAuthorityFile: String?
     /// Whether clients need a certificate; `nil` is as the authorities say: needed when there are some.
     public var clientAuthentication: ClientAuthentication?
-    /// The oldest version that is spoken.
     public var minimumVersion = Version.tls12
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<TLSServerSettings>] = [
@@ -73,7 +65,6 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
         Setting("min_version", \.minimumVersion, .choice, "The oldest version that is spoken."),
     ]
 
-    /// What is asked of clients.
     public var effectiveClientAuthentication: ClientAuthentication {
         clientAuthentication ?? (clientAuthorityFile == nil ? .none : .requireAndVerify)
     }
@@ -81,12 +72,10 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
 
 /// A user who may read, and the bcrypt hash of the password.
 public struct PasswordUser: Hashable, Sendable {
-    /// The name.
     public let name: String
     /// The hash, as `htpasswd -nB` writes it.
     public let hash: String
 
-    /// Pairs a name with a hash.
     public init(name: String, hash: String) {
         self.name = name
         self.hash = hash

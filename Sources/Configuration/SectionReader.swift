@@ -28,7 +28,6 @@ enum SectionReader {
         }
     }
 
-    /// A section as an item of a list.
     static func form<Root: ConfigurationEntry>(of type: Root.Type) -> ValueForm<Root> {
         let expectation = "a map of keys and values"
         return ValueForm<Root>(
@@ -64,7 +63,6 @@ enum SectionReader {
     }
 }
 
-/// Reads and compares a map from names to sections.
 struct NamedReader<Child: ConfigurationEntry> {
     let names: ValueForm<String>
     let limit: Int

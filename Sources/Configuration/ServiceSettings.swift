@@ -2,22 +2,17 @@
 
 public import Spelling
 
-/// The census of services by multicast DNS.
 public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
-    /// Whether there is one.
     public var isEnabled = true
     /// How often everything is asked again.
     public var censusInterval = Duration.seconds(60)
     /// Interfaces that take part, besides being able to; empty is all.
     public var interfaces: [Glob] = []
-    /// Services whose absence is worth an alert.
     public var watched: [WatchedService] = []
-    /// Services that the daemon offers to its neighbours.
     public var advertised: [AdvertisedService] = []
     /// So many service types are followed; more are counted and left out.
     public var maximumTypes = 256
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<MulticastSettings>] = [
@@ -58,7 +53,6 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
     ]
 }
 
-/// Bounds of the API.
 public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
     /// Open connections; more are refused.
     public var maximumConnections = 256
@@ -71,7 +65,6 @@ public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
     /// The largest request line with headers.
     public var maximumHeaderSize = ByteCount.kibibytes(8)
 
-    /// The defaults.
     public init() {}
 
     static let settings: [Setting<LimitSettings>] = [

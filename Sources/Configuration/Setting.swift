@@ -2,7 +2,6 @@
 
 internal import Spelling
 
-/// A group of keys.
 protocol ConfigurationSection: Hashable, Sendable {
     /// The one declaration of every key, in the order in which people read them.
     static var settings: [Setting<Self>] { get }
@@ -26,7 +25,6 @@ struct Setting<Root: Sendable>: Sendable {
     /// The dotted paths of what differs between two roots.
     let changes: @Sendable (_ old: Root, _ new: Root, _ path: String) -> [SettingChange]
 
-    /// A key with a value.
     init<Value: Hashable & Sendable>(
         _ key: String,
         _ property: any WritableKeyPath<Root, Value> & Sendable,
@@ -55,7 +53,6 @@ struct Setting<Root: Sendable>: Sendable {
         }
     }
 
-    /// A key with a group of keys.
     init<Child: ConfigurationSection>(
         section key: String,
         _ property: any WritableKeyPath<Root, Child> & Sendable,
@@ -143,11 +140,9 @@ struct SettingChange {
 
 /// The description of a key, from which documents, schemas and names are derived.
 struct SettingOutline {
-    /// What stands at a key.
     indirect enum Shape {
         /// A value with its default (`nil`: not set), its schema, and an example of one that is not set.
         case value(ConfigurationTree?, schema: ConfigurationTree, isList: Bool, example: String?)
-        /// A group of keys.
         case section([SettingOutline])
         /// A list of groups of keys with its default and its schema, and an example in YAML.
         case list(ConfigurationTree, [SettingOutline], schema: ConfigurationTree, example: String)

@@ -8,13 +8,9 @@
 /// Without `XDG_RUNTIME_DIR` the socket lies in `/tmp/nwpath-UID`, which the server must create with mode 0700 and
 /// must refuse when somebody else owns it; without `HOME`, state and configuration lie there too.
 public struct StandardPaths: Hashable, Sendable {
-    /// The unix socket of the API.
     public let socket: String
-    /// The directory of what survives a restart.
     public let stateDirectory: String
-    /// The event log.
     public let logFile: String
-    /// The configuration file.
     public let configurationFile: String
 
     /// The sockets a client tries, its own user's first, the system's after it.

@@ -52,7 +52,6 @@ extension TargetSettings {
         return found
     }
 
-    /// The targets as a diagnosis takes them.
     public var targets: Targets {
         var targets = Targets()
         targets.anchors = anchors.map { Targets.Anchor($0.name, host: $0.host, ipv4: $0.ipv4, ipv6: $0.ipv6) }
@@ -101,7 +100,6 @@ extension ValueForm where Value == IPAddress {
 }
 
 extension ValueForm where Value == String {
-    /// The path of a page on a host.
     static let pagePath = ValueForm(
         scalar: "the path of a page such as /generate_204",
         schema: ["type": "string", "pattern": "^/", "maxLength": 1024],
@@ -114,7 +112,6 @@ extension ValueForm where Value == String {
         write: { .text($0) }
     )
 
-    /// The address of a page.
     static let page = ValueForm(
         scalar: "a URL such as https://a.example.test/large",
         schema: ["type": "string", "pattern": "^https?://", "maxLength": 2048],

@@ -12,24 +12,18 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
     public var path = "/generate_204"
     /// Where it is served without encryption.
     public var httpPort = 80
-    /// Where it is served with it.
     public var httpsPort = 443
     /// Where anchors send datagrams back.
     public var echoPort: Int?
-    /// What name servers are asked.
     public var names = NameTargetSettings()
-    /// Time servers.
     public var timeServers: [IPAddress] = []
     /// Certificates that those of the anchors must verify against.
     public var authorities: String?
-    /// What a load test asks for.
     public var load = LoadTargetSettings()
     /// Hosts on the own link that normally answer.
     public var peers: [IPAddress] = []
-    /// What is still good enough.
     public var budgets = BudgetSettings()
 
-    /// Allows nothing.
     public init() {}
 
     static let settings: [Setting<TargetSettings>] = [
@@ -74,9 +68,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
 
 /// A host in another network.
 public struct AnchorSettings: Hashable, Sendable, ConfigurationEntry {
-    /// What verdicts call it.
     public var name = ""
-    /// Its name.
     public var host: String?
     /// Its IPv4 address.
     public var ipv4: IPAddress?
@@ -94,18 +86,15 @@ public struct AnchorSettings: Hashable, Sendable, ConfigurationEntry {
     ]
 }
 
-/// What name servers are asked.
 public struct NameTargetSettings: Hashable, Sendable, ConfigurationSection {
     /// A zone in which every name has one address.
     public var wildcard: String?
-    /// That address.
     public var wildcardAddress: IPAddress?
     /// A zone in which random names do not exist.
     public var nonexistentZone: String?
     /// A name with a text of 3 kB.
     public var bigText: String?
 
-    /// Asks nothing.
     public init() {}
 
     static let settings: [Setting<NameTargetSettings>] = [
@@ -121,7 +110,6 @@ public struct NameTargetSettings: Hashable, Sendable, ConfigurationSection {
     ]
 }
 
-/// What a load test asks for.
 public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     /// A large page.
     public var download: String?
@@ -129,12 +117,9 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     public var upload: String?
     /// A small page.
     public var small: String?
-    /// The bytes it may move.
     public var maximumBytes = 40_000_000
-    /// The seconds it may take.
     public var maximumSeconds = 5
 
-    /// Asks for nothing.
     public init() {}
 
     static let settings: [Setting<LoadTargetSettings>] = [
@@ -151,7 +136,6 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     ]
 }
 
-/// What is still good enough.
 public struct BudgetSettings: Hashable, Sendable, ConfigurationSection {
     /// The median round trip, in milliseconds.
     public var roundTrip = Decimal(250)
@@ -166,7 +150,6 @@ public struct BudgetSettings: Hashable, Sendable, ConfigurationSection {
     /// Round trips per minute under load.
     public var roundTripsPerMinute = 300
 
-    /// The usual figures.
     public init() {}
 
     static let settings: [Setting<BudgetSettings>] = [

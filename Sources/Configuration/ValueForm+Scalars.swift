@@ -23,7 +23,6 @@ extension ValueForm where Value == Bool {
 }
 
 extension ValueForm where Value == Int {
-    /// A whole decimal number in a range.
     static func integer(_ range: ClosedRange<Int>) -> ValueForm {
         let expectation = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         return ValueForm(
@@ -130,7 +129,6 @@ extension ValueForm where Value == IPAddress {
 }
 
 extension ValueForm where Value == Glob {
-    /// A pattern for names.
     static let glob = ValueForm(
         scalar: Glob.expectation,
         schema: ["type": "string", "minLength": 1, "maxLength": 256],
@@ -143,7 +141,6 @@ extension ValueForm where Value == Glob {
 }
 
 extension ValueForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One of a few words.
     static var choice: ValueForm {
         let words = Value.allCases.map(\.rawValue)
         return ValueForm(

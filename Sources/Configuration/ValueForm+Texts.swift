@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 extension ValueForm where Value == String {
-    /// The absolute path of a file or directory.
     static let path = text("an absolute path such as /var/lib/nwpath", pattern: "^/", longest: 4095, isPath)
 
     /// The absolute path of a file, or `-` for standard output.
@@ -59,7 +58,6 @@ extension ValueForm where Value == String {
     }
 }
 
-/// Whether a byte is an ASCII letter or digit.
 func isLetterOrDigit(_ byte: UInt8) -> Bool {
     (48...57).contains(byte) || (65...90).contains(byte) || (97...122).contains(byte)
 }

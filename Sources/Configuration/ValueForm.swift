@@ -6,7 +6,6 @@ internal import Spelling
 enum Refusal: Error, Equatable {
     /// It does not look like one.
     case malformed
-    /// It is one of a few words, misspelt.
     case unknownWord(nearest: String?)
     /// It has the right look, but the sentence says what is missing.
     case expected(String)

@@ -38,7 +38,6 @@ public struct WatchedService: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ValueForm where Value == WatchedService {
-    /// A watched service.
     static let watchedService = ValueForm(
         scalar: WatchedService.expectation,
         schema: ["type": "string", "pattern": "^_[A-Za-z0-9-]{1,15}\\._(tcp|udp)(/.{1,63})?$"],

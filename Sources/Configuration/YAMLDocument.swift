@@ -4,7 +4,6 @@
 struct YAMLDocument: ~Copyable {
     /// A file may have so many bytes.
     static let largestFile = 1 << 20
-    /// Lists and maps may be nested so deep.
     static let deepestNesting = 16
 
     /// Thrown to leave the builder after a problem that makes the rest unreadable.

@@ -2,13 +2,10 @@
 
 internal import Spelling
 
-/// A value in a YAML file, with its place.
 struct YAMLNode: Equatable {
-    /// What a node holds.
     enum Content: Equatable {
         /// Text; `isPlain` when it was written without quotes.
         case scalar(String, isPlain: Bool)
-        /// A list.
         case list([YAMLNode])
         /// A map, in written order, each key once.
         case map([YAMLEntry])
@@ -34,7 +31,6 @@ struct YAMLNode: Equatable {
     }
 }
 
-/// A key of a map with its value.
 struct YAMLEntry: Equatable {
     let key: String
     let place: Place

@@ -33,7 +33,6 @@ enum YAMLText {
         }
     }
 
-    /// A value on one line.
     static func flow(_ tree: ConfigurationTree) -> String {
         switch tree {
         case .null: "null"

@@ -54,7 +54,6 @@ public struct DomainName: Sendable {
     /// The length in bytes, with length bytes, without the root.
     public var length: Int { wire.count }
 
-    /// How many labels there are.
     public var labelCount: Int {
         var count = 0
         var offset = 0

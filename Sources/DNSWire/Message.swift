@@ -2,7 +2,6 @@
 
 internal import Addressing
 
-/// A DNS message.
 public struct Message: Hashable, Sendable {
     /// The flags and codes of the header (RFC 1035 section 4.1.1).
     public struct Flags: OptionSet, Hashable, Sendable {
@@ -10,7 +9,6 @@ public struct Message: Hashable, Sendable {
         public let rawValue: UInt16
         /// Wraps the second word of the header.
         public init(rawValue: UInt16) { self.rawValue = rawValue }
-        /// The message is a response (QR).
         public static let response = Flags(rawValue: 0x8000)
         /// The answer is authoritative (AA); set in every multicast response.
         public static let authoritative = Flags(rawValue: 0x0400)
@@ -27,18 +25,14 @@ public struct Message: Hashable, Sendable {
 
     /// The id; 0 in multicast messages, and ignored in received ones.
     public var id: UInt16
-    /// The flags and codes.
     public var flags: Flags
-    /// What is asked.
     public var questions: [Question]
     /// The answers; in a query, what the asker knows already.
     public var answers: [ResourceRecord]
     /// The authority section; in a probe, what the prober wants to own.
     public var authorities: [ResourceRecord]
-    /// Records that come along.
     public var additionals: [ResourceRecord]
 
-    /// Makes a message.
     public init(
         id: UInt16 = 0,
         flags: Flags = [],

@@ -9,13 +9,11 @@ internal import Addressing
 public struct MessageEncoder: Sendable {
     /// The parts of a message, in their order.
     public enum Section: Int, Sendable, Comparable {
-        /// Questions.
         case question
         /// Answers, or known answers.
         case answer
         /// Authorities, or proposed records.
         case authority
-        /// Additional records.
         case additional
 
         /// By place in the message.
@@ -53,7 +51,6 @@ public struct MessageEncoder: Sendable {
     /// How many questions and records were written.
     public var count: Int { counts.reduce(0) { $0 + Int($1) } }
 
-    /// How many bytes the message has so far.
     public var length: Int { bytes.count }
 
     /// Adds a question.

@@ -2,22 +2,17 @@
 
 public import Addressing
 
-/// The type of a resource record or question.
 public struct RecordType: RawRepresentable, Hashable, Sendable, Comparable {
-    /// The number.
     public let rawValue: UInt16
     /// Wraps a number of the IANA registry.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// An IPv4 address.
     public static let a = RecordType(rawValue: 1)
-    /// An alias.
     public static let cname = RecordType(rawValue: 5)
     /// A pointer to another name.
     public static let ptr = RecordType(rawValue: 12)
-    /// CPU and operating system.
     public static let hinfo = RecordType(rawValue: 13)
-    /// Strings.
     public static let txt = RecordType(rawValue: 16)
     /// An IPv6 address.
     public static let aaaa = RecordType(rawValue: 28)
@@ -30,22 +25,18 @@ public struct RecordType: RawRepresentable, Hashable, Sendable, Comparable {
     /// Any type; in questions only.
     public static let any = RecordType(rawValue: 255)
 
-    /// By number.
     public static func < (left: RecordType, right: RecordType) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// A question, with the bit that asks for a unicast answer taken out of the class (RFC 6762 section 5.4).
 public struct Question: Hashable, Sendable {
-    /// The name asked for.
     public var name: DomainName
-    /// The type asked for.
     public var type: RecordType
     /// The class without its top bit: 1 for the Internet, 255 for any.
     public var classCode: UInt16
     /// Whether a unicast answer is welcome (the QU bit).
     public var wantsUnicast: Bool
 
-    /// Makes a question.
     public init(_ name: DomainName, _ type: RecordType, classCode: UInt16 = 1, wantsUnicast: Bool = false) {
         self.name = name
         self.type = type
@@ -68,10 +59,8 @@ public struct ServiceLocation: Hashable, Sendable {
     public var weight: UInt16
     /// The port; 0 means that the service is not offered (RFC 6763 section 8).
     public var port: UInt16
-    /// The host.
     public var target: DomainName
 
-    /// Makes a location.
     public init(priority: UInt16 = 0, weight: UInt16 = 0, port: UInt16, target: DomainName) {
         self.priority = priority
         self.weight = weight
@@ -80,21 +69,15 @@ public struct ServiceLocation: Hashable, Sendable {
     }
 }
 
-/// The data of a record.
 public enum RecordData: Hashable, Sendable {
-    /// A or AAAA.
     case address(IPAddress)
-    /// PTR.
     case pointer(DomainName)
-    /// CNAME.
     case alias(DomainName)
-    /// SRV.
     case service(ServiceLocation)
     /// TXT, as on the wire; ``TextRecord`` reads it.
     case text([UInt8])
     /// NSEC: the next name, which multicast DNS ignores, and the types the name has.
     case nextSecure(next: DomainName, types: [RecordType])
-    /// HINFO.
     case hostInformation(cpu: [UInt8], system: [UInt8])
     /// Any other type, and an NSEC record that could not be read.
     case opaque([UInt8])
@@ -102,9 +85,7 @@ public enum RecordData: Hashable, Sendable {
 
 /// A resource record, with the cache-flush bit taken out of the class (RFC 6762 section 10.2).
 public struct ResourceRecord: Hashable, Sendable {
-    /// The owner.
     public var name: DomainName
-    /// The type.
     public var type: RecordType
     /// The class without its top bit; of an OPT record the payload size, whole.
     public var classCode: UInt16
@@ -112,7 +93,6 @@ public struct ResourceRecord: Hashable, Sendable {
     public var flushesCache: Bool
     /// How long the record may be kept, in seconds; 0 says goodbye.
     public var timeToLive: UInt32
-    /// The data.
     public var data: RecordData
 
     /// Makes a record of class IN.

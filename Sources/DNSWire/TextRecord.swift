@@ -6,10 +6,8 @@ public struct TextRecord: Hashable, Sendable {
     public struct Entry: Hashable, Sendable {
         /// The key as written, printable ASCII.
         public let key: String
-        /// The opaque value.
         public let value: [UInt8]?
 
-        /// Makes a pair.
         public init(key: String, value: [UInt8]?) {
             self.key = key
             self.value = value

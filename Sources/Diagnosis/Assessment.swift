@@ -4,7 +4,6 @@
 ///
 /// A check without an answer never makes a verdict: it is not assessed, and says why.
 public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// What was found.
     case known(Value)
     /// Why nothing is known, such as `needs CAP_NET_RAW`.
     case unknown(because: String)

@@ -2,7 +2,6 @@
 
 /// Whose fault it is: this machine's, its link's or gateway's, or everybody's.
 public enum Blame: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Nothing is wrong.
     case nobody
     /// Neighbours have no such trouble, or it lies in the machine itself.
     case me

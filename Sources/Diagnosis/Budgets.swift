@@ -15,6 +15,5 @@ public struct Budgets: Hashable, Sendable {
     /// The responsiveness below which a queue is a fault, in round trips per minute.
     public var roundTripsPerMinute = 300
 
-    /// The usual figures.
     public init() {}
 }

@@ -17,7 +17,6 @@ public struct CarrierMemory: Hashable, Sendable {
 
     private var readings: [Int: [Reading]] = [:]
 
-    /// Remembers nothing.
     public init() {}
 
     /// Takes the counters of all interfaces by index (`IFLA_CARRIER_CHANGES`); those that are missing are gone.

@@ -12,28 +12,19 @@ public struct Diagnosis: Hashable, Sendable {
     public let masked: [Masked]
     /// Every layer, from the cable up.
     public let ladder: [Rung]
-    /// Whose fault it is.
     public let blame: Blame
 
-    /// A consequence and its cause.
     public struct Masked: Hashable, Sendable {
-        /// The consequence.
         public let verdict: Verdict
-        /// The code of its cause.
         public let cause: VerdictCode
     }
 
-    /// The state of one layer.
     public struct Rung: Hashable, Sendable {
-        /// The layer.
         public let layer: Layer
-        /// How it is.
         public let state: State
     }
 
-    /// How a layer is.
     public enum State: Hashable, Sendable {
-        /// Nothing is wrong.
         case sound
         /// These root causes lie there.
         case faulty([VerdictCode])

@@ -8,13 +8,11 @@ public enum Layer: String, Hashable, Sendable, Codable, CaseIterable, Comparable
     case address
     /// What the own machine does with packets that it wants to send: rules, routes, firewall.
     case local
-    /// The next router.
     case gateway
     /// A network that wants a login first.
     case captive
     /// The way beyond the gateway, by family.
     case wan
-    /// Name servers.
     case dns
     /// Ports, UDP and packet sizes.
     case transport

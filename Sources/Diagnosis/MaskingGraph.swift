@@ -84,7 +84,6 @@ struct MaskingGraph {
             && fault.code != .addressDuplicate
     }
 
-    /// Whether nothing gets past it at all.
     private func stopsAll(_ fault: Verdict) -> Bool {
         guard stops(fault) else { return false }
         guard fault.family != nil else { return true }

@@ -13,7 +13,6 @@ public enum Responsiveness: String, Hashable, Sendable, CaseIterable {
     /// A round trip takes no more than 10 ms.
     case excellent
 
-    /// Classifies so many round trips per minute.
     public init(_ roundTripsPerMinute: Int) {
         self =
             switch roundTripsPerMinute {

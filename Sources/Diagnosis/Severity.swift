@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// How much a fault matters.
 public enum Severity: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
     /// Worth knowing, no fault: it never counts.
     case info
@@ -17,7 +16,6 @@ public enum Severity: String, Hashable, Sendable, Codable, CaseIterable, Compara
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// How sure a verdict is.
 public enum Confidence: String, Hashable, Sendable, Codable, CaseIterable {
     /// The kernel says so, or somebody answered in a way that has one meaning.
     case certain

@@ -10,31 +10,24 @@ public struct Targets: Hashable, Sendable {
     public var path = "/generate_204"
     /// Where it is served without encryption.
     public var httpPort: UInt16 = 80
-    /// Where it is served with it.
     public var httpsPort: UInt16 = 443
     /// Where anchors send datagrams back; `nil` when they do not.
     public var echoPort: UInt16?
     /// Whether anchors answer the challenge of a request, which somebody on the way could not know of.
     public var answersChallenge = true
-    /// What name servers are asked.
     public var names = Names()
-    /// Time servers.
     public var timeServers: [IPAddress] = []
     /// A file of certificates that those of the anchors must verify against; `nil` is the system's.
     public var authorities: String?
     /// Hosts on the own link that normally answer.
     public var peers: [IPAddress] = []
-    /// What a load test asks for.
     public var load = Load()
-    /// What is still good enough.
     public var budgets = Budgets()
 
-    /// Allows nothing.
     public init() {}
 
     /// A host in another network.
     public struct Anchor: Hashable, Sendable {
-        /// What verdicts call it.
         public var name = ""
         /// Its name; `nil` when it has none that matters.
         public var host: String?
@@ -42,13 +35,11 @@ public struct Targets: Hashable, Sendable {
         public var ipv4: IPAddress?
         /// Its IPv6 address; `nil` when it has none.
         public var ipv6: IPAddress?
-        /// Whether it serves the page.
         public var hasPage = true
 
         /// A host of which nothing is known.
         public init() {}
 
-        /// A host.
         public init(_ name: String, host: String?, ipv4: IPAddress?, ipv6: IPAddress?, hasPage: Bool = true) {
             self.name = name
             self.host = host
@@ -57,11 +48,9 @@ public struct Targets: Hashable, Sendable {
             self.hasPage = hasPage
         }
 
-        /// Its address of a family.
         public func address(_ family: AddressFamily) -> IPAddress? { family == .ipv4 ? ipv4 : ipv6 }
     }
 
-    /// What name servers are asked.
     public struct Names: Hashable, Sendable {
         /// A zone in which every name has the address ``wildcardAddress``; names in it are new to every cache.
         public var wildcard: String?
@@ -72,11 +61,9 @@ public struct Targets: Hashable, Sendable {
         /// A name with a text of 3 kB.
         public var bigText: String?
 
-        /// Asks nothing.
         public init() {}
     }
 
-    /// What a load test asks for, and what it may take.
     public struct Load: Hashable, Sendable {
         /// The URL of a large page.
         public var download: String?
@@ -84,15 +71,11 @@ public struct Targets: Hashable, Sendable {
         public var upload: String?
         /// The URL of a small page.
         public var small: String?
-        /// The bytes it may move.
         public var maximumBytes = 40_000_000
-        /// How long it may take.
         public var maximumDuration = Duration.seconds(5)
 
-        /// Asks for nothing.
         public init() {}
 
-        /// Whether there is anything to load.
         public var isPossible: Bool { download != nil || upload != nil }
     }
 

@@ -4,11 +4,8 @@ public import Addressing
 
 /// One fault: a code for machines, a sentence for people, and what to do.
 public struct Verdict: Hashable, Sendable {
-    /// The fault.
     public var code: VerdictCode
-    /// How much it matters.
     public var severity: Severity
-    /// How sure it is.
     public var confidence: Confidence
     /// The family it is about; `nil` for both or neither.
     public var family: AddressFamily?
@@ -16,7 +13,6 @@ public struct Verdict: Hashable, Sendable {
     public var subject: String?
     /// What, where, the measured value, and what still works; one sentence without a full stop.
     public var say: String
-    /// The next thing to do.
     public var action: String
     /// What was measured, as name and value, in the order in which it convinces.
     public var evidence: [Fact]
@@ -35,7 +31,6 @@ public struct Verdict: Hashable, Sendable {
         }
     }
 
-    /// Makes a verdict.
     public init(
         _ code: VerdictCode,
         _ severity: Severity,

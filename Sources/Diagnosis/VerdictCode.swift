@@ -75,7 +75,6 @@ public enum VerdictCode: String, Hashable, Sendable, Codable, CaseIterable {
     case destinationStatus = "destination.status"
     case destinationNoUpgrade = "destination.no-upgrade"
 
-    /// The layer at which the fault lies.
     public var layer: Layer {
         switch self {
         case .linkNone, .linkAdminDown, .linkNoCarrier, .linkFlapping, .linkIsolated, .linkMTUTooSmall, .linkLoss,

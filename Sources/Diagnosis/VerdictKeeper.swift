@@ -6,7 +6,6 @@ internal import Addressing
 ///
 /// Pure: rounds and moments in, changes out.
 public struct VerdictKeeper: Hashable, Sendable {
-    /// A verdict that stands.
     public struct Standing: Hashable, Sendable {
         /// The verdict, with the values of the last round that saw it.
         public var verdict: Verdict
@@ -14,7 +13,6 @@ public struct VerdictKeeper: Hashable, Sendable {
         public let since: Duration
     }
 
-    /// What there is to tell.
     public enum Change: Hashable, Sendable {
         /// A fault is certain enough to be told.
         case raised(Standing)

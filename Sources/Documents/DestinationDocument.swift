@@ -6,7 +6,6 @@ public import OrderedJSON
 
 /// What was found out about the destination of `nwpath diagnose HOST|URL`.
 public struct DestinationDocument: Encodable, Equatable, Sendable {
-    /// As it was asked for.
     public var target: String
     /// The name or address of the host.
     public var host: String
@@ -31,9 +30,7 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
         case location
     }
 
-    /// The way to one address.
     public struct Address: Encodable, Equatable, Sendable {
-        /// The address.
         public var address: String
         /// The interface that packets leave by; `null` without a route.
         @Nullable public var interface: String?
@@ -58,7 +55,6 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
             case connectMilliseconds = "connect_ms"
         }
 
-        /// Shows a way.
         public init(_ path: DestinationEvidence.Path) {
             address = "\(path.address)"
             if case .found(let interface, let gateway)? = path.route.value {
@@ -72,7 +68,6 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
         }
     }
 
-    /// Shows a destination.
     public init(_ destination: DestinationEvidence) {
         target = destination.text
         host = destination.host

@@ -18,7 +18,6 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     @Nullable public var severity: String?
     /// `nobody`, `me`, `link_or_gateway`, `shared`, `destination` or `unknown`.
     public var blame: String
-    /// The way that was examined.
     public var path: DiagnosedPath
     /// Where the targets came from: `file`, `configuration` or `public defaults`; `none` when they were not asked.
     public var targets: String
@@ -34,9 +33,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var ms: Int
     /// The bytes that were sent and came back, without the headers of IP, TCP and UDP.
     public var bytes: Int
-    /// Those of them that were sent.
     public var sentBytes: Int
-    /// Those that came back.
     public var receivedBytes: Int
 
     enum CodingKeys: String, CodingKey {
@@ -58,11 +55,9 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         case receivedBytes = "received_bytes"
     }
 
-    /// What an examination took.
     public struct Effort: Equatable, Sendable {
         /// When it began, RFC 3339.
         public var time: String
-        /// How long it took.
         public var duration: Duration
         /// The bytes that were sent.
         public var sent: Int
@@ -71,7 +66,6 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         /// Whether everything ended before the time was over.
         public var isComplete: Bool
 
-        /// Describes an effort.
         public init(time: String, duration: Duration, sent: Int, received: Int, isComplete: Bool) {
             self.time = time
             self.duration = duration
@@ -81,7 +75,6 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         }
     }
 
-    /// Nothing was examined.
     public static let idle = DiagnosisDocument()
 
     private init() {
@@ -127,7 +120,6 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     }
 }
 
-/// The way that a diagnosis was about.
 public struct DiagnosedPath: Encodable, Equatable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
     public var interfaces: [String]
@@ -142,7 +134,6 @@ public struct DiagnosedPath: Encodable, Equatable, Sendable {
         case nameServers = "name_servers"
     }
 
-    /// Shows the way that evidence is about.
     public init(_ evidence: Evidence) {
         interfaces = evidence.links.map(\.interface)
         gateways = evidence.gateways.map { "\($0.address)" }
@@ -150,11 +141,9 @@ public struct DiagnosedPath: Encodable, Equatable, Sendable {
     }
 }
 
-/// A verdict.
 public struct VerdictDocument: Encodable, Equatable, Sendable {
     /// The fault, such as `gateway.unresolved`.
     public var code: String
-    /// The layer it lies in.
     public var layer: String
     /// `broken`, `degraded`, `warning` or `info`.
     public var severity: String
@@ -164,16 +153,12 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
     @Nullable public var family: String?
     /// The interface, address or name it is about.
     @Nullable public var subject: String?
-    /// The fault in a sentence.
     public var say: String
-    /// The next thing to do.
     public var action: String
-    /// What was measured, by name.
     public var evidence: EvidenceFacts
     /// When it was first seen, RFC 3339.
     public var since: String
 
-    /// Shows a verdict.
     public init(_ verdict: Verdict, since: String) {
         code = verdict.code.rawValue
         layer = verdict.code.layer.rawValue
@@ -216,18 +201,13 @@ public struct EvidenceFacts: Encodable, Equatable, Sendable {
     }
 }
 
-/// A consequence and its cause.
 public struct MaskedDocument: Encodable, Equatable, Sendable {
-    /// The code of the consequence.
     public var code: String
-    /// Its layer.
     public var layer: String
-    /// The consequence in a sentence.
     public var say: String
     /// The code of the verdict that explains it.
     public var cause: String
 
-    /// Shows a consequence.
     public init(_ masked: Diagnosis.Masked) {
         code = masked.verdict.code.rawValue
         layer = masked.verdict.code.layer.rawValue
@@ -236,18 +216,14 @@ public struct MaskedDocument: Encodable, Equatable, Sendable {
     }
 }
 
-/// How a layer is.
 public struct RungDocument: Encodable, Equatable, Sendable {
-    /// The layer.
     public var layer: String
     /// `ok`, `faulty` or `not_assessed`.
     public var state: String
-    /// The codes of the verdicts that lie there.
     public var codes: [String]
     /// Why nothing can be said; `null` when something can.
     @Nullable public var because: String?
 
-    /// Shows a layer.
     public init(_ rung: Diagnosis.Rung) {
         layer = rung.layer.rawValue
         switch rung.state {

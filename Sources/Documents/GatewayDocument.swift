@@ -4,20 +4,16 @@ internal import Addressing
 public import OrderedJSON
 public import PathModel
 
-/// A router in use.
 public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     /// Its address, link-local ones with their interface.
     public var address: String
     /// The family of the packets it takes; the address may be of the other one (RFC 8950).
     public var family: String
-    /// The interface it is reached by.
     public var interface: String
-    /// The metric of the route.
     public var metric: UInt32
     /// Whether it answers; `null` when it is not watched.
     public var reachable: Bool?
 
-    /// Shows a router.
     public init(_ gateway: Gateway) {
         address = "\(gateway.address)"
         family = gateway.family.rawValue
@@ -26,7 +22,6 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
         reachable = gateway.isReachable
     }
 
-    /// Writes the members.
     public func write(to object: inout JSONObjectWriter) {
         object.write("address", address)
         object.write("family", family)
@@ -36,7 +31,6 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-/// Name servers and the verdict on them.
 public struct DNSDocument: Encodable, Equatable, Sendable {
     /// The servers programs end up asking, in order.
     public var servers: [String]
@@ -47,7 +41,6 @@ public struct DNSDocument: Encodable, Equatable, Sendable {
     /// Whether at least one of them can be reached.
     public var usable: Bool
 
-    /// Shows name servers.
     public init(_ dns: DNSState) {
         servers = dns.servers.map(\.description)
         search = dns.search

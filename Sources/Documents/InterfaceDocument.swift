@@ -7,9 +7,7 @@ public import PathModel
 
 /// A network interface as events, routes and commands show it.
 public struct InterfaceDocument: Encodable, Equatable, Sendable {
-    /// The kernel's name.
     public var name: String
-    /// The kernel's index.
     public var index: Int
     /// What it is, in Apple's words.
     public var type: InterfaceType
@@ -17,7 +15,6 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     @Nullable public var kind: String?
     /// Whether the administrator wants it up.
     public var up: Bool
-    /// Whether there is a carrier.
     public var carrier: Bool
     /// The operational state of RFC 2863, such as `lowerlayerdown`.
     public var operstate: String
@@ -33,11 +30,9 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     @Nullable public var hardwareAddress: String?
     /// How often the carrier changed since the link was made.
     public var carrierChanges: UInt32
-    /// Whether the operator requires it.
     public var required: Bool
     /// Whether events and metrics leave it out.
     public var ignored: Bool
-    /// Whether its traffic costs money.
     public var isExpensive: Bool
     /// Whether programs should spare traffic on it.
     public var isConstrained: Bool
@@ -99,9 +94,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     }
 }
 
-/// An address of an interface.
 public struct AddressDocument: Encodable, Equatable, Sendable {
-    /// The address.
     public var address: String
     /// How many leading bits name the network.
     public var prefixLength: Int
@@ -141,14 +134,10 @@ public struct AddressDocument: Encodable, Equatable, Sendable {
     }
 }
 
-/// An interface named in passing.
 public struct InterfaceReference: Encodable, Equatable, Sendable {
-    /// The kernel's name.
     public var name: String
-    /// The kernel's index.
     public var index: Int
 
-    /// Names an interface.
     public init(_ view: InterfaceView) {
         name = view.name
         index = view.index

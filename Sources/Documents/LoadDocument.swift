@@ -36,7 +36,6 @@ public struct LoadDocument: Encodable, Equatable, Sendable {
         case receivedBytes = "received_bytes"
     }
 
-    /// Shows a load test.
     public init(_ load: PerformanceEvidence.Load) {
         ms = Int(load.duration / .milliseconds(1))
         sentBytes = load.sent

@@ -12,7 +12,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     public var unsatisfiedReason: UnsatisfiedReason?
     /// The interfaces that can carry traffic, best first.
     public var interfaces: [Interface]
-    /// Whether the traffic costs money.
     public var isExpensive: Bool
     /// Whether programs should spare traffic.
     public var isConstrained: Bool
@@ -20,7 +19,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     public var supportsIPv4: Bool
     /// Whether IPv6 packets leave.
     public var supportsIPv6: Bool
-    /// Whether a name server can be asked.
     public var supportsDNS: Bool
     /// The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.
     public var gateways: [String]
@@ -41,7 +39,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     /// What to do about it; `null` when there is nothing to say.
     public var hint: String?
 
-    /// Writes the members.
     public func write(to object: inout JSONObjectWriter) {
         object.write("status", status.rawValue)
         object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
@@ -62,16 +59,12 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("hint", hint)
     }
 
-    /// An interface as a path lists it.
     public struct Interface: JSONObjectWritable, Equatable, Sendable {
-        /// The kernel's name.
         public var name: String
-        /// The kernel's index.
         public var index: Int
         /// What it is, in Apple's words.
         public var type: InterfaceType
 
-        /// Writes the members.
         public func write(to object: inout JSONObjectWriter) {
             object.write("name", name)
             object.write("index", index)
@@ -79,7 +72,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         }
     }
 
-    /// Shows a path.
     public init(_ path: Path) {
         status = path.status
         unsatisfiedReason = path.reason

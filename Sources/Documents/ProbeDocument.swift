@@ -7,7 +7,6 @@ public import Probes
 
 /// `/api/v1/probes/{name}`: what an active probe asks, and what came of it lately.
 public struct ProbeDocument: Encodable, Equatable, Sendable {
-    /// What is known of a probe.
     public enum State: String, Encodable, Sendable, CaseIterable {
         /// It has not run yet.
         case pending
@@ -19,11 +18,9 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
         case notAssessed = "not_assessed"
     }
 
-    /// Its name.
     public var name: String
     /// `icmp`, `tcp`, `http` or `dns`.
     public var method: String
-    /// What it asks.
     public var target: String
     /// The interface its packets leave by; `null` leaves that to the routes.
     @Nullable public var interface: String?
@@ -31,7 +28,6 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     @Nullable public var family: String?
     /// From the start of one attempt to that of the next.
     public var intervalSeconds: Double
-    /// How long an answer may take.
     public var timeoutSeconds: Double
     /// How many failures in a row are told.
     public var threshold: Int
@@ -41,13 +37,10 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     public var failing: Bool
     /// Whether a captive portal answered last.
     public var captivePortal: Bool
-    /// Whether an attempt is going on.
     public var running: Bool
     /// How many attempts ended since the start.
     public var attempts: UInt64
-    /// How many of them failed.
     public var failures: UInt64
-    /// How many failed in a row, up to now.
     public var consecutiveFailures: Int
     /// The last attempt; `null` before the first one ends.
     @Nullable public var last: ProbeResultDocument?
@@ -55,11 +48,9 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     @Nullable public var lossPercent: Double?
     /// The shortest of their durations; `null` without a success among them.
     @Nullable public var minSeconds: Double?
-    /// Their mean.
     @Nullable public var avgSeconds: Double?
     /// The least duration that 95 % of them are not longer than.
     @Nullable public var p95Seconds: Double?
-    /// The longest.
     @Nullable public var maxSeconds: Double?
     /// The durations, oldest first; `null` is a failure.
     public var recentSeconds: [Double?]
@@ -89,7 +80,6 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
         case recentSeconds = "recent_seconds"
     }
 
-    /// Shows a probe.
     public init(_ probe: ProbeState, clock: some TimeSource) {
         let (definition, schedule, history) = (probe.definition, probe.schedule, probe.history)
         name = definition.name
@@ -137,7 +127,6 @@ enum Microseconds {
     static func round(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e6 }
 }
 
-/// What came of one attempt.
 public struct ProbeResultDocument: Encodable, Equatable, Sendable {
     /// When it ended, RFC 3339.
     @Nullable public var time: String?
@@ -145,13 +134,11 @@ public struct ProbeResultDocument: Encodable, Equatable, Sendable {
     @Nullable public var success: Bool?
     /// Why not, such as `timeout`, or `not_assessed`.
     @Nullable public var reason: String?
-    /// The same in words.
     @Nullable public var detail: String?
     /// From the first packet to the verdict.
     public var durationSeconds: Double
     /// How long looking up the name took; `null` when there was none.
     @Nullable public var resolveSeconds: Double?
-    /// Who was asked.
     @Nullable public var address: String?
     /// How many bytes were sent, without the headers of IP, TCP and UDP.
     public var sentBytes: Int
@@ -182,7 +169,6 @@ public struct ProbeResultDocument: Encodable, Equatable, Sendable {
         case addresses
     }
 
-    /// Shows a result.
     public init(_ result: ProbeResult, time: WallTime?) {
         self.time = time?.description
         durationSeconds = Microseconds.round(result.duration)

@@ -17,11 +17,9 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public var type: String
     /// `local`.
     public var domain: String
-    /// The interface it was heard on.
     public var interface: String
     /// The host, such as `printer.local`.
     public var host: String
-    /// The port.
     public var port: UInt16
     /// The host's addresses on this link, link-local ones with their scope.
     public var addresses: [String]

@@ -6,13 +6,10 @@ public import PathModel
 
 /// `/api/v1/paths/{monitor}`: the path of one monitor, and since when it is what it is.
 public struct MonitorDocument: Encodable, Equatable, Sendable {
-    /// The monitor's name.
     public var monitor: String
-    /// The path.
     public var path: PathDocument
     /// Since when the status stands, RFC 3339.
     public var since: String
-    /// The verdict in words.
     public var sentence: String
 
     /// Shows a monitor.
@@ -32,16 +29,13 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
 
 /// The state that every answer names: which event it is as new as.
 public struct StateDocument: Encodable, Equatable, Sendable {
-    /// The event stream.
     public var stream: String
     /// The number of the last event.
     public var seq: UInt64
     /// When the document was rendered, RFC 3339.
     public var time: String
-    /// The machine's name.
     public var host: String
 
-    /// Names a state.
     public init(stream: String, seq: UInt64, time: WallTime, host: String) {
         self.stream = stream
         self.seq = seq
@@ -52,16 +46,12 @@ public struct StateDocument: Encodable, Equatable, Sendable {
 
 /// `/api/v1/status`: everything in one look.
 public struct OverviewDocument: Encodable, Sendable {
-    /// The daemon.
     public struct Daemon: Encodable, Equatable, Sendable {
-        /// Its version.
         public var version: String
-        /// Its process id.
         public var pid: Int32
         /// When it started, RFC 3339.
         public var started: String
 
-        /// Describes the daemon.
         public init(version: String, pid: Int32, started: WallTime) {
             self.version = version
             self.pid = pid
@@ -69,11 +59,9 @@ public struct OverviewDocument: Encodable, Sendable {
         }
     }
 
-    /// What the census knows.
     public struct Services: Encodable, Equatable, Sendable {
         /// How many services are resolved.
         public var count: Int
-        /// How many types they have.
         public var types: Int
         /// When the last census was completed; `null` before the first.
         @Nullable public var lastCensus: String?
@@ -84,7 +72,6 @@ public struct OverviewDocument: Encodable, Sendable {
             case lastCensus = "last_census"
         }
 
-        /// Describes a census.
         public init(count: Int, types: Int, lastCensus: WallTime?) {
             self.count = count
             self.types = types
@@ -173,10 +160,8 @@ public struct OverviewDocument: Encodable, Sendable {
 public struct ProblemDocument: Encodable, Equatable, Sendable {
     /// The part, such as `log` or `networkmanager`.
     public var part: String
-    /// What is wrong, in words.
     public var message: String
 
-    /// Describes a problem.
     public init(part: String, message: String) {
         self.part = part
         self.message = message

@@ -2,7 +2,6 @@
 
 public import LinuxIO
 
-/// One published event.
 public struct Event: Hashable, Sendable {
     /// The schema of the record, `nwpath.event/1`.
     public static let schema = EventEnvelope.schema
@@ -11,20 +10,15 @@ public struct Event: Hashable, Sendable {
     public let position: EventPosition
     /// When it was published, by the calendar.
     public let time: WallTime
-    /// Which kind of event it is.
     public let name: EventName
-    /// How much it matters.
     public let severity: Severity
-    /// One sentence for people.
     public let message: String
     /// What it says about the status of a monitor; `nil` for events about other things.
     public let status: MonitorStatus?
     /// The record as one line of JSON with its line feed: encoded once, shared by log, streams and pages.
     public let line: [UInt8]
 
-    /// The sequence number.
     public var sequence: UInt64 { position.sequence }
-    /// The stream.
     public var stream: StreamID { position.stream }
     /// The record without its line feed.
     public var json: ArraySlice<UInt8> { line.dropLast() }

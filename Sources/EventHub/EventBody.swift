@@ -8,9 +8,7 @@ public import PathModel
 /// `encode(to:)` writes the data members; they follow the envelope in the same object, so their keys must differ from
 /// the eight keys of ``EventEnvelope``.
 public protocol EventBody: Encodable, Sendable {
-    /// Which kind of event it is.
     var name: EventName { get }
-    /// How much it matters.
     var severity: Severity { get }
     /// One sentence for people, without a full stop.
     var message: String { get }
@@ -24,12 +22,10 @@ public protocol EventBody: Encodable, Sendable {
 }
 
 extension EventBody {
-    /// Writes nothing.
     public func writeMembers(to object: inout JSONObjectWriter) -> Bool { false }
 }
 
 extension EventBody where Self: JSONObjectWritable {
-    /// Writes the data members.
     public func writeMembers(to object: inout JSONObjectWriter) -> Bool {
         write(to: &object)
         return true
@@ -37,15 +33,12 @@ extension EventBody where Self: JSONObjectWritable {
 }
 
 extension EventBody {
-    /// Nothing.
     public var status: MonitorStatus? { nil }
 }
 
 /// The status of one monitor from an event on.
 public struct MonitorStatus: Hashable, Sendable {
-    /// The monitor.
     public let monitor: String
-    /// Its status.
     public let status: PathStatus
     /// Why it is not satisfied.
     public let reason: UnsatisfiedReason?

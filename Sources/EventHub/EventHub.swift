@@ -8,9 +8,7 @@ internal import OrderedJSON
 /// Confined to one event loop. An event that a sink publishes while it is called reaches the journal at once and the
 /// sinks after the event in hand, so everybody sees all events in the order of their numbers.
 public final class EventHub {
-    /// Bounds and identity of a hub.
     public struct Options: Sendable {
-        /// The name of this machine, in every record.
         public var host: String
         /// The least severity that is published.
         public var minimumSeverity = Severity.info
@@ -177,7 +175,6 @@ extension EventHub {
 // MARK: - Looking back
 
 extension EventHub {
-    /// Events that a reader missed.
     public struct Replay: Sendable {
         /// The events still kept, oldest first.
         public let events: [Event]

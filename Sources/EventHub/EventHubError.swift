@@ -9,7 +9,6 @@ public enum EventHubError: Error, Hashable, Sendable {
 }
 
 extension EventHubError: CustomStringConvertible {
-    /// One line for people.
     public var description: String {
         switch self {
         case .unknownEvent(let pattern): "'\(pattern)' matches no event; see nwpath-events(7) for their names"

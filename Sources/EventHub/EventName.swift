@@ -7,11 +7,8 @@ public enum EventName: String, CaseIterable, Sendable {
     case logOpened = "log.opened"
     /// Events could not be written to the log; tells which.
     case logGap = "log.gap"
-    /// The daemon runs.
     case daemonStarted = "daemon.started"
-    /// The daemon is about to end.
     case daemonStopping = "daemon.stopping"
-    /// A new configuration is in force.
     case configReloaded = "config.reloaded"
     /// A new configuration was bad; the old one stays in force.
     case configRejected = "config.rejected"
@@ -24,58 +21,41 @@ public enum EventName: String, CaseIterable, Sendable {
     // Path.
     /// The state of a path at the start.
     case pathSnapshot = "path.snapshot"
-    /// A path changed.
     case pathChanged = "path.changed"
     /// A path changes so often that changes are folded, or no longer.
     case pathFlapping = "path.flapping"
     // Interfaces.
-    /// An interface appeared.
     case interfaceAdded = "interface.added"
-    /// An interface changed.
     case interfaceChanged = "interface.changed"
-    /// An interface vanished.
     case interfaceRemoved = "interface.removed"
-    /// An interface gained an address.
     case addressAdded = "address.added"
-    /// An interface lost an address.
     case addressRemoved = "address.removed"
     /// A route changed; at debug only.
     case routeChanged = "route.changed"
     // Gateways and DNS.
-    /// A default gateway changed.
     case gatewayChanged = "gateway.changed"
     /// A gateway no longer answers.
     case gatewayUnreachable = "gateway.unreachable"
-    /// A gateway answers again.
     case gatewayReachable = "gateway.reachable"
     /// The DNS servers or search domains changed.
     case dnsChanged = "dns.changed"
     // Probes.
-    /// A probe failed.
     case probeFailed = "probe.failed"
-    /// A probe succeeds again.
     case probeRecovered = "probe.recovered"
-    /// A captive portal intercepts traffic.
     case captivePortalDetected = "captive_portal.detected"
-    /// The captive portal is gone.
     case captivePortalCleared = "captive_portal.cleared"
     // Diagnosis.
     /// A fault of the network is certain enough to be told, or over.
     case verdict
     // Census.
-    /// A service appeared.
     case serviceAdded = "service.added"
-    /// A service changed.
     case serviceChanged = "service.changed"
-    /// A service went away.
     case serviceRemoved = "service.removed"
     /// A service was announced but cannot be resolved.
     case serviceResolveFailed = "service.resolve_failed"
-    /// A service type appeared.
     case serviceTypeAdded = "service_type.added"
     /// The last service of a type went away.
     case serviceTypeRemoved = "service_type.removed"
-    /// A round of the census ended.
     case censusCompleted = "census.completed"
     /// Another host claims our name.
     case mdnsNameConflict = "mdns.name_conflict"

@@ -2,7 +2,6 @@
 
 /// A glob over event names, such as `path.*`; `*` stands for any text and `?` for one character.
 public struct EventPattern: Hashable, Sendable, CustomStringConvertible {
-    /// The pattern as it was given.
     public let description: String
 
     /// Takes a pattern.
@@ -13,7 +12,6 @@ public struct EventPattern: Hashable, Sendable, CustomStringConvertible {
         guard EventName.allCases.contains(where: { matches($0.rawValue) }) else { throw .unknownEvent(text) }
     }
 
-    /// Whether an event has such a name.
     public func matches(_ name: EventName) -> Bool { matches(name.rawValue) }
 
     /// Whether a name, perhaps of a later version of the catalogue, fits the pattern.
@@ -54,11 +52,9 @@ public struct EventFilter: Hashable, Sendable {
         self.patterns = patterns
     }
 
-    /// Whether events of this name pass.
     public func accepts(_ name: String) -> Bool {
         patterns.isEmpty || patterns.contains { $0.matches(name) }
     }
 
-    /// Whether events of this name pass.
     public func accepts(_ name: EventName) -> Bool { accepts(name.rawValue) }
 }

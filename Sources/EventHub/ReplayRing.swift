@@ -17,7 +17,6 @@ struct ReplayRing {
         self.maximumBytes = maximumBytes
     }
 
-    /// The oldest event kept.
     var oldest: Event? { count > 0 ? slots[head] : nil }
 
     /// Adds the newest event and forgets the oldest ones over the bounds; the newest itself always stays.

@@ -4,9 +4,7 @@
 public enum Severity: String, CaseIterable, Sendable, Encodable {
     /// For somebody who looks for a fault in nwpath; not published unless asked for.
     case debug
-    /// Worth a line in the log.
     case info
-    /// Something is worse than it should be.
     case warning
     /// Something does not work.
     case error

@@ -4,7 +4,6 @@
 ///
 /// It changes only when the log was lost, so that equal sequence numbers never name two events.
 public struct StreamID: Hashable, Sendable, Encodable, CustomStringConvertible {
-    /// The digits.
     public let description: String
 
     /// Takes four to eight lowercase hexadecimal digits.
@@ -25,7 +24,6 @@ public struct StreamID: Hashable, Sendable, Encodable, CustomStringConvertible {
         StreamID(number: .random(in: .min ... .max))
     }
 
-    /// Writes the digits.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -34,12 +32,10 @@ public struct StreamID: Hashable, Sendable, Encodable, CustomStringConvertible {
 
 /// A place in an event stream, such as `7f3a.46`: the identifier of server-sent events and ETags.
 public struct EventPosition: Hashable, Sendable, CustomStringConvertible {
-    /// Which sequence.
     public let stream: StreamID
     /// The sequence number of the last event seen; 0 before the first.
     public let sequence: UInt64
 
-    /// Makes a position.
     public init(stream: StreamID, sequence: UInt64) {
         self.stream = stream
         self.sequence = sequence

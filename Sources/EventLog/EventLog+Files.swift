@@ -9,7 +9,6 @@ extension EventLog {
     /// What the next file is called until it takes the log's name.
     static var newSuffix: String { ".new" }
 
-    /// Takes a file as the one to write.
     func adopt(_ file: LogFile) {
         self.file = file
         let age = file.firstTime.map { clock.wall - $0 } ?? .zero
@@ -110,7 +109,6 @@ extension EventLog {
 }
 
 extension EventLogError {
-    /// The kernel's reason, where there is one.
     var reason: Errno {
         switch self {
         case .failed(_, _, let reason): reason
@@ -119,7 +117,6 @@ extension EventLogError {
         }
     }
 
-    /// A word for the state of the log.
     var errorName: String {
         if case .foreign = self { "foreign file" } else { reason.name }
     }

@@ -11,27 +11,22 @@ public import LinuxIO
 ///
 /// To start: open the log, make a hub that goes on after ``recovered``, attach the log to it.
 public final class EventLog {
-    /// How a log is kept.
     public struct Options: Sendable {
-        /// Who writes.
         public var identity: DaemonIdentity
         /// When a new file begins.
         public var rotation = RotationPolicy()
         /// How often the log looks whether its file was removed, replaced or cut.
         public var checkInterval = Duration.seconds(1)
 
-        /// Makes options.
         public init(identity: DaemonIdentity) {
             self.identity = identity
         }
     }
 
-    /// The path that stands for standard output.
     public static let standardOutput = "-"
 
     /// The last record that was found at the start; `nil` when the log has no past.
     public let recovered: EventPosition?
-    /// How the log is doing.
     public internal(set) var status: LogStatus
 
     let path: String

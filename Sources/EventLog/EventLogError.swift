@@ -10,7 +10,6 @@ public enum EventLogError: Error, Hashable, Sendable {
     case locked(file: String, holder: Int32?)
     /// The file has other content than our records; it is left as it is.
     case foreign(file: String, found: String)
-    /// A compressed file is damaged.
     case damaged(file: String, reason: String)
 }
 

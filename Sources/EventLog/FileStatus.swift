@@ -20,7 +20,6 @@ struct FileStatus: Equatable {
         self.init(status)
     }
 
-    /// Asks for an open file.
     init(of descriptor: borrowing FileDescriptor) throws(Errno) {
         var status = stat()
         guard unsafe fstat(descriptor.rawValue, &status) == 0 else { throw .current }
@@ -36,7 +35,6 @@ struct FileStatus: Equatable {
         modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
 
-    /// Whether both are the same file.
     func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 }
 

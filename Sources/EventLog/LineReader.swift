@@ -88,7 +88,6 @@ final class LineReader {
     }
 }
 
-/// A file that is read from front to back, or from any place.
 final class PlainFile {
     static let chunk = 65_536
     let path: String

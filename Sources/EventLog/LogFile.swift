@@ -54,7 +54,6 @@ final class LogFile {
         }
     }
 
-    /// Takes standard output.
     init(standardOutput: Int32 = STDOUT_FILENO) throws(EventLogError) {
         isStream = true
         tail = nil
@@ -69,7 +68,6 @@ final class LogFile {
         }
     }
 
-    /// Whether the file still has a name.
     var isLinked: Bool { ((try? FileStatus(of: descriptor))?.links ?? 0) > 0 }
 
     /// When the first record was written; `nil` in a new file.

@@ -2,15 +2,11 @@
 
 public import OrderedJSON
 
-/// One thing that is wrong in a log, with its place.
 public struct LogProblem: Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong.
     public enum Kind: Hashable, Sendable {
         /// The file cannot be read, or is damaged.
         case unreadable(EventLogError)
-        /// The line is not JSON.
         case notJSON(JSONError)
-        /// The line is longer than any record.
         case tooLong
         /// The last line has no line feed: its write was cut off.
         case torn
@@ -28,11 +24,9 @@ public struct LogProblem: Hashable, Sendable, CustomStringConvertible {
         case streamChanged(from: String, to: String)
     }
 
-    /// The file.
     public let file: String
     /// The number of the line, from 1.
     public let line: Int
-    /// What is wrong.
     public let kind: Kind
 
     /// One line for people: `file:line: what is wrong`.
@@ -40,7 +34,6 @@ public struct LogProblem: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension LogProblem.Kind: CustomStringConvertible {
-    /// What is wrong, in words.
     public var description: String {
         switch self {
         case .unreadable(let error): "\(error)"

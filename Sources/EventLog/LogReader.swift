@@ -8,9 +8,7 @@ public import LinuxIO
 /// A reader sees the files as they were when it was made; rotation does not disturb it. Memory is bounded by the
 /// longest record and by the limit of a page.
 public final class LogReader {
-    /// Where reading begins.
     public enum Start: Hashable, Sendable {
-        /// At the oldest record.
         case beginning
         /// After this record; records of other streams are left out.
         case after(EventPosition)
@@ -18,7 +16,6 @@ public final class LogReader {
         case time(WallTime)
     }
 
-    /// A part of the log.
     public struct Page: Sendable {
         /// Records as single lines of JSON, without line feeds.
         public let records: [[UInt8]]

@@ -41,7 +41,6 @@ struct LogTail: Equatable {
         self.last = last
     }
 
-    /// Whether a line is a complete record.
     static func isRecord(_ line: ArraySlice<UInt8>) -> Bool {
         guard line.last == UInt8(ascii: "}"), RecordHeader(line: line) != nil else { return false }
         return (try? JSONValue(parsing: line)) != nil

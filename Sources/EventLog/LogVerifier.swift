@@ -5,26 +5,19 @@ internal import OrderedJSON
 
 /// Checks logs: JSON, schema, order of the members, numbers without gap or repeat.
 public struct LogVerifier {
-    /// What was found.
     public struct Report: Sendable {
-        /// How many files were read.
         public internal(set) var files = 0
-        /// How many good records they hold.
         public internal(set) var records: UInt64 = 0
-        /// The first record.
         public internal(set) var first: EventPosition?
-        /// The last record.
         public internal(set) var last: EventPosition?
         /// The first problems, in the order of the records.
         public internal(set) var problems: [LogProblem] = []
         /// How many problems there are in all.
         public internal(set) var problemCount = 0
 
-        /// Whether nothing is wrong.
         public var isGood: Bool { problemCount == 0 }
     }
 
-    /// How many problems a report names.
     public static let maximumProblems = 1000
     /// A first record must be longer than this, so that log shippers can tell files apart by their beginning.
     public static let shortestOpening = 256

@@ -3,9 +3,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// Names in the file system.
 enum Paths {
-    /// The directory of a path.
     static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -40,7 +38,6 @@ enum Paths {
         return names
     }
 
-    /// Renames a file, replacing what is there.
     static func rename(_ old: String, to new: String) throws(Errno) {
         guard unsafe Glibc.rename(old, new) == 0 else { throw .current }
     }

@@ -7,7 +7,6 @@ public import LinuxIO
 public struct RecordHeader: Hashable, Sendable {
     /// When the event was published, RFC 3339.
     public let timeText: String
-    /// Its stream and number.
     public let position: EventPosition
     /// The schema, such as `nwpath.event/1`.
     public let schema: String

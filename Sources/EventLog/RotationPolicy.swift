@@ -22,7 +22,6 @@ public struct RotationPolicy: Hashable, Sendable {
     /// No rotation: somebody else renames the file and asks for a reopening.
     public static let external = RotationPolicy(size: nil, age: nil, keep: 0)
 
-    /// Whether a file of this size and age is to be rotated.
     func isDue(size: Int64, age: Duration) -> Bool {
         if let limit = self.size, size >= limit { return true }
         if let limit = self.age, age >= limit { return true }

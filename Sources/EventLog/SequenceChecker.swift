@@ -11,7 +11,6 @@ struct SequenceChecker {
         let before: UInt64
         let line: Int
         let file: String
-        /// How many of the missing numbers were explained.
         var explained: UInt64 = 0
         /// The greatest number that was explained; at first the one before the jump.
         var explainedThrough: UInt64
@@ -23,7 +22,6 @@ struct SequenceChecker {
     private var jumps: [Jump] = []
     private var problems: [LogProblem] = []
 
-    /// Takes the next record.
     mutating func add(_ header: RecordHeader, _ record: JSONValue, file: String, line: Int) {
         defer { last = header.position }
         if let last, last.stream == header.position.stream {

@@ -205,7 +205,6 @@ extension DestinationEvidence.Path {
 }
 
 extension DestinationEvidence.Exchange {
-    /// What the result of a request says.
     init(_ result: ProbeResult, isSecure: Bool, _ acceptance: String?) {
         if let page = result.page {
             let isUpgraded = page.status == 101 && acceptance != nil && page.acceptance == acceptance

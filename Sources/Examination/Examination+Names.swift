@@ -119,7 +119,6 @@ extension NameServerEvidence {
 
 /// What every name server is asked, and where the answers belong.
 struct NamePlan {
-    /// What a question is for.
     enum Purpose {
         case ipv4
         case ipv6
@@ -128,7 +127,6 @@ struct NamePlan {
         case text
     }
 
-    /// The questions with their purposes.
     let questions: [(purpose: Purpose, question: NameInterview.Question)]
     /// The name that is asked for over a connection.
     let streamName: String

@@ -149,7 +149,6 @@ extension Examination {
         }
     }
 
-    /// Counts what a train took.
     func take(_ result: TrainResult, of kind: TrainKind, from family: AddressFamily) {
         count(sent: result.bytesSent, received: result.bytesReceived)
         // The kernel keeps to itself that a filter dropped an ICMPv6 echo request (ping_v6_sendmsg).

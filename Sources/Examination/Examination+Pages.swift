@@ -19,7 +19,6 @@ extension Examination {
         }
     }
 
-    /// The request for an anchor's page.
     func definition(
         _ anchor: Targets.Anchor,
         _ family: AddressFamily,

@@ -7,13 +7,11 @@ public import Netlink
 public import PathModel
 public import Probes
 
-/// What an examination may do, and whom it asks.
 public struct ExaminationOrder: Sendable {
     /// Whom it asks beyond the own machine.
     public var targets: Targets
     /// The name servers of the system, in order; `nil` when that is not known.
     public var servers: [DNSServer]?
-    /// What the operator decided of interfaces.
     public var policy = PathPolicy()
     /// The destination that somebody wants to reach; the network is looked at only when something keeps them from it.
     public var destination: Destination?
@@ -25,23 +23,18 @@ public struct ExaminationOrder: Sendable {
     public var carriers: CarrierMemory?
     /// Whether the line may be loaded at the end, to measure what it carries; many megabytes may go over it.
     public var isLoading = false
-    /// How long it may take.
     public var limit = Duration.seconds(10)
 
-    /// Orders an examination.
     public init(targets: Targets, servers: [DNSServer]?) {
         self.targets = targets
         self.servers = servers
     }
 }
 
-/// What an examination found, and what it took.
 public struct ExaminationResult: Sendable {
-    /// What is known.
     public var evidence: Evidence
     /// The time since boot at which it began.
     public var started: Duration
-    /// How long it took.
     public var duration: Duration
     /// The bytes that were sent, without the headers of IP, TCP and UDP.
     public var bytesSent: Int
@@ -65,7 +58,6 @@ public final class Examination: Cancelable {
     var hasRequestedPage = false
     /// Interfaces of captive portals that were asked.
     var portals: Set<PageAddress> = []
-    /// How far away anchors are, by address.
     var roundTrips: [IPAddress: Duration] = [:]
     private let progress: (Layer) -> Void
     private let completion: (ExaminationResult) -> Void
@@ -84,11 +76,9 @@ public final class Examination: Cancelable {
 
     /// What is asked at once; each stage waits for all answers of the one before.
     private enum Stage: CaseIterable {
-        /// One destination, if there is any.
         case destination
         /// A carrier that is gone may come back at once.
         case carrier
-        /// Everything that one question answers.
         case network
         /// What depends on who answers: where packets end, and how large they may be.
         case depth
@@ -272,7 +262,6 @@ public final class Examination: Cancelable {
         if errands.isEmpty { advance() }
     }
 
-    /// Counts traffic.
     func count(sent: Int, received: Int) {
         bytes.sent += sent
         bytes.received += received
@@ -364,7 +353,6 @@ public final class Examination: Cancelable {
     }
 }
 
-/// A while in which nobody is asked.
 private final class Pause: Cancelable {
     private let loop: EventLoop
     private var timer: EventLoop.Timer?

@@ -10,7 +10,6 @@ internal import Probes
 struct KernelFacts {
     /// The interfaces that could carry traffic, the most wanted one first.
     var links: [Link] = []
-    /// The addresses by interface.
     var addresses: [Int: [InterfaceAddress]] = [:]
     /// What becomes of packets for the Internet, by family.
     var ways: [Way] = []
@@ -19,7 +18,6 @@ struct KernelFacts {
     /// The indexes of ways out that are tunnels.
     var tunnels: Set<Int> = []
 
-    /// What becomes of packets of one family.
     struct Way: Equatable {
         var family: AddressFamily
         var route: Assessment<SendEvidence.Route>
@@ -122,7 +120,6 @@ struct KernelSurvey {
         return way
     }
 
-    /// What becomes of packets to one address.
     func route(to address: ScopedAddress, _ facts: KernelFacts) -> Assessment<DestinationEvidence.Route> {
         var query = RouteQuery(address.address, kind: .decision)
         if let scope = address.scope {
@@ -182,12 +179,10 @@ struct KernelSurvey {
 }
 
 extension InterfaceAddress {
-    /// Whether packets may come from it now.
     fileprivate var isSource: Bool { flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
 }
 
 extension LinkEvidence {
-    /// What the kernel says of a link.
     init(_ link: Link, _ addresses: [InterfaceAddress]) {
         self.init(link.name)
         isUp = link.flags.contains(.up)

@@ -63,7 +63,6 @@ public final class CalendarWatch {
         watch = try loop.watch(timer.rawValue, for: .readable) { [weak self] _ in self?.wake() }
     }
 
-    /// Stops listening.
     public func stop() {
         if let watch { loop.unwatch(watch) }
         watch = nil

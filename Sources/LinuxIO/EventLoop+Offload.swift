@@ -40,7 +40,6 @@ extension EventLoop {
     }
 }
 
-/// What a thread does.
 private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }

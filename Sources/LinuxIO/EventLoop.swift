@@ -15,15 +15,11 @@ internal import Synchronization
 /// (before ``run()``: on the thread that made the loop); a call from elsewhere stops the program at once. A thread that
 /// has the loop by ``performNow(_:)`` is the loop's thread for that time.
 public final class EventLoop: Sendable {
-    /// What a descriptor is watched for.
     public struct Interest: OptionSet, Sendable {
-        /// The bits, as the kernel numbers them.
         public let rawValue: UInt32
-        /// Makes a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
         /// There is something to read, or the peer closed.
         public static let readable = Interest(rawValue: EPOLLIN.rawValue)
-        /// There is room to write.
         public static let writable = Interest(rawValue: EPOLLOUT.rawValue)
         /// The peer closed its writing side (`EPOLLRDHUP`).
         public static let peerClosed = Interest(rawValue: EPOLLRDHUP.rawValue)
@@ -31,13 +27,10 @@ public final class EventLoop: Sendable {
 
     /// What became of a watched descriptor: the interests that are ready, and `failed`.
     public struct Readiness: OptionSet, Sendable {
-        /// The bits, as the kernel numbers them.
         public let rawValue: UInt32
-        /// Makes a set from its bits.
         public init(rawValue: UInt32) { self.rawValue = rawValue }
         /// There is something to read, or the peer closed.
         public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
-        /// There is room to write.
         public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
         /// The peer closed its writing side, or both.
         public static let peerClosed = Readiness(rawValue: EPOLLRDHUP.rawValue | EPOLLHUP.rawValue)
@@ -278,7 +271,6 @@ extension EventLoop {
 // MARK: - Timers
 
 extension EventLoop {
-    /// Names one pending timer.
     public struct Timer: Hashable, Sendable {
         let id: UInt64
     }

@@ -25,7 +25,6 @@ public struct FileReplacement: ~Copyable {
         self.path = path
     }
 
-    /// Adds to the new contents.
     public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) { try descriptor.writeAll(bytes) }
 
     /// Puts the new file in the old one's place.
@@ -35,7 +34,6 @@ public struct FileReplacement: ~Copyable {
         try temporary.rename(to: path)
     }
 
-    /// Replaces the contents in one go.
     public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(Errno) {
         let replacement = try FileReplacement(of: path, mode: mode)
         try replacement.write(bytes.span)

@@ -14,26 +14,21 @@ public struct MulticastSocket: ~Copyable {
     public struct Datagram: Hashable, Sendable {
         /// How many bytes of the buffer it fills.
         public let count: Int
-        /// Who sent it.
         public let source: IPAddress
         /// To which address: the group's, or one of ours.
         public let destination: IPAddress
         /// From which port.
         public let port: UInt16
-        /// The index of the interface it came in by.
         public let interface: Int
         /// Its TTL or hop limit; `nil` when the kernel did not say.
         public let hopLimit: Int?
         /// How many packets this socket lost so far because its buffer was full.
         public let dropped: UInt32
-        /// Whether it was longer than the buffer.
         public let isTruncated: Bool
     }
 
     private let descriptor: FileDescriptor
-    /// The family.
     public let family: AddressFamily
-    /// The interface's index.
     public let interface: Int
 
     /// Opens the socket and joins the group.
@@ -102,7 +97,6 @@ public struct MulticastSocket: ~Copyable {
 /// nobody else has the port (``isPortFree(_:)``), and harmless to those who come later.
 public struct UnicastSocket: ~Copyable {
     private let descriptor: FileDescriptor
-    /// The family.
     public let family: AddressFamily
 
     /// Opens the socket.

@@ -82,7 +82,6 @@ struct Reactor: ~Copyable {
 
     mutating func putOff(_ work: @escaping () -> Void) { deferred.append(work) }
 
-    /// Takes what was put off so far.
     mutating func takeDeferred() -> [() -> Void] {
         let works = deferred
         if !works.isEmpty { deferred = [] }

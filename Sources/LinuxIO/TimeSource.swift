@@ -19,7 +19,6 @@ extension TimeSource {
     public func calendar(at moment: Duration) -> WallTime { wall + (moment - boot) }
 }
 
-/// The kernel's clocks.
 public struct KernelClock: TimeSource {
     /// The kernel's clocks; the value has no state.
     public init() {}

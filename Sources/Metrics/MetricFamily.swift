@@ -8,7 +8,6 @@ public struct MetricFamily: Equatable, Sendable {
         case gauge
         /// Only goes up, and starts anew with the process; the name ends in `_total`.
         case counter
-        /// Observations in buckets with their sum.
         case histogram
         /// Facts as labels with the value 1; the name ends in `_info`.
         case info
@@ -16,9 +15,7 @@ public struct MetricFamily: Equatable, Sendable {
 
     /// The full name of the samples, such as `nwpath_events_published_total`; of a histogram, without `_bucket`.
     public let name: String
-    /// How the samples behave.
     public let kind: Kind
-    /// One sentence for people.
     public let help: String
     /// The label names, in order.
     public let labels: [String]

@@ -14,13 +14,10 @@ public final class MetricRegistry {
         collectors.append(collector)
     }
 
-    /// Includes a stored counter.
     public func add(_ counter: Counter) { add(counter.collect(into:)) }
 
-    /// Includes a stored histogram.
     public func add(_ histogram: Histogram) { add(histogram.collect(into:)) }
 
-    /// Collects and renders.
     public func scrape(_ format: MetricFormat = .text) -> [UInt8] {
         var writer = MetricWriter()
         for collector in collectors { collector(&writer) }

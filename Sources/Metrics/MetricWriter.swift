@@ -61,7 +61,6 @@ public struct MetricWriter {
         for value in all { write(family, current.contains(value) ? 1 : 0, labels: labels + [value]) }
     }
 
-    /// Adds the samples of one histogram child.
     mutating func write(_ family: MetricFamily, _ state: Histogram.State, bounds: [Double], labels: [String]) {
         let pairs = Self.pair(family, labels)
         var count: UInt64 = 0

@@ -23,7 +23,6 @@ public struct ProcessMetrics {
     /// Makes the collector; it has no state.
     public init() {}
 
-    /// Registers the collector.
     public func register(in registry: MetricRegistry) {
         registry.add(collect(into:))
     }

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What the HTTP server counts about itself.
 public final class HTTPMetrics {
     /// Requests answered, by route pattern, method and status code.
     public let requests: Counter
@@ -10,7 +9,6 @@ public final class HTTPMetrics {
     public let connectionsRefused = Counter(
         MetricFamily("nwpath_http_connections_refused_total", .counter, help: "Connections refused for lack of room.")
     )
-    /// Connections broken off at a deadline.
     public let connectionsTimedOut = Counter(
         MetricFamily("nwpath_http_connections_timed_out_total", .counter, help: "Connections broken off at a deadline.")
     )
@@ -34,7 +32,6 @@ public final class HTTPMetrics {
         )
     }
 
-    /// Answers of one kind.
     public struct Answers {
         let requests: Counter.Child
         let durations: Histogram.Child
@@ -56,7 +53,6 @@ public final class HTTPMetrics {
     /// Counts one request that could not be read far enough to know its route or method, and was answered all the same.
     public func refused(status: Int) { requests.increment("invalid", "other", "\(status)") }
 
-    /// Registers everything.
     public func register(in registry: MetricRegistry) {
         registry.add(requests)
         registry.add(durations)
@@ -65,17 +61,11 @@ public final class HTTPMetrics {
     }
 }
 
-/// What the event streams count about themselves.
 public final class EventStreamMetrics {
-    /// How a client listens.
     public enum Transport: String, CaseIterable, Sendable {
-        /// Server-sent events.
         case sse
-        /// WebSocket.
         case websocket
-        /// A request that waits for a change.
         case longpoll
-        /// Endless JSON lines.
         case ndjson
     }
 
@@ -96,10 +86,8 @@ public final class EventStreamMetrics {
         children: Transport.allCases.map { [$0.rawValue] }
     )
 
-    /// Makes the metrics.
     public init() {}
 
-    /// A client came.
     public func opened(_ transport: Transport) { clients[transport, default: 0] += 1 }
 
     /// A client left, or was dropped.
@@ -108,13 +96,10 @@ public final class EventStreamMetrics {
     /// A client was too slow and is being dropped.
     public func dropped(_ transport: Transport) { dropped.increment(transport.rawValue) }
 
-    /// How many clients listen now.
     public func clients(_ transport: Transport) -> Int { clients[transport] ?? 0 }
 
-    /// How many clients were dropped.
     public func drops(_ transport: Transport) -> Int { Int(dropped.value(transport.rawValue)) }
 
-    /// Registers everything.
     public func register(in registry: MetricRegistry) {
         registry.add { [self] writer in
             for transport in Transport.allCases {

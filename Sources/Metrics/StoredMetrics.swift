@@ -18,7 +18,6 @@ public final class Counter {
         }
     }
 
-    /// What is counted.
     public let family: MetricFamily
     private var children: [[String]: Child] = [:]
     private var order: [Child] = []
@@ -45,7 +44,6 @@ public final class Counter {
     /// The count of one child; 0 when there is none.
     public func value(_ labels: String...) -> Double { children[labels]?.value ?? 0 }
 
-    /// Writes every child.
     public func collect(into writer: inout MetricWriter) {
         writer.declare(family)
         for child in order { writer.write(family, child.value, labels: child.labels) }
@@ -81,7 +79,6 @@ public final class Histogram {
             state = State(counts: [UInt64](repeating: 0, count: bounds.count + 1))
         }
 
-        /// Adds one observation.
         public func observe(_ value: Double) {
             let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
             state.counts[bucket] += 1
@@ -94,7 +91,6 @@ public final class Histogram {
     /// The bounds of times from ten microseconds to a second.
     public static let fastSeconds: [Double] = [0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.01, 0.1, 1]
 
-    /// What is observed.
     public let family: MetricFamily
     private let bounds: [Double]
     private var children: [[String]: Child] = [:]
@@ -109,7 +105,6 @@ public final class Histogram {
         for labels in children ?? (family.labels.isEmpty ? [[]] : []) { _ = child(labels) }
     }
 
-    /// Adds one observation.
     public func observe(_ value: Double, _ labels: String...) { child(labels).observe(value) }
 
     /// Forgets the children whose labels are not to be kept.
@@ -118,10 +113,8 @@ public final class Histogram {
         children = children.filter { isKept($0.key) }
     }
 
-    /// How many observations one child has.
     public func count(_ labels: String...) -> UInt64 { children[labels]?.state.counts.reduce(0, +) ?? 0 }
 
-    /// Writes every child.
     public func collect(into writer: inout MetricWriter) {
         writer.declare(family)
         for child in order { writer.write(family, child.state, bounds: bounds, labels: child.labels) }

@@ -3,16 +3,11 @@
 public import Addressing
 public import LinuxIO
 
-/// What was counted on one interface by one family.
 public struct MulticastCounters: Hashable, Sendable {
-    /// An interface, by name, and a family.
     public struct Key: Hashable, Sendable, Comparable {
-        /// The interface's name.
         public let interface: String
-        /// The family.
         public let family: AddressFamily
 
-        /// Names a pair.
         public init(interface: String, family: AddressFamily) {
             self.interface = interface
             self.family = family
@@ -28,7 +23,6 @@ public struct MulticastCounters: Hashable, Sendable {
     public var received: UInt64 = 0
     /// Own packets among them, looped back by the kernel.
     public var echoes: UInt64 = 0
-    /// Packets sent.
     public var sent: UInt64 = 0
     /// Packets that were not DNS messages.
     public var malformed: UInt64 = 0
@@ -44,9 +38,7 @@ public struct MulticastCounters: Hashable, Sendable {
     public var sendFailures: UInt64 = 0
     /// Times that the socket could not be opened.
     public var socketFailures: UInt64 = 0
-    /// The last error of the kernel.
     public var lastError: Errno?
 
-    /// Nothing counted yet.
     public init() {}
 }

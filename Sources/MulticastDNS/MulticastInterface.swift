@@ -2,16 +2,12 @@
 
 public import Addressing
 
-/// An interface on which services are looked for.
 public struct MulticastInterface: Hashable, Sendable {
-    /// An address with the length of its prefix.
     public struct Address: Hashable, Sendable {
-        /// The address.
         public let address: IPAddress
         /// How many leading bits name the link.
         public let prefixLength: Int
 
-        /// Pairs an address with a prefix length.
         public init(_ address: IPAddress, prefixLength: Int) {
             self.address = address
             self.prefixLength = prefixLength
@@ -20,7 +16,6 @@ public struct MulticastInterface: Hashable, Sendable {
 
     /// The kernel's index, which is what identifies it.
     public let index: Int
-    /// The kernel's name.
     public let name: String
     /// Its addresses; a family without any is left alone.
     public let addresses: [Address]
@@ -48,7 +43,6 @@ public struct MulticastInterface: Hashable, Sendable {
         }
     }
 
-    /// The addresses of one family.
     func addresses(of family: AddressFamily) -> Set<Address> {
         Set(addresses.filter { $0.address.family == family })
     }

@@ -15,7 +15,6 @@ public struct RandomSource: RandomNumberGenerator, Sendable {
         state = system.next()
     }
 
-    /// The next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var value = state

@@ -7,13 +7,10 @@ public import DNSWire
 public struct Service: Hashable, Sendable {
     /// What makes it the same service: name, type and domain in one, and the interface.
     public struct ID: Hashable, Sendable {
-        /// The full name of the instance.
         public let instance: DomainName
-        /// The interface's index.
         public let interfaceIndex: Int
     }
 
-    /// The full name of the instance, as labels.
     public var instance: DomainName
     /// What people call it, safe to show: control characters and the like are escaped as `\DDD`.
     public var name: String
@@ -21,13 +18,10 @@ public struct Service: Hashable, Sendable {
     public var type: String
     /// The domain, `local`.
     public var domain: String
-    /// The interface's name.
     public var interface: String
-    /// The interface's index.
     public var interfaceIndex: Int
     /// The host, such as `printer.local`.
     public var host: String
-    /// The port.
     public var port: UInt16
     /// The host's addresses on this link, sorted.
     public var addresses: [ScopedAddress]
@@ -44,10 +38,8 @@ public struct Service: Hashable, Sendable {
     /// Where it runs: all its SRV records, in the order in which they are to be tried; the first one is shown.
     public var locations: [ServiceLocation] = []
 
-    /// The identity.
     public var id: ID { ID(instance: instance, interfaceIndex: interfaceIndex) }
 
-    /// Which of the fields that matter differ.
     public func changes(since previous: Service) -> [ServiceField] {
         var fields: [ServiceField] = []
         if host != previous.host { fields.append(.host) }
@@ -60,7 +52,6 @@ public struct Service: Hashable, Sendable {
 
 /// An instance that is announced, resolved or not.
 public struct ServiceAnnouncement: Hashable, Sendable {
-    /// The full name of the instance, as labels.
     public let instance: DomainName
     /// What people call it, safe to show.
     public let name: String
@@ -70,30 +61,20 @@ public struct ServiceAnnouncement: Hashable, Sendable {
     public let domain: String
     /// The subtypes it was found by, safe to show, sorted.
     public let subtypes: [String]
-    /// The interface's name.
     public let interface: String
-    /// The interface's index.
     public let interfaceIndex: Int
 
-    /// The identity.
     public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }
 
-/// A field whose change is reported.
 public enum ServiceField: String, Hashable, Sendable {
-    /// The host name.
     case host
-    /// The port.
     case port
-    /// The addresses.
     case addresses
-    /// The TXT record.
     case text = "txt"
 }
 
-/// Why a service went away.
 public enum RemovalReason: String, Hashable, Sendable, CaseIterable {
-    /// It said so.
     case goodbye
     /// It stopped answering, and its records ran out.
     case expired
@@ -105,36 +86,26 @@ public enum RemovalReason: String, Hashable, Sendable, CaseIterable {
 
 /// A service that is announced but could not be resolved.
 public struct UnresolvedService: Hashable, Sendable {
-    /// The full name of the instance.
     public let instance: DomainName
     /// What people call it, safe to show.
     public let name: String
-    /// The type.
     public let type: String
-    /// The interface's name.
     public let interface: String
-    /// The interface's index.
     public let interfaceIndex: Int
     /// The record types nobody answered for, such as `SRV`.
     public let missing: [String]
 
-    /// The identity.
     public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }
 
-/// What a census found.
 public struct CensusSummary: Hashable, Sendable {
-    /// How long it took.
     public var duration: Duration
     /// How many types have a service.
     public var types: Int
     /// How many services are resolved.
     public var services: Int
-    /// How many came during it.
     public var added: Int
-    /// How many changed during it.
     public var changed: Int
-    /// How many went during it.
     public var removed: Int
     /// How many are announced but cannot be resolved.
     public var unresolved: Int
@@ -150,15 +121,12 @@ public enum ServiceEvent: Hashable, Sendable {
     case typeRemoved(String)
     /// A service was found and resolved.
     case added(Service)
-    /// Fields of a service changed.
     case changed(Service, fields: [ServiceField], previous: Service)
-    /// A service went away.
     case removed(Service, reason: RemovalReason, seenFor: Duration)
     /// An announced service could not be resolved; told once.
     case resolveFailed(UnresolvedService)
     /// Most of the answers are in; more may come.
     case censusProvisional(CensusSummary)
-    /// A census is complete.
     case censusCompleted(CensusSummary)
 }
 

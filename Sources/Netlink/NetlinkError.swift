@@ -10,7 +10,6 @@ public enum NetlinkError: Error, Hashable, Sendable {
     case notPermitted(request: MessageType)
     /// The kernel did not answer within the limit.
     case timedOut(request: MessageType)
-    /// The answer is not what the request promises.
     case malformedAnswer(request: MessageType)
     /// The recording in place of the kernel has no answer to this.
     case notRecorded(request: MessageType)

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Writes the elements of one array.
 struct ArrayContainer: UnkeyedEncodingContainer {
     let output: JSONOutput
     let place: JSONOutput.Place

@@ -12,25 +12,20 @@ public enum JSONError: Error, Hashable, Sendable {
     case rejected(path: String, reason: String)
 }
 
-/// What is wrong at one place of a JSON text.
 public enum JSONSyntaxProblem: Error, Hashable, Sendable {
-    /// The text ends inside a value.
     case unexpectedEnd
     /// This byte cannot stand here.
     case unexpectedByte(UInt8)
     /// The value is over; more bytes follow.
     case trailingBytes
-    /// A string holds an unescaped control character.
     case controlCharacter(UInt8)
     /// An escape that RFC 8259 does not know, or `\u` without four hexadecimal digits.
     case invalidEscape
-    /// Half of a surrogate pair.
     case loneSurrogate
     /// The bytes of a string are not UTF-8.
     case invalidUTF8
     /// A number with a leading zero, or without a digit where one must be, or too large for a `Double`.
     case invalidNumber
-    /// An object names this key twice.
     case duplicateKey(String)
     /// More containers inside each other than the limit.
     case tooDeep
@@ -51,7 +46,6 @@ extension JSONError: CustomStringConvertible {
 }
 
 extension JSONSyntaxProblem: CustomStringConvertible {
-    /// A few words for people.
     public var description: String {
         switch self {
         case .unexpectedEnd: "unexpected end"

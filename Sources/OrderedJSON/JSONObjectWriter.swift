@@ -57,7 +57,6 @@ public struct JSONObjectWriter {
         text.append(token: value.map { $0 ? "true" : "false" } ?? "null")
     }
 
-    /// Writes a whole number.
     public mutating func write(_ key: StaticString, _ value: Int) {
         begin(key)
         text.append(integer: value)
@@ -75,7 +74,6 @@ public struct JSONObjectWriter {
         if !text.append(number: value), failure == nil { failure = .notFinite(path: key.description) }
     }
 
-    /// Writes an array of text.
     public mutating func write(_ key: StaticString, _ values: [String]) {
         beginArray(key)
         for place in values.indices {
@@ -94,7 +92,6 @@ public struct JSONObjectWriter {
         write(key, value)
     }
 
-    /// Writes an object.
     public mutating func write(_ key: StaticString, _ value: some JSONObjectWritable) {
         begin(key)
         let hadFailed = failure != nil
@@ -108,13 +105,11 @@ public struct JSONObjectWriter {
         text.append(string: value)
     }
 
-    /// Writes a whole number likewise.
     public mutating func write(named key: String, _ value: Int) {
         begin(named: key)
         text.append(integer: value)
     }
 
-    /// Writes an array of objects.
     public mutating func write(_ key: StaticString, _ values: [some JSONObjectWritable]) {
         let hadFailed = failure != nil
         beginArray(key)

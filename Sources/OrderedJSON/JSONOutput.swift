@@ -43,10 +43,8 @@ final class JSONOutput {
     /// Where the writing is, such as `path.interfaces.0.name`.
     var path: String { frames.map(\.key).filter { !$0.isEmpty }.joined(separator: ".") }
 
-    /// The keys that lead to a frame.
     func keys(to place: Place) -> [String] { frames.prefix(place.index).map(\.key) }
 
-    /// How many elements an array has.
     func count(at place: Place) -> Int { isOpen(place) ? frames[place.index].count : 0 }
 
     func writeRoot(_ value: some Encodable) throws {

@@ -9,7 +9,6 @@ public struct JSONText {
 
     init() {}
 
-    /// What was appended.
     var bytes: [UInt8] { Array(buffer[..<count]) }
 
     /// A string as JSON writes it, quotes included, for documents that are put together from parts.
@@ -86,7 +85,6 @@ public struct JSONText {
         for _ in 0..<(2 * depth) { append(byte: 0x20) }
     }
 
-    /// Appends a number in decimal digits.
     mutating func append(integer value: some FixedWidthInteger) {
         if value < 0 { append(byte: 0x2D) }
         append(magnitude: UInt64(value.magnitude), digits: 1)

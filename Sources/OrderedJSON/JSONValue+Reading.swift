@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Bounds for texts that may be hostile.
 public struct JSONLimits: Sendable {
     /// How many containers may be inside each other.
     public var depth: Int
@@ -28,13 +27,11 @@ extension JSONValue {
         self = try reader.readText()
     }
 
-    /// Reads one JSON text from a string.
     public init(parsing text: String, limits: JSONLimits = JSONLimits()) throws(JSONError) {
         try self.init(parsing: Array(text.utf8), limits: limits)
     }
 }
 
-/// A cursor over a JSON text.
 struct JSONReader {
     let bytes: ArraySlice<UInt8>
     let limits: JSONLimits

@@ -17,21 +17,16 @@ public enum JSONValue: Hashable, Sendable {
 
 /// The members of a JSON object, in order, each key once.
 public struct JSONObject: Hashable, Sendable {
-    /// One key with its value.
     public struct Member: Hashable, Sendable {
-        /// The key.
         public let key: String
-        /// The value.
         public var value: JSONValue
     }
 
-    /// The members in their order.
     public private(set) var members: [Member] = []
 
     /// Makes an empty object.
     public init() {}
 
-    /// The keys in their order.
     public var keys: [String] { members.map(\.key) }
 
     /// The value of a key; setting an unknown key appends it, setting `nil` removes it.
@@ -69,7 +64,6 @@ extension JSONValue {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The truth value, if this is one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
     /// The whole number, if this is one that fits.
@@ -91,7 +85,6 @@ extension JSONValue {
         }
     }
 
-    /// The number, if this is one.
     public var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -101,13 +94,10 @@ extension JSONValue {
         }
     }
 
-    /// The text, if this is a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The elements, if this is an array.
     public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 
-    /// The members, if this is an object.
     public var object: JSONObject? { if case .object(let value) = self { value } else { nil } }
 }
 

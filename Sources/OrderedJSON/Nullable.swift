@@ -5,7 +5,6 @@
     /// The value, or `nil` for `null`.
     public var wrappedValue: Value?
 
-    /// Wraps a value.
     public init(wrappedValue: Value?) {
         self.wrappedValue = wrappedValue
     }

@@ -16,7 +16,6 @@ public struct OrderedJSONEncoder: Sendable {
     /// How much white space the text has.
     public var style: Style
 
-    /// Makes an encoder.
     public init(style: Style = .compact) {
         self.style = style
     }
@@ -69,7 +68,6 @@ public struct OrderedJSONEncoder: Sendable {
         return writer.finish(terminator: terminator)
     }
 
-    /// Encodes a value as a string.
     public func string(_ value: some Encodable) throws(JSONError) -> String {
         String(decoding: try encode(value), as: UTF8.self)
     }

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Writes the one value of a place.
 struct ScalarContainer: SingleValueEncodingContainer {
     let output: JSONOutput
     let place: JSONOutput.Place

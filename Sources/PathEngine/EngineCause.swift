@@ -5,18 +5,15 @@ public import PathModel
 
 /// Why the engine looked: the first sign of the burst that led to an update (rule S44).
 public struct EngineCause: Hashable, Sendable {
-    /// The kind of the sign.
     public var kind: CauseKind
     /// Who gave it: `rtnetlink`, a provider's name, or `timer`.
     public var source: String
     /// The kernel's message, such as `RTM_NEWLINK`, or what a provider says.
     public var message: String?
-    /// When it was read.
     public var received: WallTime
     /// How long the machine slept before it.
     public var slept: Duration?
 
-    /// Describes a cause.
     public init(
         _ kind: CauseKind,
         source: String,

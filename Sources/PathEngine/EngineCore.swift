@@ -10,13 +10,10 @@ public import PathModel
 public struct EngineCore: Sendable {
     /// Links, addresses and watched gateways.
     public private(set) var state = KernelState()
-    /// What providers know.
     public private(set) var facts = ProviderFacts()
-    /// What shapes the engine.
     public private(set) var settings: EngineSettings
     /// The monitors by name, `default` first.
     public private(set) var monitors: [MonitorState]
-    /// How many evaluations there were.
     public private(set) var evaluations: UInt64 = 0
     /// When to evaluate again even if nothing is heard, as time since boot (rule S28).
     public private(set) var nextCheck: Duration?
@@ -28,7 +25,6 @@ public struct EngineCore: Sendable {
     private var ledger = InterfaceLedger()
     private var looksAtAll = true
 
-    /// Knows nothing yet.
     public init(_ settings: EngineSettings) {
         self.settings = settings
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
@@ -128,7 +124,6 @@ extension EngineCore {
     /// Whether a moment has come at which something was known to run out.
     public func isCheckDue(at now: Duration) -> Bool { nextCheck.map { $0 <= now } ?? false }
 
-    /// What to do at this moment.
     public mutating func next(at now: Duration) -> Settler.Action {
         let action = settler.next(at: now)
         guard let nextCheck, action != .evaluate else { return action }
@@ -233,7 +228,6 @@ extension EngineCore {
         ledger.views.values.sorted { $0.index < $1.index }
     }
 
-    /// The state of a monitor.
     public func monitor(named name: String) -> MonitorState? {
         monitors.first { $0.policy.name == name }
     }

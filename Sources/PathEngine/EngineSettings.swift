@@ -2,9 +2,7 @@
 
 public import PathModel
 
-/// What shapes an engine, apart from the kernel.
 public struct EngineSettings: Hashable, Sendable {
-    /// What the operator decided about paths.
     public var policy: PathPolicy
     /// How long it has to be quiet before a change is published (rule S42).
     public var quiet: Duration

@@ -4,25 +4,19 @@ public import PathModel
 
 /// One material change, complete: everything that became different at one moment, and why.
 public struct EngineUpdate: Hashable, Sendable {
-    /// The path of one monitor changed.
     public struct MonitorChange: Hashable, Sendable {
-        /// The monitor's name.
         public var monitor: String
-        /// The change.
         public var change: PathChange
         /// Whether flapping begins with this change.
         public var flapping: FlapFolder.Action
     }
 
-    /// What led to it.
     public var cause: EngineCause
     /// Interfaces and addresses: what became different.
     public var changes: [ModelChange]
-    /// The paths that changed.
     public var paths: [MonitorChange]
     /// Monitors whose flapping ended, with the number of changes since it began.
     public var calmed: [String: Int]
-    /// How long the evaluation took.
     public var evaluation: Duration
     /// When it was evaluated, as time since boot.
     public var at: Duration

@@ -5,7 +5,6 @@ public import Netlink
 public import PathModel
 internal import Providers
 
-/// Reads from the kernel what an explanation is made from.
 public enum ExplanationReader {
     /// Reads the name servers, and which of those on this machine have something that listens (rule S35).
     public static func nameServers(at path: String) -> DNSConfiguration {

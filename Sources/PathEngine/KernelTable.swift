@@ -3,7 +3,6 @@
 public import Netlink
 public import PathModel
 
-/// A kernel source as the forwarding table that evaluations ask.
 public struct KernelTable: ForwardingTable {
     private let source: any KernelSource
 

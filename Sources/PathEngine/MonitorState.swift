@@ -4,7 +4,6 @@ public import PathModel
 
 /// One monitor: its question, the last answer, and the history of its status.
 public struct MonitorState: Hashable, Sendable {
-    /// The question.
     public let policy: MonitorPolicy
     /// What was published, and for how long each status stood.
     public private(set) var tracker = PathTracker()
@@ -14,9 +13,7 @@ public struct MonitorState: Hashable, Sendable {
     private var hold = RecoveryHold()
     private var folder = FlapFolder()
 
-    /// What one evaluation means for the monitor.
     struct Outcome {
-        /// The path to show.
         let path: Path
         /// What to publish, if anything.
         let change: PathChange?

@@ -23,7 +23,6 @@ public final class PathEngine {
     /// Called once, between the first reading and the first update, so that facts about what was read can be part of it.
     public var onFirstReading: () -> Void = {}
 
-    /// The pure part.
     public private(set) var core: EngineCore
     private let loop: EventLoop
     private let clock: any TimeSource
@@ -123,7 +122,6 @@ public final class PathEngine {
         }
     }
 
-    /// Stops hearing and looking.
     public func stop() {
         isStarted = false
         monitor?.stop()
@@ -131,13 +129,11 @@ public final class PathEngine {
         timer = nil
     }
 
-    /// Takes facts that providers found.
     public func take(_ facts: ProviderFacts, from provider: String) {
         core.take(facts, cause: cause(provider == "dns" ? .dns : .policy, source: provider), at: clock.boot)
         advance()
     }
 
-    /// Takes a new configuration.
     public func take(_ settings: EngineSettings) {
         let old = core.settings
         audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
@@ -199,7 +195,6 @@ public final class PathEngine {
 
     // MARK: - Deciding
 
-    /// Does what is due, then waits for what is next.
     private func advance() {
         guard isStarted else { return }
         switch core.next(at: clock.boot) {

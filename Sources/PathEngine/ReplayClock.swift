@@ -21,7 +21,6 @@ public final class ReplayClock: TimeSource {
     public var boot: Duration { now.withLock { $0 } }
     /// The same: a recording does not tell when its machine slept.
     public var awake: Duration { boot }
-    /// The calendar of the recorded machine.
     public var wall: WallTime { origin + boot }
 
     /// Moves to a later time; never back.

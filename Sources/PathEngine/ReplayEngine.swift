@@ -15,9 +15,7 @@ public final class ReplayEngine {
     /// Called before time moves, so that a replay can be paced.
     public var onAdvance: (Duration) -> Void = { _ in }
 
-    /// The time of the replay.
     public let clock: ReplayClock
-    /// The pure part.
     public private(set) var core: EngineCore
     /// How often the recorded machine lost messages so far.
     public private(set) var overruns = 0
@@ -62,7 +60,6 @@ public final class ReplayEngine {
         }
     }
 
-    /// The earliest of what the engine waits for.
     private var deadline: Duration? {
         if let resyncAt { return resyncAt }
         let now = clock.boot

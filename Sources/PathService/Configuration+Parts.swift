@@ -15,7 +15,6 @@ internal import StatusServer
 
 /// What each part of the service is told by the configuration.
 extension Configuration {
-    /// What shapes the engine.
     public var engineSettings: EngineSettings {
         EngineSettings(
             policy: pathPolicy,

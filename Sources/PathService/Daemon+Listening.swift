@@ -5,7 +5,6 @@ internal import Configuration
 internal import LinuxIO
 internal import StatusServer
 
-/// Where the daemon listens.
 extension Daemon {
     /// Takes the sockets that the service manager opened, and opens the rest of `listen`.
     ///

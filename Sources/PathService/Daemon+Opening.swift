@@ -50,7 +50,6 @@ extension Daemon {
 }
 
 extension DaemonIdentity {
-    /// This process.
     init(version: String) {
         self.init(version: version, revision: Build.revision, processID: getpid(), bootID: Self.bootIdentifier)
     }
@@ -64,7 +63,6 @@ extension DaemonIdentity {
     }
 }
 
-/// What is known of the build.
 enum Build {
     /// The commit, where the build tells it.
     static let revision = "unknown"

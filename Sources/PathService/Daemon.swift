@@ -188,7 +188,6 @@ public final class Daemon {
         }
     }
 
-    /// The configuration file, when there is one.
     private var configurationFile: String? {
         unsafe access(options.files.file, R_OK) == 0 ? options.files.file : nil
     }
@@ -347,7 +346,6 @@ public final class Daemon {
 }
 
 extension ModelChange {
-    /// Whether an interface came, went or changed.
     fileprivate var isOfInterface: Bool {
         switch self {
         case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true

@@ -30,13 +30,10 @@ final class DocumentStore {
     /// The active probes; their results are no events, so their documents count them in their tags.
     var probes: ProbeWatch?
     private var probeRevision: UInt64 = 0
-    /// The continuous diagnosis, likewise.
     var diagnosis: DiagnosisWatch?
     private var diagnosisRevision: UInt64 = 0
-    /// The effective configuration as JSON.
     var configuration: () -> JSONValue = { .null }
 
-    /// The JSON Schema of configuration files.
     var configurationSchema: () -> JSONValue = { .object(JSONObject()) }
 
     private var rendered: [StatusDocument: Snapshot] = [:]
@@ -207,7 +204,6 @@ final class DocumentStore {
 }
 
 extension StatusDocument {
-    /// Whether it shows results of probes.
     fileprivate var isOfProbes: Bool {
         switch self {
         case .probes, .probe: true

@@ -10,7 +10,6 @@ internal import OrderedJSON
 /// The log of earlier runs is read once after the start, in pieces between which the loop serves everything else.
 /// Bounded: the newest ``capacity`` marks are kept.
 final class HistoryIndex {
-    /// How many marks are kept.
     static let capacity = 4096
     /// How many lines are looked at in one go; well under a millisecond.
     private static let piece = 256
@@ -42,7 +41,6 @@ final class HistoryIndex {
         present.take(at: event.time, name: event.name.rawValue) { OutageMark(event) }
     }
 
-    /// Works out the outages of a monitor.
     func history(monitor: String, since: WallTime, until: WallTime) -> OutageHistory {
         var history = OutageHistory(monitor: monitor, since: since, until: until)
         for mark in past.marks { history.take(mark) }
@@ -52,7 +50,6 @@ final class HistoryIndex {
         return history
     }
 
-    /// Stops reading.
     func stop() {
         if let timer { loop.cancel(timer) }
         timer = nil

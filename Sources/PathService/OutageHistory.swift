@@ -18,7 +18,6 @@ public struct OutageHistory: Sendable {
         public var durationSeconds: Double
         /// Why it began, such as `no_carrier`.
         public var reason: String
-        /// The reason in words.
         public var message: String
 
         enum CodingKeys: String, CodingKey {
@@ -40,7 +39,6 @@ public struct OutageHistory: Sendable {
 
     /// The document of `/api/v1/history` and `nwpath history`.
     public struct Document: Encodable, Equatable, Sendable {
-        /// The monitor.
         public var monitor: String
         /// Where the time looked at begins, RFC 3339.
         public var since: String
@@ -48,7 +46,6 @@ public struct OutageHistory: Sendable {
         public var until: String
         /// For how long the daemon knew the status.
         public var knownSeconds: Double
-        /// For how long the path was satisfied.
         public var satisfiedSeconds: Double
         /// The share of the known time in percent; `null` when nothing is known.
         @Nullable public var availabilityPercent: Double?
@@ -69,7 +66,6 @@ public struct OutageHistory: Sendable {
         }
     }
 
-    /// The records that matter here.
     public static let filter = EventFilter(
         ["path.snapshot", "path.changed", "daemon.*"].compactMap { try? EventPattern($0) }
     )
@@ -95,12 +91,10 @@ public struct OutageHistory: Sendable {
         last = since
     }
 
-    /// Takes the next record of the log.
     public mutating func take(_ record: JSONValue) {
         if let mark = OutageMark(record) { take(mark) }
     }
 
-    /// Takes what matters of the next record.
     public mutating func take(_ mark: OutageMark) {
         guard !isOver else { return }
         if let until, mark.time > until {

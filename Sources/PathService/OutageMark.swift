@@ -13,10 +13,8 @@ public enum OutageMark: Equatable, Sendable {
     case stopped(WallTime)
     /// A daemon started; the one before it was heard for the last time at `lastHeard`.
     case started(WallTime, lastHeard: WallTime?)
-    /// The daemon lived at this time.
     case alive(WallTime)
 
-    /// When it happened.
     public var time: WallTime {
         switch self {
         case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time

@@ -7,7 +7,6 @@ internal import StatusServer
 
 /// Reads the certificate, the keys and the token that a configuration names.
 public struct ProtectionFiles {
-    /// How TCP connections are encrypted.
     var tls: TLSSettings?
     /// What clients of TCP sockets must show.
     var access = AccessRules()
@@ -16,7 +15,6 @@ public struct ProtectionFiles {
 
     /// The largest file that is read: a chain of certificates is some ten kilobytes.
     static let largest = 1 << 20
-    /// The shortest and the longest token.
     static let tokenLengths = 16...512
 
     /// Reads what `configuration` names.

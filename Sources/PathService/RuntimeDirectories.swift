@@ -10,7 +10,6 @@ internal import LinuxIO
 /// In `/tmp` and its like anybody can make the directory first and would own what lies in it, so one that belongs to
 /// somebody else is refused there.
 struct RuntimeDirectories {
-    /// The user the service runs as.
     var user: uid_t = geteuid()
 
     /// Prepares the state directory and those of all unix sockets.

@@ -51,7 +51,6 @@ final class ServiceCounters {
     static let maximumTypes = 200
     private static let serviceChanges = ["added", "changed", "removed"]
 
-    /// Observes an update of the engine.
     func observe(_ update: EngineUpdate, at clock: some TimeSource) {
         guard !update.isFirst else { return }
         evaluation.observe(update.evaluation.seconds)
@@ -60,7 +59,6 @@ final class ServiceCounters {
         latency.observe(max(0, (clock.wall - update.cause.received).seconds))
     }
 
-    /// Counts an event of the census.
     func count(_ event: ServiceEvent) {
         switch event {
         case .added(let service): count("added", of: service.type)

@@ -28,7 +28,6 @@ public enum ServiceError: Error, Equatable {
 }
 
 extension ServiceError: CustomStringConvertible {
-    /// One line for the operator.
     public var description: String {
         switch self {
         case .log(let error): error.description

@@ -35,10 +35,8 @@ final class ServiceManager {
         notify("RELOADING=1\nMONOTONIC_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)")
     }
 
-    /// Says that a reload is done.
     func reloaded() { notify("READY=1") }
 
-    /// Says that the service is about to end.
     func stopping() {
         if let timer { loop?.cancel(timer) }
         timer = nil

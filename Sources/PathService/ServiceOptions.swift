@@ -2,13 +2,11 @@
 
 public import Configuration
 
-/// What the service is started with.
 public struct ServiceOptions: Sendable {
     /// The configuration in force at the start.
     public var configuration: Configuration
     /// Where the configuration is read again from.
     public var files: ConfigurationFiles
-    /// Standard paths of this user.
     public var paths: StandardPaths
     /// The environment, whose settings lie above the files.
     public var environment: [String: String]
@@ -16,12 +14,10 @@ public struct ServiceOptions: Sendable {
     public var overrides: [ConfigurationOverride]
     /// Where to write down everything the kernel says, for a replay.
     public var recording: String?
-    /// The program's version.
     public var version: String
     /// Where lines for the operator go.
     public var report: @Sendable (String) -> Void
 
-    /// Collects what the service is started with.
     public init(
         configuration: Configuration,
         files: ConfigurationFiles,

@@ -44,7 +44,6 @@ struct StateFile {
     /// Begins new contents, which take the old ones' place when they are complete.
     func begin() throws(Errno) -> FileReplacement { try FileReplacement(of: path, mode: Self.mode) }
 
-    /// Replaces the contents in one go.
     func replace(with bytes: [UInt8]) throws(Errno) {
         try FileReplacement.write(bytes, to: path, mode: Self.mode)
     }

@@ -20,7 +20,6 @@ final class StatusSource: StatusProviding {
     var onProbe: (String) -> ProbeStart = { _ in .unknown }
     /// Takes what went wrong inside, for the journal.
     var onError: (String) -> Void = { _ in }
-    /// Whether the first status is known.
     var readiness = Readiness.notReady(reason: "the first look at the kernel is not done")
 
     init(

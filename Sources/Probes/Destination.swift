@@ -2,13 +2,11 @@
 
 /// A host, port, page or WebSocket that somebody wants to reach.
 public struct Destination: Hashable, Sendable, CustomStringConvertible {
-    /// What is wanted of a host.
     public enum Service: Hashable, Sendable {
         /// Any answer.
         case host
         /// A TCP connection.
         case port(UInt16)
-        /// A page.
         case page(PageAddress)
         /// A WebSocket; its address is that of the page that the handshake asks for.
         case webSocket(PageAddress)
@@ -18,20 +16,14 @@ public struct Destination: Hashable, Sendable, CustomStringConvertible {
     public enum Mistake: Error, Hashable, Sendable {
         /// The scheme of a URL is none of ``Destination/schemes``.
         case unknownScheme(String)
-        /// It is neither a URL nor a host.
         case malformed
     }
 
-    /// The schemes that are understood.
     public static let schemes = ["http", "https", "ws", "wss"]
-    /// What a destination looks like, for messages.
     public static let expectation = "a host, HOST:PORT, or a URL of http, https, ws or wss"
 
-    /// The host.
     public let host: ProbeHost
-    /// What is wanted of it.
     public let service: Service
-    /// As it was written.
     public let description: String
 
     /// Reads `example.test`, `192.0.2.1`, `example.test:22`, `https://example.test/` or `wss://example.test/live`.

@@ -3,9 +3,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// Which part of making a socket failed.
 enum SocketStep: Int32 {
-    /// The socket itself.
     case socket = 0
     /// Binding it to an interface.
     case interface = 1

@@ -4,11 +4,8 @@ internal import Addressing
 
 /// The address of a page: an `http` or `https` URL without user, password and fragment (RFC 3986).
 public struct PageAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Whether the connection is encrypted.
     public let isSecure: Bool
-    /// The host.
     public let host: ProbeHost
-    /// The port.
     public let port: UInt16
     /// Path and query, which begin with a slash.
     public let path: String

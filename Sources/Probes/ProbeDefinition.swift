@@ -2,7 +2,6 @@
 
 public import Addressing
 
-/// How a probe asks.
 public enum ProbeMethod: String, Hashable, Sendable, CaseIterable {
     /// An ICMP echo request (RFC 792, RFC 4443 section 4.1).
     case icmp
@@ -10,11 +9,9 @@ public enum ProbeMethod: String, Hashable, Sendable, CaseIterable {
     case tcp
     /// An HTTP or HTTPS request for a page, without following redirects.
     case http
-    /// A question to a name server.
     case dns
 }
 
-/// Which way the packets of a probe go.
 public struct ProbeRoute: Hashable, Sendable {
     /// The interface they must leave by (`SO_BINDTODEVICE`); `nil` leaves the choice to the routes.
     public var interface: String?
@@ -35,9 +32,7 @@ public struct ProbeRoute: Hashable, Sendable {
     }
 }
 
-/// What a name server is asked, and which one.
 public struct ServerQuestion: Hashable, Sendable {
-    /// What carries the question.
     public enum Transport: String, Hashable, Sendable, CaseIterable {
         /// One datagram.
         case udp
@@ -51,7 +46,6 @@ public struct ServerQuestion: Hashable, Sendable {
         case a = "A"
         /// An IPv6 address.
         case aaaa = "AAAA"
-        /// Strings.
         case text = "TXT"
 
         /// Those that a configured probe may ask for: what it finds are addresses.
@@ -60,9 +54,7 @@ public struct ServerQuestion: Hashable, Sendable {
 
     /// The server; `nil` is the first one of the system.
     public var server: SocketAddress?
-    /// The record.
     public var record: Record
-    /// What carries the question.
     public var transport: Transport
 
     /// A question for an IPv4 address by one datagram to the system's first server.
@@ -73,9 +65,7 @@ public struct ServerQuestion: Hashable, Sendable {
     }
 }
 
-/// What an HTTP answer must be.
 public struct PageExpectation: Hashable, Sendable {
-    /// The status codes that are right.
     public var statuses: [Int]
     /// A file of certificates the server's must verify against; `nil` is the system's.
     public var authorities: String?
@@ -105,19 +95,14 @@ public struct PageExpectation: Hashable, Sendable {
 public struct ProbeDefinition: Hashable, Sendable {
     /// Its name in events, metrics and routes.
     public var name: String
-    /// How it asks.
     public var method: ProbeMethod
-    /// What it asks.
     public var target: ProbeTarget
     /// The family that a host name is resolved to; `nil` takes what the system prefers.
     public var family: AddressFamily?
     /// The address that is asked in place of those that the name has; `nil` looks the name up.
     public var address: ScopedAddress?
-    /// Which way its packets go.
     public var route: ProbeRoute
-    /// What an HTTP answer must be.
     public var page: PageExpectation
-    /// What a name server is asked.
     public var question: ServerQuestion
     /// From the start of one attempt to that of the next.
     public var interval: Duration
@@ -126,7 +111,6 @@ public struct ProbeDefinition: Hashable, Sendable {
     /// How many attempts in a row must fail before it is told.
     public var threshold: Int
 
-    /// Describes a probe.
     public init(
         name: String,
         method: ProbeMethod,

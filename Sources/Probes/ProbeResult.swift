@@ -26,9 +26,7 @@ public enum ProbeReason: String, Hashable, Sendable, CaseIterable {
     case resources
 }
 
-/// An HTTP answer as far as it matters.
 public struct PageAnswer: Hashable, Sendable {
-    /// The status code.
     public var status: Int
     /// Where a redirect leads.
     public var location: String?
@@ -41,14 +39,12 @@ public struct PageAnswer: Hashable, Sendable {
     /// Whether the challenge of the request came back, which somebody on the way could not know of.
     public var isEchoed = false
 
-    /// Pairs a status with a destination.
     public init(status: Int, location: String? = nil) {
         self.status = status
         self.location = location
     }
 }
 
-/// What is wrong with the certificate of a server.
 public enum CertificateFailure: Hashable, Sendable {
     /// Nobody who is trusted vouches for it, or it is another server's.
     case untrusted
@@ -56,11 +52,8 @@ public enum CertificateFailure: Hashable, Sendable {
     case outOfDate
 }
 
-/// What one attempt came to.
 public struct ProbeResult: Hashable, Sendable {
-    /// The verdict.
     public enum Outcome: Hashable, Sendable {
-        /// The answer is right.
         case success
         /// It is wrong, or there is none; the text says more, for people.
         case failure(ProbeReason, detail: String)
@@ -68,7 +61,6 @@ public struct ProbeResult: Hashable, Sendable {
         case notAssessed(advice: String)
     }
 
-    /// The verdict.
     public var outcome: Outcome
     /// From the first packet to the verdict; looking up the name does not count.
     public var duration: Duration
@@ -76,7 +68,6 @@ public struct ProbeResult: Hashable, Sendable {
     var lateness: Duration = .zero
     /// How long looking up the name took; `nil` when there was none to look up.
     public var resolution: Duration?
-    /// Who was asked.
     public var address: ScopedAddress?
     /// How many bytes were sent, without IP headers and those of TCP and UDP.
     public var sent: Int
@@ -84,7 +75,6 @@ public struct ProbeResult: Hashable, Sendable {
     public var received: Int
     /// The hop limit that an echo reply arrived with.
     public var hopLimit: Int?
-    /// The HTTP answer.
     public var page: PageAnswer?
     /// What is wrong with the server's certificate; `nil` when nothing is known against it.
     public var certificate: CertificateFailure?
@@ -93,7 +83,6 @@ public struct ProbeResult: Hashable, Sendable {
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 
-    /// Describes what came of an attempt.
     public init(
         _ outcome: Outcome,
         duration: Duration = .zero,
@@ -111,7 +100,6 @@ public struct ProbeResult: Hashable, Sendable {
         addresses = []
     }
 
-    /// Whether the answer is right.
     public var isSuccess: Bool { outcome == .success }
 
     /// Why it failed; `nil` when it did not.

@@ -2,9 +2,7 @@
 
 public import LinuxIO
 
-/// What is known of one probe.
 public struct ProbeState: Hashable, Sendable {
-    /// What it is.
     public let definition: ProbeDefinition
     /// When it runs, and whether it fails.
     public internal(set) var schedule: ProbeSchedule
@@ -16,10 +14,8 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var lastEnd: Duration?
     /// How many runs ended, without those that could not be assessed.
     public internal(set) var attempts: UInt64 = 0
-    /// How many of them failed.
     public internal(set) var failures: UInt64 = 0
 
-    /// Whether a run is going on.
     public var isRunning: Bool { schedule.deadline == nil }
 }
 
@@ -28,11 +24,8 @@ public struct ProbeState: Hashable, Sendable {
 /// Confined to the loop's thread. Without probes it has no timer, no descriptor and no memory to speak of; it sends
 /// nothing that a definition does not ask for.
 public final class ProbeSet {
-    /// What there is to tell.
     public enum Event: Hashable, Sendable {
-        /// A run ended.
         case finished(ProbeState, ProbeResult)
-        /// Something changed with it.
         case transition(ProbeState, ProbeSchedule.Transition, ProbeResult)
     }
 
@@ -136,7 +129,6 @@ public final class ProbeSet {
 }
 
 extension ProbeState {
-    /// Counts a result.
     mutating func take(_ result: ProbeResult, at now: Duration) {
         last = result
         lastEnd = now

@@ -3,14 +3,12 @@
 public import Addressing
 internal import DNSWire
 
-/// A host, by address or by name.
 public enum ProbeHost: Hashable, Sendable, CustomStringConvertible {
     /// An address, link-local ones with their interface.
     case address(ScopedAddress)
     /// A name that is looked up at every attempt.
     case name(String)
 
-    /// As people write it.
     public var description: String {
         switch self {
         case .address(let address): "\(address)"
@@ -51,14 +49,10 @@ public enum ProbeHost: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// An address with a port.
 public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The address.
     public var address: ScopedAddress
-    /// The port.
     public var port: UInt16
 
-    /// Pairs an address with a port.
     public init(_ address: ScopedAddress, port: UInt16) {
         self.address = address
         self.port = port
@@ -76,18 +70,14 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a probe asks.
 public enum ProbeTarget: Hashable, Sendable, CustomStringConvertible {
     /// The first router in use.
     case gateway
     /// A host, and a port where the method has one.
     case host(ProbeHost, port: UInt16?)
-    /// A page.
     case page(PageAddress)
-    /// A domain name.
     case domain(String)
 
-    /// As people write it.
     public var description: String {
         switch self {
         case .gateway: "gateway"
@@ -156,7 +146,6 @@ enum AddressText {
     }
 }
 
-/// Splits a host from a port.
 enum HostAndPort {
     /// Takes `HOST`, `HOST:PORT`, an IPv6 address alone, and `[ADDRESS]` with or without a port.
     /// - Returns: `nil` when brackets do not match or the port is not 1 to 65535.

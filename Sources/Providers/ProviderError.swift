@@ -12,12 +12,10 @@ public enum ProviderError: Error, Hashable, Sendable {
     case refused(name: String)
     /// The service answered with something else than its interface promises.
     case malformed(what: String)
-    /// A system call failed.
     case system(call: String, code: Errno)
 }
 
 extension ProviderError: CustomStringConvertible {
-    /// One line for people.
     public var description: String {
         switch self {
         case .disconnected: "no connection to the bus"

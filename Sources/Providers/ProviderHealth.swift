@@ -2,9 +2,7 @@
 
 /// How a provider is doing, for people and the API; it never decides a status (rule S51).
 public struct ProviderHealth: Hashable, Sendable {
-    /// What a provider can be.
     public enum State: Hashable, Sendable {
-        /// The configuration leaves it out.
         case disabled
         /// The service, device or kernel part is not there.
         case absent
@@ -14,12 +12,10 @@ public struct ProviderHealth: Hashable, Sendable {
         case stale(since: Duration)
     }
 
-    /// What it is now.
     public internal(set) var state: State
     /// The last thing that went wrong; kept after recovery, so that people find it.
     public internal(set) var lastError: ProviderError?
 
-    /// Describes a provider.
     public init(state: State = .absent, lastError: ProviderError? = nil) {
         self.state = state
         self.lastError = lastError
@@ -30,7 +26,6 @@ public struct ProviderHealth: Hashable, Sendable {
         if case .stale = state { true } else { false }
     }
 
-    /// Its facts are current again.
     mutating func succeed() { state = .active }
 
     /// Something went wrong: facts there were become stale, and stay stale since the first time.

@@ -9,7 +9,6 @@ public import PathModel
 /// Confined to the loop's thread. Nothing here waits for another process, and nothing a provider does can keep
 /// ``start()``, ``stop()`` or the others from working (rule S51).
 public final class ProviderSet {
-    /// The providers by the names people and the API see.
     public enum Name: String, Hashable, Sendable, CaseIterable {
         case resolvConf = "resolv.conf"
         case resolved = "systemd-resolved"
@@ -24,36 +23,27 @@ public final class ProviderSet {
 
     /// What to use and where to find it.
     public struct Options: Sendable {
-        /// Which providers take part.
         public var enabled: Set<Name> = Set(Name.allCases)
-        /// The message bus.
         public var busAddress = BusConnection.systemAddress
-        /// How long to wait for the bus.
         public var busTiming = BusConnection.Timing()
-        /// How long to wait for a service.
         public var serviceTiming = ServiceTiming()
         /// The file the C library reads.
         public var resolvConf = "/etc/resolv.conf"
         /// Where systemd-resolved writes when its servers change.
         public var resolvedDirectory = "/run/systemd/resolve"
-        /// Where systemd-networkd keeps leases.
         public var networkdLeases = "/run/systemd/netif/leases"
-        /// Where dhclient keeps leases.
         public var dhclientLeases = "/var/lib/dhcp"
-        /// The device of the radio switches.
         public var rfkillDevice = "/dev/rfkill"
         /// The radio switches where there is no device.
         public var rfkillDirectory = "/sys/class/rfkill"
         /// How long facts must rest before they are told.
         public var settle: Duration = .milliseconds(20)
 
-        /// Everything, in the usual places.
         public init() {}
     }
 
     /// The merged facts changed; `cause` names the provider that changed last.
     public var onChange: (_ facts: ProviderFacts, _ cause: String) -> Void = { _, _ in }
-    /// The machine woke up.
     public var onResume: () -> Void = {}
     /// The merged facts as they were told last.
     public private(set) var facts = ProviderFacts()
@@ -178,7 +168,6 @@ public final class ProviderSet {
         set { wireless.isSampling = newValue }
     }
 
-    /// How each provider is doing.
     public var health: [Name: ProviderHealth] {
         let all: [Name: ProviderHealth] = [
             .resolvConf: resolver.health, .resolved: resolved.health, .networkManager: manager.health,

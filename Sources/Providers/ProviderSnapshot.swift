@@ -32,7 +32,6 @@ public struct ProviderSnapshot: Hashable, Sendable {
     /// Interfaces whose lease file says `ANDROID_METERED`.
     public var meteredLeases: Set<Int> = []
 
-    /// Knows nothing.
     public init() {}
 
     /// Merges by the precedence of rules S35 and S37.

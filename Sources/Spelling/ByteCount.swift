@@ -10,7 +10,6 @@ public struct ByteCount: Hashable, Sendable, Comparable, CustomStringConvertible
 
     private static let units: [(name: String, bytes: Int)] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
 
-    /// The number of bytes.
     public let bytes: Int
 
     /// Wraps a number of bytes.

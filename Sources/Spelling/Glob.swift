@@ -18,7 +18,6 @@ public struct Glob: Hashable, Sendable, CustomStringConvertible {
     /// The longest pattern, in bytes.
     static let longestPattern = 256
 
-    /// The pattern as it was written.
     public let description: String
     private let steps: [Step]
 

@@ -1,15 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// One answer of the daemon.
 public struct StatusResponse: Equatable, Sendable {
-    /// The status code.
     public let status: Int
     /// The header fields; names are in lower case.
     public let fields: [String: String]
-    /// The content.
     public let body: [UInt8]
 
-    /// The content as text.
     public var text: String { String(decoding: body, as: UTF8.self) }
 }
 
@@ -18,14 +14,11 @@ public struct StatusResponse: Equatable, Sendable {
 /// Calls block, which suits a command that does one thing. libcurl is loaded by the first call, so that the daemon,
 /// which is the same executable, never pays for it.
 public struct StatusClient: Sendable {
-    /// Where the daemon is.
     public enum Endpoint: Equatable, Sendable, CustomStringConvertible {
-        /// A unix socket.
         case unix(path: String)
         /// The part of a URL before the path, `http://` or `https://`.
         case url(String)
 
-        /// What messages call it.
         public var description: String {
             switch self {
             case .unix(let path): "unix:\(path)"
@@ -34,7 +27,6 @@ public struct StatusClient: Sendable {
         }
     }
 
-    /// Where the daemon is.
     public let endpoint: Endpoint
     /// How long an answer may take; a stream, until it begins.
     public let timeout: Duration
@@ -96,7 +88,6 @@ public struct StatusClient: Sendable {
 }
 
 extension StatusResponse {
-    /// Turns an error status into an error.
     func checked(accepting: Set<Int>) throws(StatusClientError) -> StatusResponse {
         guard !(200...299).contains(status), !accepting.contains(status) else { return self }
         let type = ProblemText.member("type", of: text) ?? "about:blank"

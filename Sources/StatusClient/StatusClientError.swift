@@ -6,7 +6,6 @@ public enum StatusClientError: Error, Equatable {
     case notReachable(place: String, reason: String)
     /// The user may not open the socket.
     case permissionDenied(place: String)
-    /// There was no answer in time.
     case timedOut(place: String)
     /// The daemon refused with 401 or 403.
     case refused(status: Int, detail: String)
@@ -19,7 +18,6 @@ public enum StatusClientError: Error, Equatable {
 }
 
 extension StatusClientError: CustomStringConvertible {
-    /// One line for people, saying what to do.
     public var description: String {
         switch self {
         case .notReachable(let place, let reason):

@@ -2,7 +2,6 @@
 
 internal import CCurl
 
-/// One request in libcurl's hands.
 @safe final class StatusRequest {
     private static let largest = 64 << 20
 
@@ -42,7 +41,6 @@ internal import CCurl
         unsafe nwp_curl_close(raw)
     }
 
-    /// Makes it a POST.
     func post(_ bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { buffer in
             let start = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)

@@ -8,7 +8,6 @@ public import Metrics
 ///
 /// Confined to one event loop, on which it makes every call to its provider. It never waits for a client.
 public final class StatusServer {
-    /// How the endpoint behaves.
     public struct Configuration: Equatable, Sendable {
         /// Names besides `localhost` and IP literals that a `Host` field may have.
         public var hostNames: [String] = []
@@ -16,12 +15,9 @@ public final class StatusServer {
         public var access = AccessRules()
         /// How TCP connections are encrypted; `nil` in the clear.
         public var tls: TLSSettings?
-        /// Limits of connections and requests.
         public var server = ServerLimits()
-        /// Limits of streams and waiting requests.
         public var api = StatusLimits()
 
-        /// The defaults.
         public init() {}
     }
 
@@ -93,7 +89,6 @@ public final class StatusServer {
     /// Where it listens, with the ports the kernel chose.
     public var addresses: [ListenAddress] { server.addresses }
 
-    /// How many connections are open.
     public var connectionCount: Int { server.connectionCount }
 
     /// Called with `true` when the first event stream is opened, and with `false` when the last one has ended.
@@ -113,7 +108,6 @@ public final class StatusServer {
         try encrypt(configuration.tls)
     }
 
-    /// Opens one more listening socket.
     public func listen(on address: ListenAddress) throws(StatusServerError) {
         try server.listen(on: address)
     }

@@ -11,11 +11,9 @@ public enum StatusServerError: Error, Equatable {
     case pathTaken(path: String)
     /// The user may not listen there.
     case permissionDenied(address: String)
-    /// The address is not one of this machine's.
     case addressNotAvailable(address: String)
     /// The directory of the socket does not exist.
     case noDirectory(path: String)
-    /// The text is no listening address.
     case badAddress(text: String)
     /// The socket that was handed over under `name` is no listening stream socket.
     case notListening(name: String, errno: Errno)
@@ -26,7 +24,6 @@ public enum StatusServerError: Error, Equatable {
 }
 
 extension StatusServerError: CustomStringConvertible {
-    /// One line for people.
     public var description: String {
         switch self {
         case .addressInUse(let address, let owner?): "cannot listen on \(address): in use by \(owner)"

@@ -20,7 +20,6 @@ public struct WebSocketClientHandshake: Sendable {
         case unknownExtension(String)
     }
 
-    /// How far it is.
     public enum Progress: Equatable, Sendable {
         /// The answer is not complete.
         case waiting

@@ -71,7 +71,6 @@ private final class FrameBuffers {
         var bytes: [UInt8]
         /// Whether this is the first piece of its frame.
         var isStart: Bool
-        /// Whether it is the last.
         var isEnd: Bool
     }
 

@@ -15,10 +15,8 @@ struct MessageHead: Sendable {
 
     /// The words of the first line: at most three, the last one with the spaces in it.
     let words: [String]
-    /// The fields as they came.
     let fields: [(name: String, value: String)]
 
-    /// Reads a whole head.
     init(_ bytes: some Sequence<UInt8>) throws(Failure) {
         let lines = String(decoding: Array(bytes), as: UTF8.self).split(separator: "\r\n")
         let first = lines.first ?? ""

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What one connection may hold in memory, and how it behaves.
 public struct WebSocketOptions: Equatable, Sendable {
     /// The longest message in bytes that is taken; a longer one fails with 1009 before it is read.
     public var longestMessage = 16 << 20
@@ -9,7 +8,6 @@ public struct WebSocketOptions: Equatable, Sendable {
     /// Whether pings are answered without asking the program.
     public var answersPings = true
 
-    /// The defaults.
     public init() {}
 }
 
@@ -22,13 +20,10 @@ public struct WebSocketConnection: ~Copyable {
     private static let (continuation, text, binary, close, ping, pong): (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8) =
         (0, 1, 2, 8, 9, 10)
 
-    /// Which end this is.
     public let role: WebSocketRole
-    /// Its bounds.
     public let options: WebSocketOptions
     /// Whether a close frame was sent; no message can follow.
     public private(set) var closeSent = false
-    /// Whether the peer has closed.
     public private(set) var closeReceived = false
     /// Why nothing more is read, when the peer broke the protocol.
     public private(set) var failure: WebSocketFailure?
@@ -180,7 +175,6 @@ extension WebSocketConnection {
         return .message(.text(String(decoding: message.bytes, as: UTF8.self)))
     }
 
-    /// Judges a frame by its head.
     private mutating func begin(_ piece: FrameCodec.Piece) throws(WebSocketFailure) {
         guard piece.reserved == 0 else { throw .reservedBits }
         switch piece.opcode {
@@ -225,7 +219,6 @@ public enum WebSocketServerFrame {
     /// A ping without content.
     public static let ping = encode(9, [])
 
-    /// A close.
     public static func close(_ close: WebSocketClose) -> [UInt8] { encode(8, close.payload) }
 
     private static func encode(_ opcode: UInt8, _ payload: [UInt8]) -> [UInt8] {

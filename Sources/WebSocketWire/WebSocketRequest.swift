@@ -11,7 +11,6 @@ public struct WebSocketRequest: Sendable {
         /// It is sound, but does not ask for a WebSocket as it should.
         case refused(WebSocketServerHandshake.Refusal)
 
-        /// What the client is told.
         public var answer: [UInt8] {
             switch self {
             case .malformed, .refused(.badKey): WebSocketRequest.refusal(.badRequest)
@@ -27,11 +26,8 @@ public struct WebSocketRequest: Sendable {
         case badRequest = 400
         /// The program does not want this client.
         case forbidden = 403
-        /// It has to ask for a WebSocket.
         case upgradeRequired = 426
-        /// The head is too long.
         case fieldsTooLarge = 431
-        /// The server failed.
         case serverError = 500
 
         fileprivate var phrase: String {
@@ -49,7 +45,6 @@ public struct WebSocketRequest: Sendable {
     public struct Reader: Sendable {
         private var reader = HeadReader()
 
-        /// Begins.
         public init() {}
 
         /// Takes bytes of the client.

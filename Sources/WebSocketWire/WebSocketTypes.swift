@@ -2,32 +2,23 @@
 
 /// Which end of a connection we are: clients mask what they send, servers do not (RFC 6455 section 5.1).
 public enum WebSocketRole: Equatable, Sendable {
-    /// The end that was connected to.
     case server
-    /// The end that connected.
     case client
 }
 
-/// One whole message.
 public enum WebSocketMessage: Equatable, Sendable {
-    /// Text.
     case text(String)
-    /// Any bytes.
     case binary([UInt8])
 }
 
 /// Why a connection is closed (RFC 6455 section 7.4, and IANA's registry of close codes).
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
-    /// The number on the wire.
     public let rawValue: UInt16
-    /// Makes a code from its number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// The purpose was fulfilled.
     public static let normal = WebSocketCloseCode(rawValue: 1000)
     /// The server stops, or the page is left.
     public static let goingAway = WebSocketCloseCode(rawValue: 1001)
-    /// The peer broke the protocol.
     public static let protocolError = WebSocketCloseCode(rawValue: 1002)
     /// A kind of message that is not accepted.
     public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
@@ -35,9 +26,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let invalidData = WebSocketCloseCode(rawValue: 1007)
     /// Something else that is not accepted.
     public static let policyViolation = WebSocketCloseCode(rawValue: 1008)
-    /// A message that is too long.
     public static let messageTooLong = WebSocketCloseCode(rawValue: 1009)
-    /// The server failed.
     public static let internalError = WebSocketCloseCode(rawValue: 1011)
     /// The server has too much to do; come back.
     public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
@@ -51,16 +40,13 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// What a close frame says.
 public struct WebSocketClose: Equatable, Sendable {
     /// The longest reason in bytes of UTF-8: a control frame has 125 bytes, two of them for the code.
     public static let longestReason = 123
     /// Why; `nil` when the frame was empty (shown to programs as 1005).
     public var code: WebSocketCloseCode?
-    /// The same for people.
     public var reason: String
 
-    /// Makes a close.
     public init(_ code: WebSocketCloseCode?, reason: String = "") {
         self.code = code
         self.reason = reason
@@ -95,17 +81,14 @@ public struct WebSocketClose: Equatable, Sendable {
     }
 }
 
-/// How the peer broke the protocol.
 public enum WebSocketFailure: Error, Equatable, Sendable {
     /// A fragmented or overlong control frame, or a length that is not in its shortest form.
     case malformedFrame
     /// A reserved bit is set, and no extension was agreed upon.
     case reservedBits
-    /// An opcode that means nothing.
     case unknownOpcode(UInt8)
     /// A client did not mask its frame, or a server did.
     case wrongMasking
-    /// A continuation of nothing.
     case strayContinuation
     /// A new message inside another one.
     case interleavedMessage
@@ -116,7 +99,6 @@ public enum WebSocketFailure: Error, Equatable, Sendable {
     /// A close frame with half a code, or one that must not be sent.
     case malformedClose
 
-    /// What the peer is told.
     public var closeCode: WebSocketCloseCode {
         switch self {
         case .invalidText: .invalidData
@@ -126,9 +108,7 @@ public enum WebSocketFailure: Error, Equatable, Sendable {
     }
 }
 
-/// What happened on a connection.
 public enum WebSocketEvent: Equatable, Sendable {
-    /// A whole message came.
     case message(WebSocketMessage)
     /// The peer wants a sign of life; it got one, unless that is left to the program.
     case ping([UInt8])
@@ -142,7 +122,6 @@ public enum WebSocketEvent: Equatable, Sendable {
 
 /// Why a message was not taken.
 public enum WebSocketSendError: Error, Equatable, Sendable {
-    /// The connection is being closed.
     case closed
     /// So much waits to be sent that nothing is added.
     case full

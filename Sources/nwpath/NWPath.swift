@@ -5,7 +5,6 @@ internal import Glibc
 
 /// The one executable: `nwpath serve` is the daemon, everything else asks it or the kernel.
 @main enum NWPath {
-    /// The program's version.
     static let version = "0.1.0"
 
     /// Every subcommand, in the order of the help.

@@ -9,13 +9,11 @@ internal import PathService
 
 /// The configuration as commands need it that do the service's work themselves.
 struct CommandConfiguration {
-    /// What shapes the engine.
     private(set) var engine: EngineSettings
     /// The least severity that is published.
     let minimumSeverity: Severity
     /// The file the C library reads its name servers from.
     let resolverFile: String
-    /// Whom a diagnosis asks.
     let diagnosis: TargetSettings
 
     /// Reads a file, or the standard one, and says on standard error what is wrong with it.

@@ -104,7 +104,6 @@ struct Serve: Command {
         }
     }
 
-    /// What the flags set, in the words of the configuration.
     private var overrides: [ConfigurationOverride] {
         var overrides: [ConfigurationOverride] = []
         func add(_ flag: String, _ key: String, _ values: [String]) {

@@ -16,13 +16,10 @@ enum Terminal {
     /// Writes one line to standard error, after the program's name.
     static func complain(_ text: String) { explain("nwpath: \(text)") }
 
-    /// Writes one line to standard error.
     static func explain(_ text: String) { write(Array("\(text)\n".utf8), to: STDERR_FILENO) }
 
-    /// Whether standard output is a terminal.
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    /// Whether standard error is a terminal too.
     static var isWatched: Bool { isInteractive && isatty(STDERR_FILENO) == 1 }
 
     /// Replaces the last line of standard error, which must be a terminal.
@@ -77,9 +74,7 @@ enum Terminal {
     }
 }
 
-/// The process environment.
 enum Environment {
-    /// All variables.
     static var variables: [String: String] {
         var variables: [String: String] = [:]
         var entry = unsafe environ

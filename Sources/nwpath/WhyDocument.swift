@@ -6,7 +6,6 @@ internal import PathModel
 
 /// The answer of `nwpath why`, as JSON shows it and as text is rendered from.
 struct WhyDocument: Encodable {
-    /// How one family gets to the destination.
     struct Chain: Encodable {
         let family: String
         let destination: String
@@ -16,7 +15,6 @@ struct WhyDocument: Encodable {
         let steps: [Step]
     }
 
-    /// One element of a chain.
     struct Step: Encodable {
         let element: ExplanationElement
         let verdict: ExplanationStep.Verdict

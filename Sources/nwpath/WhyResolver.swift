@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// Asks the C library for the addresses of a name, on a thread of its own: it may take as long as it likes.
 enum WhyResolver {
-    /// What became of the question.
     enum Answer: Equatable {
         case addresses([IPAddress])
         case failed(String)

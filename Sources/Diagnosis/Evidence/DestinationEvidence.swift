@@ -8,13 +8,11 @@ public struct DestinationEvidence: Hashable, Sendable {
     public var text: String
     /// The name or address of the host.
     public var host: String
-    /// What is wanted of it.
     public var service: Service
     /// What came of looking its name up; `nil` when it is an address.
     public var lookup: Assessment<Lookup>?
     /// The ways to its addresses, in the order of preference.
     public var paths: [Path] = []
-    /// What came of the request for its page.
     public var exchange: Assessment<Exchange> = .notAsked
     /// The port that a page or WebSocket is asked for at.
     public var port: UInt16?
@@ -23,53 +21,39 @@ public struct DestinationEvidence: Hashable, Sendable {
     /// How long looking up the name took.
     public var lookupTime: Duration?
 
-    /// What is wanted of a host.
     public enum Service: Hashable, Sendable {
         /// Any answer.
         case host
         /// A connection.
         case port
-        /// A page.
         case page(isSecure: Bool)
-        /// A WebSocket.
         case webSocket(isSecure: Bool)
     }
 
-    /// What looking up a name came to.
     public enum Lookup: Hashable, Sendable {
-        /// It has addresses.
         case found
-        /// There is no such name.
         case noSuchName
-        /// The name is there and has no address.
         case noAddress
         /// It could not be found out.
         case failed(String)
     }
 
-    /// What the routing table says of an address.
     public enum Route: Hashable, Sendable {
         /// Packets leave by an interface, to a router or, without one, to the host itself.
         case found(interface: String, gateway: IPAddress?)
-        /// There is none.
         case missing
         /// A route throws packets away: its type and text.
         case discarded(type: String, text: String)
     }
 
-    /// The way to one address.
     public struct Path: Hashable, Sendable {
-        /// The address.
         public var address: ScopedAddress
-        /// What the routing table says of it.
         public var route: Assessment<Route> = .notAsked
         /// Whether it answers ICMP echo.
         public var echo: Assessment<Bool> = .notAsked
         /// The median round trip of echoes.
         public var roundTrip: Duration?
-        /// What became of a connection to the port.
         public var connection: Assessment<ReachEvidence.Connection> = .notAsked
-        /// How long a connection took.
         public var connectTime: Duration?
         /// Who says that there is no way (ICMP unreachable).
         public var unreachableFrom: IPAddress?
@@ -91,7 +75,6 @@ public struct DestinationEvidence: Hashable, Sendable {
         var isNear: Bool { if case .found(_, nil)? = route.value { true } else { false } }
     }
 
-    /// What came of a request.
     public enum Exchange: Hashable, Sendable {
         /// The certificate does not verify.
         case untrusted(detail: String, isAboutTime: Bool)
@@ -113,7 +96,6 @@ public struct DestinationEvidence: Hashable, Sendable {
 
     // MARK: - Steps
 
-    /// The steps that lead to it.
     public var layers: [Layer] {
         let start: [Layer] = lookup == nil ? [.route, .reach] : [.resolve, .route, .reach]
         switch service {
@@ -157,7 +139,6 @@ public struct DestinationEvidence: Hashable, Sendable {
         }
     }
 
-    /// Whether every step was made and works.
     public var isComplete: Bool { layers.allSatisfy(isSound) }
 
     /// Whether an answer came that nobody on the way can have given.

@@ -8,19 +8,12 @@ public struct Evidence: Hashable, Sendable {
     public var peers: [PeerEvidence] = []
     /// What the own machine does with packets, by family.
     public var sending: [SendEvidence] = []
-    /// The routers of the default routes.
     public var gateways: [GatewayEvidence] = []
-    /// Whether the network wants a login.
     public var portal = PortalEvidence()
-    /// The way to the anchors, by family.
     public var reach: [ReachEvidence] = []
-    /// Name servers.
     public var dns: Assessment<[NameServerEvidence]> = .notAsked
-    /// UDP and packet sizes.
     public var transport = TransportEvidence()
-    /// Certificates and time.
     public var application = ApplicationEvidence()
-    /// Loss, latency and throughput.
     public var performance = PerformanceEvidence()
     /// The way to one destination, if somebody asked for it.
     public var destination: DestinationEvidence?
@@ -29,6 +22,5 @@ public struct Evidence: Hashable, Sendable {
     /// Why nothing was found out at a layer, where that is known better than by the evidence itself.
     public var gaps: [Layer: String] = [:]
 
-    /// Knows nothing.
     public init() {}
 }

@@ -4,7 +4,6 @@ public import Addressing
 
 /// What is known of one interface and of those who hand out addresses on it.
 public struct LinkEvidence: Hashable, Sendable {
-    /// Its name.
     public var interface: String
     /// Whether the administrator switched it on (`IFF_UP`).
     public var isUp = true
@@ -18,7 +17,6 @@ public struct LinkEvidence: Hashable, Sendable {
     public var mtu = 1500
     /// How many packets arrived during the run, which lasted at least 1.5 s.
     public var received: Assessment<Int> = .notAsked
-    /// The addresses it has.
     public var addresses: [AddressEvidence] = []
     /// Answers to a DHCPDISCOVER; nothing is leased.
     public var dhcp: Assessment<[DHCPOffer]> = .notAsked
@@ -33,7 +31,6 @@ public struct LinkEvidence: Hashable, Sendable {
 
 /// One address of the own machine.
 public struct AddressEvidence: Hashable, Sendable {
-    /// The address.
     public var address: IPAddress
     /// Whether it is still being checked for duplicates (`IFA_F_TENTATIVE`).
     public var isTentative = false
@@ -58,7 +55,6 @@ public struct DHCPOffer: Hashable, Sendable {
     /// Whether that router answers ARP.
     public var routerAnswers: Assessment<Bool>
 
-    /// Makes an offer.
     public init(server: IPAddress, router: IPAddress? = nil, routerAnswers: Assessment<Bool> = .notAsked) {
         self.server = server
         self.router = router
@@ -70,10 +66,8 @@ public struct DHCPOffer: Hashable, Sendable {
 public struct RouterAnnouncement: Hashable, Sendable {
     /// Its link-local address.
     public var source: IPAddress
-    /// The prefixes it announces.
     public var prefixes: Set<IPPrefix>
 
-    /// Makes an announcement.
     public init(source: IPAddress, prefixes: Set<IPPrefix>) {
         self.source = source
         self.prefixes = prefixes
@@ -82,7 +76,6 @@ public struct RouterAnnouncement: Hashable, Sendable {
 
 /// A host on the same link that normally answers.
 public struct PeerEvidence: Hashable, Sendable {
-    /// Its address.
     public var address: IPAddress
     /// Whether nobody named it: its silence says nothing, its answer as much as another's.
     public var isDiscovered: Bool

@@ -2,9 +2,7 @@
 
 public import Addressing
 
-/// What one configured name server does.
 public struct NameServerEvidence: Hashable, Sendable {
-    /// Its address.
     public var address: IPAddress
     /// A unique name under a wildcard, over UDP; asked three times before it counts as silent.
     public var ipv4: Answer = .notAsked
@@ -27,11 +25,8 @@ public struct NameServerEvidence: Hashable, Sendable {
     /// The round trip to the server itself.
     public var roundTrip: Duration?
 
-    /// What a server said.
     public enum Answer: Hashable, Sendable {
-        /// The question was not asked.
         case notAsked
-        /// Nothing came back.
         case silent
         /// It answered: the addresses, or none.
         case answered(Set<IPAddress>)
@@ -43,15 +38,12 @@ public struct NameServerEvidence: Hashable, Sendable {
 
     /// What arrived of a large text.
     public enum Delivery: Hashable, Sendable {
-        /// It was not asked for.
         case notAsked
-        /// Nothing came back.
         case silent
         /// The server has no such text, or failed.
         case missing
         /// A hint that it is too long for a datagram (TC, RFC 1035 section 4.1.1).
         case cut
-        /// So many bytes of it.
         case whole(bytes: Int)
     }
 

@@ -4,9 +4,7 @@ public import Addressing
 
 /// The way beyond the gateway, for one family.
 public struct ReachEvidence: Hashable, Sendable {
-    /// The family.
     public var family: AddressFamily
-    /// What the anchors said.
     public var anchors: [Anchor] = []
     /// Who says that there is no way (ICMP unreachable).
     public var unreachableFrom: IPAddress?
@@ -15,13 +13,10 @@ public struct ReachEvidence: Hashable, Sendable {
     /// The routers that a walk by hop limit found, if one was made.
     public var hops: [Hop] = []
 
-    /// What became of a connection.
     public enum Connection: String, Hashable, Sendable {
-        /// It was made.
         case connected
         /// It was refused (RST, or ICMP port unreachable).
         case refused
-        /// Nobody answered.
         case silent
     }
 
@@ -29,7 +24,6 @@ public struct ReachEvidence: Hashable, Sendable {
     public struct Anchor: Hashable, Sendable {
         /// Its name in the configuration.
         public var name: String
-        /// The address that was asked.
         public var address: IPAddress
         /// Whether it answers ICMP echo.
         public var echo: Assessment<Bool> = .notAsked
@@ -52,14 +46,11 @@ public struct ReachEvidence: Hashable, Sendable {
         }
     }
 
-    /// A router on the way.
     public struct Hop: Hashable, Sendable {
         /// How many routers away, the gateway being 1.
         public var distance: Int
-        /// Its address.
         public var address: IPAddress
 
-        /// Makes a hop.
         public init(_ distance: Int, _ address: IPAddress) {
             self.distance = distance
             self.address = address
@@ -82,17 +73,13 @@ public struct PortalEvidence: Hashable, Sendable {
     public var api: Assessment<API> = .notAsked
     /// Answers of anchors to the request that is answered with 204 and an echo.
     public var checks: [Check] = []
-    /// Whether HTTPS to the anchors works and is genuine.
     public var isHTTPSGenuine: Assessment<Bool> = .notAsked
 
     /// The answer of a captive portal API.
     public struct API: Hashable, Sendable {
-        /// Whether a login is needed.
         public var isCaptive: Bool
-        /// Where to log in.
         public var portal: String?
 
-        /// Makes an answer.
         public init(isCaptive: Bool, portal: String? = nil) {
             self.isCaptive = isCaptive
             self.portal = portal
@@ -101,16 +88,13 @@ public struct PortalEvidence: Hashable, Sendable {
 
     /// An answer over plain HTTP.
     public struct Check: Hashable, Sendable {
-        /// The anchor that was asked.
         public var anchor: String
-        /// The HTTP status.
         public var status: Int
         /// Where a redirect leads.
         public var location: String?
         /// Whether the challenge came back.
         public var isEchoed: Bool
 
-        /// Makes an answer.
         public init(anchor: String, status: Int, location: String? = nil, isEchoed: Bool = false) {
             self.anchor = anchor
             self.status = status
@@ -122,6 +106,5 @@ public struct PortalEvidence: Hashable, Sendable {
         var asksForLogin: Bool { (300..<400).contains(status) || status == 511 }
     }
 
-    /// Knows nothing.
     public init() {}
 }

@@ -4,9 +4,7 @@ public import Addressing
 
 /// What the own machine does with packets of one family that it wants to send.
 public struct SendEvidence: Hashable, Sendable {
-    /// The family.
     public var family: AddressFamily
-    /// What the routing table says of the Internet.
     public var route: Assessment<Route> = .notAsked
     /// How many packets were handed to the kernel.
     public var attempts = 0
@@ -19,7 +17,6 @@ public struct SendEvidence: Hashable, Sendable {
 
     /// What the routing table says of the Internet.
     public enum Route: Hashable, Sendable {
-        /// There is a route.
         case found
         /// There is none (`ENETUNREACH`).
         case missing
@@ -38,7 +35,6 @@ public struct SendEvidence: Hashable, Sendable {
         /// Whether they answer when the tunnel is gone round.
         public var answersAround: Bool
 
-        /// Makes a comparison.
         public init(interface: String, device: String, answers: Bool, answersAround: Bool) {
             self.interface = interface
             self.device = device
@@ -49,12 +45,10 @@ public struct SendEvidence: Hashable, Sendable {
 
     /// What became of packets from one own address.
     public struct Source: Hashable, Sendable {
-        /// The address they came from.
         public var address: IPAddress
         /// Whether anybody answered them.
         public var answers: Bool
 
-        /// Makes a source.
         public init(_ address: IPAddress, answers: Bool) {
             self.address = address
             self.answers = answers
@@ -65,15 +59,10 @@ public struct SendEvidence: Hashable, Sendable {
     public init(_ family: AddressFamily) { self.family = family }
 }
 
-/// One router of a default route.
 public struct GatewayEvidence: Hashable, Sendable {
-    /// Its address.
     public var address: IPAddress
-    /// The interface it is behind.
     public var interface: String
-    /// The hardware addresses that answered for it just now.
     public var hardwareAddresses: Assessment<Set<String>> = .notAsked
-    /// Whether it answers ICMP echo.
     public var answersEcho: Assessment<Bool> = .notAsked
     /// Whether it answers a packet whose hop limit ends there.
     public var answersHopLimit: Assessment<Bool> = .notAsked

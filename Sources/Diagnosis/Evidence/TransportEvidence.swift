@@ -2,7 +2,6 @@
 
 public import Addressing
 
-/// UDP and packet sizes.
 public struct TransportEvidence: Hashable, Sendable {
     /// Whether a time server answers (NTP, UDP port 123).
     public var timeAnswers: Assessment<Bool> = .notAsked
@@ -11,7 +10,6 @@ public struct TransportEvidence: Hashable, Sendable {
 
     /// What a search for the path MTU found.
     public struct PacketSize: Hashable, Sendable {
-        /// The family.
         public var family: AddressFamily
         /// The largest packet that arrives, in bytes.
         public var largest: Int
@@ -22,7 +20,6 @@ public struct TransportEvidence: Hashable, Sendable {
         /// Whether a transfer of full packets came to a halt.
         public var transferStalls: Assessment<Bool>
 
-        /// Makes a finding.
         public init(
             _ family: AddressFamily,
             largest: Int,
@@ -38,29 +35,22 @@ public struct TransportEvidence: Hashable, Sendable {
         }
     }
 
-    /// Knows nothing.
     public init() {}
 }
 
-/// Certificates and time.
 public struct ApplicationEvidence: Hashable, Sendable {
-    /// What became of TLS, by anchor.
     public var certificates: [Certificate] = []
     /// How far the own clock is ahead of the time servers'.
     public var clockOffset: Assessment<Duration> = .notAsked
 
-    /// The certificate chain of an anchor.
     public struct Certificate: Hashable, Sendable {
-        /// The anchor.
         public var anchor: String
         /// Why the chain does not verify; `nil` when it does.
         public var failure: String?
-        /// Who issued it, as the certificate says.
         public var issuer: String?
         /// Whether the failure is about dates alone.
         public var isAboutTime: Bool
 
-        /// Makes a finding.
         public init(anchor: String, failure: String? = nil, issuer: String? = nil, isAboutTime: Bool = false) {
             self.anchor = anchor
             self.failure = failure
@@ -69,11 +59,9 @@ public struct ApplicationEvidence: Hashable, Sendable {
         }
     }
 
-    /// Knows nothing.
     public init() {}
 }
 
-/// Loss, latency and throughput.
 public struct PerformanceEvidence: Hashable, Sendable {
     /// A paced train of packets to the gateway.
     public var gateway: Train?
@@ -84,13 +72,9 @@ public struct PerformanceEvidence: Hashable, Sendable {
     /// Why a load test that was wanted found less than it should; `nil` when there is no reason.
     public var loadGap: String?
 
-    /// The outcome of a paced train.
     public struct Train: Hashable, Sendable {
-        /// Whom it went to.
         public var target: String
-        /// How many packets left.
         public var sent: Int
-        /// How many came back.
         public var received: Int
         /// The median round trip.
         public var median: Duration
@@ -99,7 +83,6 @@ public struct PerformanceEvidence: Hashable, Sendable {
         /// The round trip that one in twenty exceeds.
         public var ninetyFifthPercentile: Duration
 
-        /// Makes an outcome.
         public init(
             target: String,
             sent: Int,
@@ -121,7 +104,6 @@ public struct PerformanceEvidence: Hashable, Sendable {
         var spread: Duration { ninetyFifthPercentile - fifthPercentile }
     }
 
-    /// The outcome of a load test.
     public struct Load: Hashable, Sendable {
         /// The median round trip before.
         public var idle: Duration?
@@ -133,14 +115,12 @@ public struct PerformanceEvidence: Hashable, Sendable {
         public var down: Double?
         /// Megabits per second from us; `nil` when that way was not loaded.
         public var up: Double?
-        /// How long it took.
         public var duration = Duration.zero
         /// The bytes that were sent.
         public var sent = 0
         /// The bytes that came back.
         public var received = 0
 
-        /// Makes an outcome.
         public init(idle: Duration?, loaded: Duration?, roundTripsPerMinute: Int?, down: Double?, up: Double?) {
             self.idle = idle
             self.loaded = loaded
@@ -153,6 +133,5 @@ public struct PerformanceEvidence: Hashable, Sendable {
         public var responsiveness: Responsiveness? { roundTripsPerMinute.map(Responsiveness.init) }
     }
 
-    /// Knows nothing.
     public init() {}
 }

@@ -6,13 +6,10 @@ internal import Addressing
 ///
 /// Pure: the same evidence gives the same diagnosis. A check without evidence is never guessed.
 public struct Judge: Sendable {
-    /// What is still good enough.
     public var budgets: Budgets
 
-    /// Makes a judge.
     public init(budgets: Budgets = Budgets()) { self.budgets = budgets }
 
-    /// Judges one round of evidence.
     public func judge(_ evidence: Evidence) -> Diagnosis {
         guard evidence.isNetworkExamined else { return Diagnosis(destinationFaults(evidence), evidence: evidence) }
         let found =

@@ -26,11 +26,8 @@ public struct ConfigurationReloaded: EventBody {
         config = Config(path: path, changed: changed, restartNeeded: restartNeeded)
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .configReloaded }
-    /// How much it matters.
     public var severity: Severity { config.restartNeeded.isEmpty ? .info : .warning }
-    /// One sentence for people.
     public var message: String {
         guard !config.restartNeeded.isEmpty else { return "Configuration reloaded" }
         return "Configuration reloaded; a restart is needed for \(config.restartNeeded.joined(separator: ", "))"
@@ -48,7 +45,6 @@ public struct ConfigurationRejected: EventBody {
         let errors: [String]
     }
 
-    /// How many problems a record names.
     static let maximumErrors = 20
 
     let config: Config
@@ -62,11 +58,8 @@ public struct ConfigurationRejected: EventBody {
         config = Config(path: path, errors: Array(errors.prefix(Self.maximumErrors)))
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .configRejected }
-    /// How much it matters.
     public var severity: Severity { .error }
-    /// One sentence for people.
     public var message: String {
         "Configuration rejected, the old one stays" + (config.errors.first.map { ": \($0)" } ?? "")
     }

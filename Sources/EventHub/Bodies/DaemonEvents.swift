@@ -35,11 +35,8 @@ public struct DaemonStarted: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .daemonStarted }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// One sentence for people.
     public var message: String { "nwpath \(daemon.version) started" }
 
     private enum CodingKeys: String, CodingKey {
@@ -70,11 +67,8 @@ public struct DaemonStopping: EventBody {
         daemon = Daemon(signal: signal, uptimeSeconds: Rounded.seconds(uptime))
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .daemonStopping }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// One sentence for people.
     public var message: String { daemon.signal.map { "Stopping on \($0)" } ?? "Stopping" }
 
     private enum CodingKeys: String, CodingKey {

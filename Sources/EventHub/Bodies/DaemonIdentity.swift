@@ -6,12 +6,10 @@ public struct DaemonIdentity: Sendable, Hashable {
     public let version: String
     /// The source revision it was built from; empty when unknown.
     public let revision: String
-    /// The process id.
     public let processID: Int32
     /// The kernel's boot id, 32 hexadecimal digits (`/proc/sys/kernel/random/boot_id`); `nil` when unreadable.
     public let bootID: String?
 
-    /// Makes an identity.
     public init(version: String, revision: String, processID: Int32, bootID: String?) {
         self.version = version
         self.revision = revision

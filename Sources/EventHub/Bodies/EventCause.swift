@@ -19,7 +19,6 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
     /// How long the machine slept before it.
     public var sleptSeconds: Double?
 
-    /// Describes a cause.
     public init(
         kind: String,
         source: String? = nil,
@@ -41,7 +40,6 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
         return cause
     }
 
-    /// Writes the members that there are.
     public func write(to object: inout JSONObjectWriter) {
         object.write("kind", kind)
         if let seq { object.write("seq", seq) }

@@ -25,11 +25,8 @@ public struct GatewayChanged: EventBody, JSONObjectWritable {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .gatewayChanged }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String {
         if let gateway {
             return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface) is \(gateway.address)"
@@ -56,7 +53,6 @@ public struct GatewayReachability: EventBody {
     let cause: EventCause
     let isReachable: Bool
 
-    /// Describes the router.
     public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
         interface = GatewayInterface(name: gateway.interface)
         self.gateway = gateway
@@ -64,11 +60,8 @@ public struct GatewayReachability: EventBody {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { isReachable ? .gatewayReachable : .gatewayUnreachable }
-    /// How much it matters.
     public var severity: Severity { isReachable ? .info : .warning }
-    /// The event in one sentence.
     public var message: String {
         "Gateway \(gateway.address) on \(gateway.interface) \(isReachable ? "answers" : "does not answer")"
     }
@@ -93,11 +86,8 @@ public struct DNSChanged: EventBody {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .dnsChanged }
-    /// How much it matters.
     public var severity: Severity { dns.usable || !previous.usable ? .info : .warning }
-    /// The event in one sentence.
     public var message: String {
         let count = "\(dns.servers.count) DNS server\(dns.servers.count == 1 ? "" : "s")"
         return dns.usable ? count : "\(count), none can be reached"

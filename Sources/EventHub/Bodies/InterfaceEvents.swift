@@ -9,17 +9,13 @@ public struct InterfaceAdded: EventBody {
     let interface: InterfaceDocument
     let cause: EventCause
 
-    /// Describes a new interface.
     public init(_ interface: InterfaceDocument, cause: EventCause) {
         self.interface = interface
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .interfaceAdded }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "\(interface.name) appeared" }
 }
 
@@ -34,11 +30,8 @@ public struct InterfaceRemoved: EventBody {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .interfaceRemoved }
-    /// How much it matters.
     public var severity: Severity { interface.required ? .warning : .info }
-    /// The event in one sentence.
     public var message: String { "\(interface.name) is gone" }
 }
 
@@ -70,13 +63,10 @@ public struct InterfaceChanged: EventBody {
         self.previous = .object(old)
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .interfaceChanged }
-    /// How much it matters.
     public var severity: Severity {
         interface.usable || interface.problem == .enslaved || interface.problem == .ignored ? .info : .warning
     }
-    /// The event in one sentence.
     public var message: String {
         let (name, fields) = (interface.name, Set(changed))
         if fields.contains("name"), let old = previous["name"]?.string { return "\(old) is now called \(name)" }
@@ -91,7 +81,6 @@ public struct InterfaceChanged: EventBody {
 }
 
 extension InterfaceDocument {
-    /// The member that shows a field.
     fileprivate func value(of field: InterfaceField) -> JSONValue {
         switch field {
         case .name: .string(name)
@@ -117,7 +106,6 @@ public struct AddressChanged: EventBody {
     let cause: EventCause
     let isAdded: Bool
 
-    /// Describes an address that came or went.
     public init(_ address: AddressDocument, on interface: InterfaceReference, isAdded: Bool, cause: EventCause) {
         self.address = address
         self.interface = interface
@@ -125,11 +113,8 @@ public struct AddressChanged: EventBody {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { isAdded ? .addressAdded : .addressRemoved }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String {
         "\(interface.name) \(isAdded ? "gained" : "lost") \(address.address)/\(address.prefixLength)"
     }

@@ -30,11 +30,8 @@ public struct NetlinkOverrun: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .netlinkOverrun }
-    /// How much it matters.
     public var severity: Severity { .warning }
-    /// One sentence for people.
     public var message: String { "Netlink buffer overran; state was read again from the kernel" }
 
     private enum CodingKeys: String, CodingKey {
@@ -44,7 +41,6 @@ public struct NetlinkOverrun: EventBody {
 
 /// `clock.jumped`: the machine slept, or its calendar was stepped; it explains gaps between the times of records.
 public struct ClockJumped: EventBody {
-    /// What happened to the clocks.
     public enum Cause: Sendable, Equatable {
         /// The machine slept this long (`CLOCK_BOOTTIME` ran ahead of `CLOCK_MONOTONIC`).
         case suspended(for: Duration)
@@ -64,7 +60,6 @@ public struct ClockJumped: EventBody {
 
     let clock: Clock
 
-    /// Describes the jump.
     public init(_ cause: Cause) {
         switch cause {
         case .suspended(let duration): clock = Clock(kind: "suspend", jumpSeconds: Rounded.seconds(duration))
@@ -72,11 +67,8 @@ public struct ClockJumped: EventBody {
         }
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .clockJumped }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// One sentence for people.
     public var message: String {
         let text = "\(abs(clock.jumpSeconds))"
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]

@@ -4,9 +4,7 @@ internal import OrderedJSON
 
 /// `log.opened`: a log file begins, or is written on after a restart.
 public struct LogOpened: EventBody {
-    /// Why the file was opened.
     public enum Reason: String, Encodable, Sendable, CaseIterable {
-        /// The daemon started.
         case started
         /// The file before it reached its size or age.
         case rotated
@@ -37,7 +35,6 @@ public struct LogOpened: EventBody {
         }
     }
 
-    /// What is known of the daemon.
     struct Daemon: Encodable, Sendable {
         let version: String
         let revision: String
@@ -75,11 +72,8 @@ public struct LogOpened: EventBody {
         daemon = Daemon(version: identity.version, revision: identity.revision, pid: identity.processID)
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .logOpened }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// One sentence for people.
     public var message: String { "Event log opened" }
 
     private enum CodingKeys: String, CodingKey {
@@ -89,7 +83,6 @@ public struct LogOpened: EventBody {
 
 /// `log.gap`: events were published that could not be written; their numbers are missing from the log.
 public struct LogGap: EventBody {
-    /// What is missing, and why.
     struct Log: Encodable, Sendable {
         let file: String
         let firstSeq: UInt64
@@ -128,11 +121,8 @@ public struct LogGap: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .logGap }
-    /// How much it matters.
     public var severity: Severity { .warning }
-    /// One sentence for people.
     public var message: String {
         let events = log.lost == 1 ? "1 event is" : "\(log.lost) events are"
         return "\(events) missing from the log: \(log.error)"

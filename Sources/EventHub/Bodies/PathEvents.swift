@@ -18,13 +18,9 @@ public struct PathSnapshot: EventBody {
         self.sentence = sentence
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .pathSnapshot }
-    /// How much it matters.
     public var severity: Severity { path.status == .satisfied ? .info : .warning }
-    /// The event in one sentence.
     public var message: String { sentence }
-    /// What the event says about the status of its monitor.
     public var status: MonitorStatus? {
         MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
     }
@@ -37,7 +33,6 @@ public struct PathSnapshot: EventBody {
 
 /// `path.changed`: a path is not what it was.
 public struct PathChanged: EventBody, JSONObjectWritable {
-    /// What the path was before.
     public struct Previous: JSONObjectWritable, Sendable {
         let status: PathStatus
         let unsatisfiedReason: UnsatisfiedReason?
@@ -52,7 +47,6 @@ public struct PathChanged: EventBody, JSONObjectWritable {
             durationSeconds = Rounded.seconds(duration)
         }
 
-        /// Writes the members.
         public func write(to object: inout JSONObjectWriter) {
             object.write("status", status.rawValue)
             object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
@@ -97,17 +91,13 @@ public struct PathChanged: EventBody, JSONObjectWritable {
         self.sentence = sentence
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .pathChanged }
-    /// How much it matters.
     public var severity: Severity {
         if path.status != .satisfied { return previous.status == .satisfied ? .error : .warning }
         return path.isExpensive || !path.warnings.isEmpty ? .warning : .info
     }
-    /// The event in one sentence.
     public var message: String { sentence }
 
-    /// What the event says about the status of its monitor.
     public var status: MonitorStatus? {
         MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
     }
@@ -156,11 +146,8 @@ public struct PathFlapping: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .pathFlapping }
-    /// How much it matters.
     public var severity: Severity { flapping.state == "started" ? .warning : .info }
-    /// The event in one sentence.
     public var message: String {
         guard flapping.state == "started" else {
             return "Path \(monitor) is calm again after \(flapping.changes) more changes"

@@ -5,7 +5,6 @@ internal import LinuxIO
 public import OrderedJSON
 public import Probes
 
-/// The probe that an event is about.
 struct ProbeReference: JSONObjectWritable, Sendable {
     let state: ProbeState
     let result: ProbeResult
@@ -61,11 +60,8 @@ public struct ProbeFailed: EventBody, JSONObjectWritable {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .probeFailed }
-    /// How much it matters.
     public var severity: Severity { .warning }
-    /// The event in one sentence.
     public var message: String {
         let count = probe.reference.state.schedule.consecutiveFailures
         let times = count == 1 ? "" : " \(count) times"
@@ -96,11 +92,8 @@ public struct ProbeRecovered: EventBody, JSONObjectWritable {
         probe = Content(reference: ProbeReference(state: state, result: result), failed: failed)
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .probeRecovered }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "\(probe.reference.subject) succeeds again" }
 
     /// Writes the members after the envelope.
@@ -127,17 +120,13 @@ public struct CaptivePortal: EventBody, JSONObjectWritable {
         }
     }
 
-    /// Describes the probe and the answer it got.
     public init(_ state: ProbeState, _ result: ProbeResult, isDetected: Bool) {
         probe = Content(reference: ProbeReference(state: state, result: result))
         self.isDetected = isDetected
     }
 
-    /// Which kind of event it is.
     public var name: EventName { isDetected ? .captivePortalDetected : .captivePortalCleared }
-    /// How much it matters.
     public var severity: Severity { isDetected ? .warning : .info }
-    /// The event in one sentence.
     public var message: String {
         let subject = "HTTP probe \(probe.reference.state.definition.name)"
         guard isDetected else { return "\(subject) reaches its server again" }

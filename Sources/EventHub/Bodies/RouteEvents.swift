@@ -32,11 +32,8 @@ public struct RouteChanged: EventBody {
         self.cause = cause
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .routeChanged }
-    /// How much it matters.
     public var severity: Severity { .debug }
-    /// One sentence for people.
     public var message: String {
         let label = route.family == "ipv4" ? "IPv4" : "IPv6"
         let verb = route.removed ? "removed from" : "added to"

@@ -8,14 +8,10 @@ internal import OrderedJSON
 public struct ServiceAdded: EventBody {
     let service: ServiceDocument
 
-    /// Describes a new service.
     public init(_ service: ServiceDocument) { self.service = service }
 
-    /// Which kind of event it is.
     public var name: EventName { .serviceAdded }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "\(service.label) appeared on \(service.interface)" }
 
     private enum CodingKeys: String, CodingKey { case service }
@@ -48,11 +44,8 @@ public struct ServiceChanged: EventBody {
         self.previous = .object(old)
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .serviceChanged }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "\(service.label) changed \(changed.joined(separator: ", "))" }
 
     private enum CodingKeys: String, CodingKey { case service, changed, previous }
@@ -79,11 +72,8 @@ public struct ServiceRemoved: EventBody {
         removed = Removed(reason: reason.rawValue, seenForSeconds: Rounded.seconds(seenFor))
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .serviceRemoved }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "\(service.label) went away: \(removed.reason)" }
 
     private enum CodingKeys: String, CodingKey { case service, removed }
@@ -110,11 +100,8 @@ public struct ServiceResolveFailed: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .serviceResolveFailed }
-    /// How much it matters.
     public var severity: Severity { .warning }
-    /// The event in one sentence.
     public var message: String {
         "\(service.name) (\(service.type)) on \(service.interface) cannot be resolved: "
             + "no \(service.missing.joined(separator: ", "))"
@@ -128,17 +115,13 @@ public struct ServiceTypeChanged: EventBody {
     let serviceType: String
     let isAdded: Bool
 
-    /// Describes a type that came or went.
     public init(type: String, isAdded: Bool) {
         serviceType = type
         self.isAdded = isAdded
     }
 
-    /// Which kind of event it is.
     public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
 
     private enum CodingKeys: String, CodingKey { case serviceType = "service_type" }
@@ -170,7 +153,6 @@ public struct CensusCompleted: EventBody {
 
     let census: Census
 
-    /// Describes the round.
     public init(_ summary: CensusSummary) {
         census = Census(
             durationSeconds: Rounded.seconds(summary.duration),
@@ -184,11 +166,8 @@ public struct CensusCompleted: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .censusCompleted }
-    /// How much it matters.
     public var severity: Severity { .info }
-    /// The event in one sentence.
     public var message: String {
         "Census: \(census.services) service\(census.services == 1 ? "" : "s") "
             + "of \(census.types) type\(census.types == 1 ? "" : "s")"
@@ -213,7 +192,6 @@ public struct NameConflictFound: EventBody {
 
     let conflict: Conflict
 
-    /// Describes the conflict.
     public init(_ conflict: NameConflict) {
         self.conflict = Conflict(
             name: "\(conflict.name)",
@@ -222,11 +200,8 @@ public struct NameConflictFound: EventBody {
         )
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .mdnsNameConflict }
-    /// How much it matters.
     public var severity: Severity { .warning }
-    /// The event in one sentence.
     public var message: String {
         let sequel = conflict.renamedTo.map { "; trying \($0)" } ?? "; it is withdrawn"
         return "Another host on \(conflict.interface) has the name \(conflict.name)" + sequel
@@ -236,6 +211,5 @@ public struct NameConflictFound: EventBody {
 }
 
 extension ServiceDocument {
-    /// How sentences name it.
     fileprivate var label: String { "\(name) (\(type))" }
 }

@@ -48,14 +48,11 @@ public struct VerdictChanged: EventBody, JSONObjectWritable {
         self.isRaised = isRaised
     }
 
-    /// Which kind of event it is.
     public var name: EventName { .verdict }
-    /// How much it matters.
     public var severity: Severity {
         guard isRaised else { return .info }
         return verdict.verdict.severity == .broken ? .error : .warning
     }
-    /// The event in one sentence.
     public var message: String {
         let say = verdict.verdict.say
         return isRaised ? say.prefix(1).uppercased() + say.dropFirst() : "No longer: \(say)"

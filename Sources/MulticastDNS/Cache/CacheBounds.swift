@@ -21,7 +21,6 @@ struct CacheBounds: Hashable, Sendable {
         bytes = self.records * 384
     }
 
-    /// What a record counts for.
     static func size(of record: ResourceRecord) -> Int {
         let data =
             switch record.data {

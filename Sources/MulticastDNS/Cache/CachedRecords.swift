@@ -13,12 +13,9 @@ struct CachedRecords: Sendable {
     private(set) var entries: [RecordCache.Entry] = []
     private var places: [RecordData: Int] = [:]
 
-    /// How many records there are.
     var count: Int { entries.count }
-    /// Whether there are none.
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The record with this data.
     subscript(data: RecordData) -> RecordCache.Entry? { place(of: data).map { entries[$0] } }
 
     private func place(of data: RecordData) -> Int? {

@@ -14,16 +14,13 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
 
     init() {}
 
-    /// How many keys have a deadline.
     var count: Int { deadlines.count }
 
     /// How many slots there are, outdated ones included.
     var slots: Int { heap.count }
 
-    /// The first deadline of all.
     var next: Duration? { heap.first?.deadline }
 
-    /// The keys that have a deadline.
     var keys: some Collection<Key> { deadlines.keys }
 
     /// The deadline of a key; `nil` takes it out.

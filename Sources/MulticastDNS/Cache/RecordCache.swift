@@ -4,7 +4,6 @@ internal import Addressing
 internal import DNSWire
 internal import LinuxIO
 
-/// What a record is looked up by.
 struct RecordKey: Hashable, Sendable {
     var name: DomainName
     var type: RecordType
@@ -20,7 +19,6 @@ struct RecordKey: Hashable, Sendable {
 /// Time is an argument; nothing happens unless a method is called. Every record heard is kept, wanted or not, because
 /// what was just multicast will not be sent again for a second; interest decides about refreshing and eviction.
 struct RecordCache: Sendable {
-    /// Why a record left.
     enum Loss: Hashable, Sendable {
         /// Its owner withdrew it (TTL 0).
         case goodbye
@@ -32,7 +30,6 @@ struct RecordCache: Sendable {
         case evicted
     }
 
-    /// What became of a record that was put in.
     enum Outcome: Hashable, Sendable {
         case added, refreshed, leaving, ignored
     }
@@ -61,7 +58,6 @@ struct RecordCache: Sendable {
         var isLeaving: Bool { loss != .expired }
     }
 
-    /// What time brought.
     struct Advance: Sendable {
         var lost: [(record: ResourceRecord, loss: Loss)] = []
         /// What to ask again, and the how manyeth time, from 1 to 4.
@@ -79,7 +75,6 @@ struct RecordCache: Sendable {
     private(set) var count = 0
     /// How many bytes names and data take.
     private(set) var bytes = 0
-    /// How many records had to make room.
     private(set) var evictions = 0
     private(set) var entries: [RecordKey: CachedRecords] = [:]
     private var lastOrder = 0
@@ -110,7 +105,6 @@ struct RecordCache: Sendable {
             .map(\.record)
     }
 
-    /// The live record with this data.
     func record(_ key: RecordKey, _ data: RecordData, at now: Duration) -> ResourceRecord? {
         guard let entry = entries[key]?[data], entry.expires > now else { return nil }
         return entry.record
@@ -128,7 +122,6 @@ struct RecordCache: Sendable {
         } ?? false
     }
 
-    /// The names that have records of a type.
     func names(of type: RecordType) -> [DomainName] { entries.keys.filter { $0.type == type }.map(\.name) }
 
     /// Whether the name's owner said that it has no such type (rule C9).
@@ -142,7 +135,6 @@ struct RecordCache: Sendable {
 
     // MARK: - Putting in
 
-    /// Takes a record out of a response.
     mutating func insert(
         _ received: ResourceRecord,
         from source: IPAddress = .v4(0),

@@ -19,7 +19,6 @@ struct CensusRun: Sendable {
     static let settledAfter = Duration.milliseconds(3500)
     static let longest = Duration.milliseconds(7900)
 
-    /// When it began.
     let started: Duration
     private var lastNews: Duration
     private var isProvisional = false

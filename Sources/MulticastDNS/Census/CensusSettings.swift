@@ -2,9 +2,7 @@
 
 public import DNSWire
 
-/// What the census does, and its bounds.
 public struct CensusSettings: Hashable, Sendable {
-    /// How often it runs by itself.
     public var interval: Duration
     /// Types that are asked for before anybody announced them.
     public var wellKnownTypes: [DomainName]

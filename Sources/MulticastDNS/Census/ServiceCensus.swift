@@ -10,7 +10,6 @@ public import LinuxIO
 public final class ServiceCensus {
     /// Called on the loop's thread for everything that happens, in order.
     public var onEvent: (ServiceEvent) -> Void = { _ in }
-    /// When the last census was completed, on the calendar.
     public private(set) var lastCompleted: WallTime?
     /// The engine it asks by; other clients may share it.
     public let engine: MulticastEngine
@@ -64,7 +63,6 @@ public final class ServiceCensus {
         }
     }
 
-    /// Whether a census is under way.
     public var isRunning: Bool { run != nil }
 
     /// Sets the interfaces of the engine; see ``MulticastEngine/setInterfaces(_:)``.

@@ -28,7 +28,6 @@ struct TypeMemory: Sendable {
     /// Sets the types that are remembered although nobody named them.
     mutating func setWellKnown(_ types: [DomainName]) { wellKnown = Set(types.prefix(limit)) }
 
-    /// Whether a type is remembered.
     func contains(_ type: DomainName) -> Bool { lastNamed[type] != nil }
 
     /// Forgets who introduced what, so that each sender may introduce types again, and the types that nothing stands

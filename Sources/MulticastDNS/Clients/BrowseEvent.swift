@@ -6,7 +6,6 @@ public enum BrowseEvent: Hashable, Sendable {
     case found(ServiceAnnouncement)
     /// It is resolved: host, port, addresses and text are known.
     case resolved(Service)
-    /// Fields of a resolved service changed.
     case changed(Service, fields: [ServiceField], previous: Service)
     /// An announced instance could not be resolved; told once.
     case unresolved(UnresolvedService)

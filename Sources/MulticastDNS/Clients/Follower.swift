@@ -25,7 +25,6 @@ extension BrowseList: ClientList {
 
 /// The client behind the handles that follow single records.
 typealias RecordFollower = Follower<RecordList>
-/// The client behind the handles that follow services.
 typealias ServiceFollower = Follower<BrowseList>
 
 /// A client behind a handle; the handle owns it, and ends it when it goes.

@@ -5,11 +5,8 @@ public import DNSWire
 
 /// What is known of a host's addresses on one interface.
 public struct HostAnswer: Hashable, Sendable {
-    /// The host.
     public let host: DomainName
-    /// The interface's name.
     public let interface: String
-    /// The interface's index.
     public let interfaceIndex: Int
     /// The addresses, sorted; empty when they went away, or when the host says that it has none.
     public let addresses: [ScopedAddress]
@@ -94,7 +91,6 @@ public final class HostLookup {
 }
 
 extension HostAnswer {
-    /// Reads what the records of an interface say.
     init(host: DomainName, _ families: [AddressFamily], _ records: [RecordAnswer], on link: RecordAnswer) {
         var addresses: Set<ScopedAddress> = []
         var denied: [[RecordType]] = []

@@ -2,21 +2,15 @@
 
 public import DNSWire
 
-/// A record that answers a question.
 public struct RecordAnswer: Hashable, Sendable {
     /// The record, as it was received; the cache-flush bit is clear.
     public let record: ResourceRecord
-    /// The interface's name.
     public let interface: String
-    /// The interface's index.
     public let interfaceIndex: Int
 }
 
-/// What happens to the answers of a question.
 public enum RecordEvent: Hashable, Sendable {
-    /// It came.
     case added(RecordAnswer)
-    /// It went.
     case removed(RecordAnswer, reason: RemovalReason)
 }
 

@@ -47,7 +47,6 @@ public final class ReverseLookup {
 
 /// The names below `in-addr.arpa` and `ip6.arpa` that stand for addresses (RFC 1035 section 3.5, RFC 3596).
 public enum ReverseName {
-    /// The name that stands for an address.
     public static func name(of address: IPAddress) -> DomainName {
         let labels: [String]
         switch address {

@@ -6,11 +6,8 @@ internal import DNSWire
 enum DirectoryEvent: Hashable, Sendable {
     /// An instance is announced by pointers of these names; told again when the names change.
     case announced(ServiceAnnouncement, by: Set<DomainName>)
-    /// Nobody announces it any more.
     case withdrawn(ServiceAnnouncement, reason: RemovalReason, seenFor: Duration)
-    /// It is resolved.
     case resolved(Service)
-    /// What is known of it changed.
     case changed(Service, fields: [ServiceField], previous: Service)
     /// It is not resolved any more; when it is still announced it may come back.
     case removed(Service, reason: RemovalReason, seenFor: Duration)

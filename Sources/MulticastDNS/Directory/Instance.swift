@@ -38,7 +38,6 @@ struct Instance: Sendable {
 
     var deadline: Duration? { earliest(earliest(reportAt, giveUpAt), retryAt) }
 
-    /// Whether answers are waited for.
     var isResolving: Bool { published == nil && giveUpAt != nil }
 }
 

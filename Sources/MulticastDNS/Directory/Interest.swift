@@ -15,7 +15,6 @@ struct Interest: Sendable {
     /// Records that a client wants by themselves.
     var watched: Set<RecordKey> = []
 
-    /// Whether records of this name and type are wanted.
     func contains(_ key: RecordKey) -> Bool {
         if !watched.isEmpty && watched.contains(key) { return true }
         return switch key.type {

@@ -4,7 +4,6 @@ internal import Addressing
 internal import DNSWire
 
 extension LinkDirectory {
-    /// Asks for all types.
     mutating func beginCensus(at now: Duration) {
         guard memory != nil else { return }
         isCensusRunning = true
@@ -13,7 +12,6 @@ extension LinkDirectory {
         for family in AddressFamily.allCases { askTypes(in: family, at: now) }
     }
 
-    /// Ends the questions of the census.
     mutating func endCensus() {
         isCensusRunning = false
         guard let memory else { return }

@@ -74,7 +74,6 @@ extension LinkDirectory {
         }
     }
 
-    /// Doubts what a service stands on.
     mutating func reconfirm(_ service: Service, at now: Duration) {
         guard let host = instances[service.instance]?.host else { return }
         for key in [RecordKey(service.instance, .srv), RecordKey(host, .a), RecordKey(host, .aaaa)] {
@@ -103,7 +102,6 @@ extension LinkDirectory {
         wishes.wishes.values.filter { $0.records.contains(key) }.map(\.rounds).max() ?? 0
     }
 
-    /// Whether an instance with these sources is wanted by anybody.
     func isWanted(_ name: DomainName, by sources: Set<DomainName>) -> Bool {
         wishes.wants(instance: name) || (wishes.wantsAll && sources.contains(where: ServiceName.isType))
             || sources.contains(where: wishes.wants(pointersOf:))

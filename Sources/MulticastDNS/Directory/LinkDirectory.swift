@@ -48,7 +48,6 @@ struct LinkDirectory: Sendable {
     /// How many instances are announced but given up.
     var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil } }
 
-    /// Whether answers for an instance are waited for.
     var isResolving: Bool { !resolving.isEmpty }
 
     /// When the answers to the last questions are here.
@@ -131,7 +130,6 @@ struct LinkDirectory: Sendable {
 
     // MARK: - Packets and time
 
-    /// Reads a packet.
     mutating func receive(
         _ bytes: Span<UInt8>,
         _ family: AddressFamily,
@@ -170,7 +168,6 @@ struct LinkDirectory: Sendable {
         evaluate(touched, at: now)
     }
 
-    /// Lets time pass.
     mutating func advance(to now: Duration) {
         var touched = Set(waiting.takeDue(at: now))
         advanceCaches(to: now, touched: &touched)
@@ -195,7 +192,6 @@ struct LinkDirectory: Sendable {
         }
     }
 
-    /// The packets that are due now, for each family.
     mutating func packets(at now: Duration) -> [(family: AddressFamily, packets: [OutgoingPacket])] {
         AddressFamily.allCases.compactMap { family in
             guard let packets = zones[family]?.packets(at: now, interest: interest), !packets.isEmpty else {
@@ -235,7 +231,6 @@ struct LinkDirectory: Sendable {
         }
     }
 
-    /// The instances that a record is part of.
     private func dependents(of record: ResourceRecord) -> Set<DomainName> {
         switch record.data {
         case .pointer(let target): instances[target] == nil ? [] : [target]

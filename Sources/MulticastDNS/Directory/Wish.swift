@@ -12,7 +12,6 @@ struct Wish: Sendable {
     var pointers: Set<DomainName> = []
     /// Instances that are to be resolved, announced or not.
     var instances: Set<DomainName> = []
-    /// Single records.
     var records: Set<RecordKey> = []
     /// Records that are told of when they come along, and never asked for.
     var passive: Set<RecordKey> = []
@@ -27,7 +26,6 @@ struct WishBook: Sendable {
     private var instanceCounts: [DomainName: Int] = [:]
     private var recordCounts: [RecordKey: Int] = [:]
 
-    /// Whether everything is wanted.
     var wantsAll: Bool { wishes.values.contains { $0.census != nil } }
 
     /// The records that some client wants to hear of.
@@ -60,7 +58,6 @@ struct WishBook: Sendable {
     }
 }
 
-/// A link, as clients know it.
 struct LinkIdentity: Hashable, Sendable {
     let index: Int
     let name: String

@@ -8,11 +8,8 @@ protocol EngineClient: AnyObject {
     var wish: Wish { get }
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? { get }
-    /// Takes what happened on a link it looks at.
     func receive(_ events: [DirectoryEvent], on link: LinkIdentity, at now: Duration)
-    /// Lets time pass.
     func advance(to now: Duration)
-    /// A socket was opened on a link it looks at.
     func linkOpened(at now: Duration)
 }
 

@@ -70,7 +70,6 @@ extension MulticastEngine {
 
     // MARK: - Internal
 
-    /// Gives a zone that was opened what it is to advertise.
     func publishAll(on link: MulticastLink, _ family: AddressFamily, at now: Duration) {
         setAddresses(of: link, at: now)
         for set in advertiser.sets(on: link.index) {
@@ -117,7 +116,6 @@ extension MulticastEngine {
         }
     }
 
-    /// What the kernel calls this machine.
     static var hostName: String {
         var names = utsname()
         guard unsafe uname(&names) == 0 else { return "linux" }

@@ -23,7 +23,6 @@ public final class MulticastEngine {
 
     /// What was counted per interface and family since the start; interfaces that left stay.
     public private(set) var counters: [MulticastCounters.Key: MulticastCounters] = [:]
-    /// Whether the sockets are open.
     public private(set) var isStarted = false
     /// Called on the loop's thread when another host has a name that is advertised, or that such a service needs.
     public var onNameConflict: (NameConflict) -> Void = { _ in }
@@ -76,7 +75,6 @@ public final class MulticastEngine {
         pump()
     }
 
-    /// Opens the sockets.
     public func start() {
         guard !isStarted else { return }
         isStarted = true

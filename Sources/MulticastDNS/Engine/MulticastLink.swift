@@ -43,15 +43,12 @@ final class MulticastLink {
         self.directory = directory
     }
 
-    /// The interface's index.
     var index: Int { directory.index }
-    /// The interface's name.
     var name: String { directory.name }
     var identity: LinkIdentity { LinkIdentity(index: index, name: name) }
 
     func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
 
-    /// Whether the family has a socket that was opened with these addresses.
     func isOpen(_ family: AddressFamily, with addresses: Set<MulticastInterface.Address>) -> Bool {
         sockets[family]?.addresses == addresses
     }
@@ -77,7 +74,6 @@ final class MulticastLink {
         for family in AddressFamily.allCases { close(family) }
     }
 
-    /// Reads what has arrived.
     func receive(_ family: AddressFamily, at now: Duration, counters: inout MulticastCounters) {
         // The handler of a packet may close the socket; this keeps it until the burst is read.
         guard let socket = sockets[family] else { return }

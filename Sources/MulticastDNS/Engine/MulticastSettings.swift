@@ -11,6 +11,5 @@ public struct MulticastSettings: Hashable, Sendable {
     /// After how long a socket that could not be opened is tried again.
     public var socketRetry = Duration.seconds(10)
 
-    /// The defaults.
     public init() {}
 }

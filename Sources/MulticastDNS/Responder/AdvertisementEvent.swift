@@ -19,7 +19,6 @@ public struct NameConflict: Hashable, Sendable {
     /// The name that is tried next; `nil` when it may have no other and is withdrawn.
     public let newName: DomainName?
 
-    /// Describes a conflict.
     public init(name: DomainName, interface: String, newName: DomainName?) {
         self.name = name
         self.interface = interface
@@ -27,22 +26,17 @@ public struct NameConflict: Hashable, Sendable {
     }
 }
 
-/// What became of something that is advertised.
 public struct AdvertisementEvent: Hashable, Sendable {
-    /// What happened.
     public enum Kind: Hashable, Sendable {
         /// Nobody objected to its name, on any interface and by either family; it is answered for from now on.
         case registered(DomainName)
         /// Its name was taken; it goes on under another one.
         case renamed(from: DomainName, to: DomainName)
-        /// Its data was changed.
         case updated(DomainName)
         /// Its name is taken and it may have no other; it is withdrawn.
         case conflict(DomainName)
     }
 
-    /// Of what.
     public let id: AdvertisementID
-    /// What happened.
     public let kind: Kind
 }

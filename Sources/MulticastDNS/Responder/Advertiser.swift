@@ -7,12 +7,10 @@ internal import DNSWire
 ///
 /// Pure: it is told about interfaces and what became of record sets on them, and says what their zones are to do.
 struct Advertiser: Sendable {
-    /// What the zones of an interface are to do.
     struct Command: Hashable, Sendable {
         enum Action: Hashable, Sendable {
             /// Publish the set, or bring it in line.
             case publish(RecordSet)
-            /// Say goodbye to it.
             case withdraw(RecordSet.ID)
         }
 
@@ -182,10 +180,8 @@ struct Advertiser: Sendable {
         remove(id)
     }
 
-    /// The name that a service or host has by now.
     func name(of id: AdvertisementID) -> DomainName? { entries[id].flatMap(name(of:)) }
 
-    /// The host that a service points to by now.
     func host(of id: AdvertisementID) -> DomainName? {
         guard case .service(_, _, _, let host) = entries[id]?.kind else { return nil }
         return resolve(host)
@@ -193,7 +189,6 @@ struct Advertiser: Sendable {
 
     // MARK: - What zones tell
 
-    /// Takes what became of a set on one interface.
     mutating func handle(_ event: ResponderEvent, on interface: String) {
         switch event {
         case .established(let set), .yielded(let set):

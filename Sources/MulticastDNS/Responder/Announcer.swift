@@ -21,7 +21,6 @@ struct Announcer: Sendable {
     /// When ``due(at:)`` is to be called next.
     var nextDeadline: Duration? { runs.values.lazy.map(\.next).min() }
 
-    /// Announces from now on.
     mutating func start(_ id: RecordSet.ID, at now: Duration) {
         runs[id] = Run(remaining: Self.announcements, next: now, gap: Self.firstGap)
     }
@@ -36,16 +35,13 @@ struct Announcer: Sendable {
         runs[id] = Run(remaining: Self.announcements, next: first, gap: Self.firstGap)
     }
 
-    /// Says nothing more about the set.
     mutating func cancel(_ id: RecordSet.ID) { runs[id] = nil }
 
-    /// Forgets the set.
     mutating func forget(_ id: RecordSet.ID) {
         runs[id] = nil
         updates[id] = nil
     }
 
-    /// The sets to announce now.
     mutating func due(at now: Duration) -> [RecordSet.ID] {
         var ids: [RecordSet.ID] = []
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.next <= now {

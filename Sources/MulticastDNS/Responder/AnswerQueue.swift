@@ -22,7 +22,6 @@ struct AnswerQueue: Sendable {
     /// When ``due(at:)`` is to be called next; it may be early, never late.
     private(set) var nextDeadline: Duration?
 
-    /// How many answers wait.
     var count: Int { plans.count }
 
     func isPlanned(_ key: OwnRecords.Key) -> Bool { plans[key] != nil }

@@ -19,12 +19,10 @@ struct KnownAnswers: Sendable {
     }
 }
 
-/// A unit that somebody asked for.
 struct WantedAnswer: Sendable {
     let key: OwnRecords.Key
     /// The records of the unit that the asker does not know; a unit of which all are known is not sent.
     var unknown: [ResourceRecord]
-    /// Whether the asker takes the answer by unicast.
     var isUnicast = false
     /// Whether the asker probes for the name, which is ours.
     var isDefence = false

@@ -17,7 +17,6 @@ extension LinkDirectory {
         }
     }
 
-    /// Carries out what the advertiser wants on this interface.
     mutating func carryOut(_ action: Advertiser.Command.Action, at now: Duration) {
         for family in AddressFamily.allCases {
             switch action {
@@ -37,7 +36,6 @@ extension LinkDirectory {
         }
     }
 
-    /// Takes what became of the published sets.
     mutating func takeResponderEvents() -> [ResponderEvent] {
         AddressFamily.allCases.flatMap { zones[$0]?.responder.takeEvents() ?? [] }
     }

@@ -33,7 +33,6 @@ public enum RegistrationError: Error, Hashable, Sendable, CustomStringConvertibl
     /// A host that is claimed with addresses of its own has none.
     case noAddress
 
-    /// What is wrong and what is expected, in one line.
     public var description: String {
         switch self {
         case .serviceNameLength(let length): "service name has \(length) characters, expected 1 to 15"
@@ -60,7 +59,6 @@ public enum RegistrationError: Error, Hashable, Sendable, CustomStringConvertibl
 public enum NameRules {
     /// The longest TXT record; more would not fit into a packet beside anything else (RFC 6763 section 6.2).
     public static let maximumText = 1300
-    /// The longest service name.
     public static let maximumServiceName = 15
     static let local = DomainName("local") ?? DomainName()
 

@@ -2,9 +2,7 @@
 
 internal import Addressing
 
-/// A packet to be sent by a zone's socket.
 struct OutgoingPacket: Hashable, Sendable {
-    /// Where it goes.
     enum Destination: Hashable, Sendable {
         /// To the group's address and port 5353.
         case group

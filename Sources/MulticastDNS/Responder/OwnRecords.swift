@@ -8,7 +8,6 @@ internal import DNSWire
 /// They are kept in units that are always sent whole: all unique records of a name and type (rule A19), or one shared
 /// record. A unit may belong to several sets, as the pointer that enumerates a type does.
 struct OwnRecords: Sendable {
-    /// What identifies a unit.
     struct Key: Hashable, Sendable {
         let name: DomainName
         let type: RecordType
@@ -25,7 +24,6 @@ struct OwnRecords: Sendable {
         /// Whether it is the NSEC record that tells which types a unique name has (rule A11).
         var isDenial = false
         var owners: Set<RecordSet.ID> = []
-        /// When it was multicast last.
         var lastMulticast: Duration?
 
         /// The TTL in seconds.
@@ -40,7 +38,6 @@ struct OwnRecords: Sendable {
     private var units: [Key: Unit] = [:]
     private var keys: [DomainName: [Key]] = [:]
 
-    /// Whether nothing is owned.
     var isEmpty: Bool { units.isEmpty }
 
     subscript(key: Key) -> Unit? { units[key] }
@@ -88,7 +85,6 @@ struct OwnRecords: Sendable {
         return found.isEmpty ? keys.filter { units[$0]?.isDenial == true } : found
     }
 
-    /// The unit that a received record is a part of.
     func unit(of record: ResourceRecord) -> Unit? {
         units[Key(name: record.name, type: record.type)]
             ?? units[Key(name: record.name, type: record.type, data: record.data)]

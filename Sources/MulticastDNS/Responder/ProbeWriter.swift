@@ -4,7 +4,6 @@ internal import DNSWire
 
 /// Turns names that are wanted into probes (rules P3, P4, F1).
 enum ProbeWriter {
-    /// A name and all records that it will have.
     struct Proposal: Sendable {
         let name: DomainName
         var records: [ResourceRecord]

@@ -4,9 +4,7 @@
 ///
 /// A set of records waits up to 250 ms, is probed for three times 250 ms apart, and is ours 250 ms after the last.
 struct Prober: Sendable {
-    /// What is due.
     struct Step: Sendable {
-        /// Sets whose probe is to be sent now.
         var probes: [RecordSet.ID] = []
         /// Sets that nobody objected to.
         var finished: [RecordSet.ID] = []
@@ -35,7 +33,6 @@ struct Prober: Sendable {
     /// When ``step(at:)`` is to be called next.
     var nextDeadline: Duration? { runs.values.lazy.map(\.next).min() }
 
-    /// The sets that are being probed for.
     var probing: Set<RecordSet.ID> { Set(runs.keys) }
 
     /// Whether answers concern this set: those before its first probe do not count (rule P5).
@@ -68,7 +65,6 @@ struct Prober: Sendable {
         if conflicts.count == Self.conflictLimit, now - conflicts[0] <= Self.conflictWindow { isPenalized = true }
     }
 
-    /// Takes what is due.
     mutating func step(at now: Duration) -> Step {
         var step = Step()
         for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.next <= now {

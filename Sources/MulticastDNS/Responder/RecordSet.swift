@@ -4,7 +4,6 @@ internal import DNSWire
 
 /// Records that are owned together: probed, announced, changed and withdrawn as one.
 struct RecordSet: Hashable, Sendable {
-    /// What identifies a set through all its changes.
     struct ID: Hashable, Sendable, Comparable {
         let rawValue: Int
 

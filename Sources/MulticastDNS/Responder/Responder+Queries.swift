@@ -15,7 +15,6 @@ extension Responder {
     /// A record that was multicast within this part of its TTL may be sent by unicast (rule A13).
     static let recently = 4
 
-    /// Plans the answers to a query.
     mutating func receive(query: Message, from origin: PacketOrigin, at now: Duration) {
         guard !holdings.isEmpty, origin.port != 0 else { return }
         let isLegacy = origin.port != Zone.port

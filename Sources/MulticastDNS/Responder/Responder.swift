@@ -3,7 +3,6 @@
 internal import Addressing
 internal import DNSWire
 
-/// What became of a published set.
 enum ResponderEvent: Hashable, Sendable {
     /// Nobody objected to its names: it is announced and answered for.
     case established(RecordSet.ID)
@@ -19,9 +18,7 @@ enum ResponderEvent: Hashable, Sendable {
 /// silent. Every table is bounded by what is published, or by a constant.
 struct Responder: Sendable {
     enum State: Hashable, Sendable {
-        /// Waiting for objections.
         case probing
-        /// Ours.
         case established
         /// Another host has the name.
         case lost
@@ -56,7 +53,6 @@ struct Responder: Sendable {
     var budget = UnicastBudget()
     var replies: [UnicastReply] = []
     var events: [ResponderEvent] = []
-    /// Who has which unique name.
     private(set) var owners: [DomainName: RecordSet.ID] = [:]
     private(set) var own: [IPAddress] = []
     private(set) var ofOtherFamily: [IPAddress] = []
@@ -173,7 +169,6 @@ struct Responder: Sendable {
 
     // MARK: - Time
 
-    /// The packets that are due now.
     mutating func packets(at now: Duration) -> [OutgoingPacket] {
         guard !holdings.isEmpty || !goodbyes.isEmpty else { return [] }
         var packets = takeGoodbyes()

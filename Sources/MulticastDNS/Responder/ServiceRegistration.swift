@@ -3,9 +3,7 @@
 public import Addressing
 public import DNSWire
 
-/// A service to be advertised.
 public struct ServiceRegistration: Hashable, Sendable {
-    /// Where the service runs.
     public enum Host: Hashable, Sendable {
         /// This machine, under its host name below `local`.
         ///
@@ -25,27 +23,23 @@ public struct ServiceRegistration: Hashable, Sendable {
     public var subtypes: [[UInt8]] = []
     /// The port; 0 reserves the name without offering a service (RFC 6763 section 8).
     public var port: UInt16
-    /// What else there is to know.
     public var text: [TextRecord.Entry] = []
     /// Lower is tried first.
     public var priority: UInt16 = 0
     /// The share among equal priorities.
     public var weight: UInt16 = 0
-    /// Where it runs.
     public var host = Host.machine
     /// The interfaces to advertise it on, by name; `nil` for all.
     public var interfaces: Set<String>?
     /// Whether it takes another name when its own is taken, as in `Lamp (2)`; else it fails.
     public var allowsRenaming = true
 
-    /// Describes a service.
     public init(name: [UInt8], type: String, port: UInt16) {
         self.name = name
         self.type = type
         self.port = port
     }
 
-    /// How many subtypes a service may have.
     public static let maximumSubtypes = 32
 
     /// Checks everything that can be checked before the network is asked.
@@ -93,7 +87,6 @@ public struct ServiceRegistration: Hashable, Sendable {
     }
 }
 
-/// A host name to be claimed.
 public struct HostRegistration: Hashable, Sendable {
     /// The name, such as `printer.local`.
     public var name: DomainName
@@ -104,10 +97,8 @@ public struct HostRegistration: Hashable, Sendable {
     /// Whether it takes another name when its own is taken, as in `printer-2`; else it fails.
     public var allowsRenaming = true
 
-    /// How many addresses a host may have.
     public static let maximumAddresses = 32
 
-    /// Describes a host.
     public init(name: DomainName, addresses: [IPAddress]? = nil) {
         self.name = name
         self.addresses = addresses
@@ -124,7 +115,6 @@ public struct HostRegistration: Hashable, Sendable {
         }
     }
 
-    /// The records under a name.
     func recordSet(_ id: RecordSet.ID, name: DomainName, yieldsToNeighbour: Bool = false) -> RecordSet {
         var set = RecordSet(id: id)
         set.yieldsToNeighbour = yieldsToNeighbour

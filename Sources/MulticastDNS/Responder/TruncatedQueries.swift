@@ -5,7 +5,6 @@ internal import DNSWire
 
 /// Queries whose known answers go on in further packets; their answers wait (rules A3, A4).
 struct TruncatedQueries: Sendable {
-    /// A query that waits.
     struct Held: Sendable {
         let asker: Asker
         var answers: [WantedAnswer]
@@ -67,7 +66,6 @@ struct TruncatedQueries: Sendable {
         held[source] = entry.answers.isEmpty ? nil : entry
     }
 
-    /// The queries to answer now.
     mutating func due(at now: Duration) -> [Held] {
         let due = held.filter { $0.value.until <= now }.sorted { $0.key < $1.key }.map(\.value)
         for entry in due { held[entry.asker.address] = nil }

@@ -15,10 +15,8 @@ struct EchoMemory: Sendable {
 
     init(seed: UInt64) { self.seed = seed }
 
-    /// How many packets are waited for.
     var count: Int { sent.count }
 
-    /// Takes note of a packet that leaves.
     mutating func note(_ packet: [UInt8], at now: Duration) {
         if sent.count >= Self.limit || sent.first.map({ now - $0.time > Self.patience }) == true { dropOld(at: now) }
         let print = fingerprint(packet.span)

@@ -19,7 +19,6 @@ struct KnownAnswerAllowance: Sendable {
     /// Others sent so many bytes.
     mutating func received(_ count: Int) { bytes = min(bytes + count / ProvokedAllowance.share, Self.most) }
 
-    /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard let last, now > last else {
             last = now

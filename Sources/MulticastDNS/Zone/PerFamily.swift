@@ -31,7 +31,6 @@ struct PerFamily<Value: Sendable>: Sendable {
         }
     }
 
-    /// Takes a value out.
     mutating func remove(_ family: AddressFamily) -> Value? {
         defer { self[family] = nil }
         return self[family]

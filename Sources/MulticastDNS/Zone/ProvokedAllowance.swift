@@ -20,7 +20,6 @@ struct ProvokedAllowance: Sendable {
     /// Others sent so many bytes.
     mutating func received(_ count: Int) { bytes = min(bytes + count / Self.share, Self.most * 8) }
 
-    /// Lets time pass.
     mutating func advance(to now: Duration) {
         guard let last, now > last, bytes < Self.most else {
             last = now

@@ -56,7 +56,6 @@ struct QuestionSchedule: Sendable {
         allowance = Double(max(budget, 1))
     }
 
-    /// How many questions wait or repeat.
     var count: Int { series.count }
 
     /// When ``due(at:)`` is to be called next; it may be early, never late.

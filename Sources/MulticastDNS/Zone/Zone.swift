@@ -8,7 +8,6 @@ internal import DNSWire
 /// What is asked (`cache`, `schedule`) and what is answered (`responder`) see the same messages in `receive` and put
 /// their packets out by the same way.
 struct Zone: Sendable {
-    /// What a packet was.
     enum Reception: Sendable {
         /// Our own packet, looped back; of a response, what other clients on this machine learn from it.
         case echo(Message?, changed: [ResourceRecord])
@@ -17,7 +16,6 @@ struct Zone: Sendable {
         /// A message that must be ignored: another operation, an error code, a response from the wrong port, or one
         /// that was sent to us alone though we did not ask for that.
         case ignored
-        /// Somebody's question.
         case query(Message)
         /// Somebody's records, and the ones among them that changed the cache.
         case response(Message, changed: [ResourceRecord])
@@ -85,13 +83,11 @@ struct Zone: Sendable {
         isFirstBatch = welcomesUnicast
     }
 
-    /// The machine woke up.
     mutating func resume(at now: Duration) {
         linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
         responder.restart(at: now)
     }
 
-    /// Reads a packet.
     mutating func receive(
         _ bytes: Span<UInt8>,
         from origin: PacketOrigin,

@@ -7,10 +7,8 @@ internal import CNetlink
 public struct KernelNotice: Hashable, Sendable {
     /// The kind of the message, such as `RTM_NEWLINK`.
     public var type: MessageType
-    /// What it says.
     public var event: KernelEvent
 
-    /// Describes a notification.
     public init(type: MessageType, event: KernelEvent) {
         self.type = type
         self.event = event
@@ -19,14 +17,12 @@ public struct KernelNotice: Hashable, Sendable {
 
 /// What became of one message of the event socket.
 enum DecodedNotice {
-    /// It says something.
     case notice(KernelNotice)
     /// It is of a kind that says nothing about paths.
     case ignored
     /// It is not what its type promises.
     case malformed
 
-    /// Reads one message.
     static func decode(type number: UInt16, _ body: Span<UInt8>) -> DecodedNotice {
         let isRemoval = number & 3 == 1
         let event: KernelEvent?

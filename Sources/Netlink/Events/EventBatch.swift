@@ -11,7 +11,6 @@ public struct EventBatch: Hashable, Sendable {
     /// When they were read, by the calendar.
     public var wall: WallTime
 
-    /// Describes a batch.
     public init(notices: [KernelNotice], boot: Duration, wall: WallTime) {
         self.notices = notices
         self.boot = boot
@@ -21,10 +20,8 @@ public struct EventBatch: Hashable, Sendable {
 
 /// What a monitor has counted since it was made.
 public struct EventStatistics: Hashable, Sendable {
-    /// Nothing yet.
     public init() {}
 
-    /// Messages by the group they were sent to.
     public internal(set) var messages: [EventGroup: Int] = [:]
     /// How often messages were lost.
     public internal(set) var overruns = 0
@@ -56,7 +53,6 @@ struct EventDecoder {
         if messages.isMalformed { statistics.undecodable += 1 }
     }
 
-    /// Hands out what was collected.
     mutating func drain() -> [KernelNotice] {
         defer { notices = [] }
         return notices

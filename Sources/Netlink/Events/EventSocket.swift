@@ -6,17 +6,14 @@ public import LinuxIO
 
 /// Owns a socket that hears the kernel's notifications; reading never blocks.
 public struct EventSocket: ~Copyable {
-    /// What one attempt to read gave.
     public enum Received: Hashable, Sendable {
         /// A datagram; it was handed over.
         case datagram
-        /// There is nothing to read now.
         case nothing
         /// Messages were lost, because the receive buffer was full (`ENOBUFS`) or a datagram did not fit ours.
         case overrun
         /// A datagram that did not come from the kernel was passed over (rule S8).
         case foreign
-        /// The socket fails with another errno.
         case failed(Errno)
     }
 

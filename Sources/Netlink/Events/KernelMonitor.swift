@@ -7,7 +7,6 @@ public import LinuxIO
 /// Confined to the loop's thread. After messages were lost, those still queued are stale: they are thrown away, and
 /// `onResync` asks for everything to be read again (rule S5).
 public final class KernelMonitor {
-    /// Called with what the kernel said.
     public var onEvents: (EventBatch) -> Void = { _ in }
     /// Called when messages were lost, and all state must be read again.
     public var onResync: () -> Void = {}
@@ -45,7 +44,6 @@ public final class KernelMonitor {
 
     deinit { stop() }
 
-    /// What was counted so far.
     public var statistics: EventStatistics { decoder.statistics }
     /// How many bytes of notifications the kernel keeps, as the kernel counts them.
     public var bufferSize: Int { socket.bufferSize }

@@ -21,6 +21,5 @@ public struct OverrunRecovery: Hashable, Sendable {
         return delay
     }
 
-    /// Everything is read again.
     public mutating func resynced(at now: Duration) { lastResync = now }
 }

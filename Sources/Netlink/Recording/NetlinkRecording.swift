@@ -3,7 +3,6 @@
 internal import Glibc
 public import LinuxIO
 
-/// What is wrong with a recording.
 public enum RecordingError: Error, Hashable, Sendable {
     /// The file cannot be read.
     case unreadable(Errno)
@@ -15,13 +14,10 @@ public enum RecordingError: Error, Hashable, Sendable {
     case tooLarge(limit: Int)
 }
 
-/// A recording, read back.
 public struct NetlinkRecording: Hashable, Sendable {
-    /// A frame and when it was recorded.
     public struct Entry: Hashable, Sendable {
         /// On the `CLOCK_BOOTTIME` of the recording machine.
         public var boot: Duration
-        /// What was recorded.
         public var frame: RecordedFrame
     }
 
@@ -30,7 +26,6 @@ public struct NetlinkRecording: Hashable, Sendable {
     /// Whether the file ends in the middle of a line, as after a crash; the torn line is left out.
     public let isTorn: Bool
 
-    /// Reads a file.
     public init(path: String, limit: Int = 512 << 20) throws(RecordingError) {
         var bytes: [UInt8] = []
         do {
@@ -46,7 +41,6 @@ public struct NetlinkRecording: Hashable, Sendable {
         try self.init(bytes: bytes)
     }
 
-    /// Reads the content of a file.
     public init(bytes: [UInt8]) throws(RecordingError) {
         let header = Array((RecordingFormat.header + "\n").utf8)
         guard bytes.starts(with: header) else { throw .foreign }
@@ -66,7 +60,6 @@ public struct NetlinkRecording: Hashable, Sendable {
         isTorn = start < bytes.count
     }
 
-    /// The calendar at a time of the recording.
     public func wall(at boot: Duration) -> WallTime {
         for entry in entries {
             if case .start(let wall, _) = entry.frame {
@@ -78,7 +71,6 @@ public struct NetlinkRecording: Hashable, Sendable {
 }
 
 extension NetlinkRecording.Entry {
-    /// Reads one line.
     init?(_ line: ArraySlice<UInt8>) {
         let words = line.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)
         guard words.count >= 2, let time = Self.number(words[1]) as Int64?, Self.times.contains(time) else {

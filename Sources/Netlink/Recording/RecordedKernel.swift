@@ -9,9 +9,7 @@ internal import LinuxIO
 /// one gets exactly its answers. One that asks more often, or at other times, gets the latest answer recorded until
 /// then, and what was never asked fails with ``NetlinkError/notRecorded(request:)``.
 public final class RecordedKernel: MessageSource {
-    /// What the kernel announced.
     public enum Step: Hashable, Sendable {
-        /// Notifications.
         case events(EventBatch)
         /// Notifications were lost: read everything again.
         case resync(boot: Duration)
@@ -61,7 +59,6 @@ public final class RecordedKernel: MessageSource {
         return entry.boot
     }
 
-    /// What was counted while decoding.
     public var statistics: EventStatistics { decoder.statistics }
 
     private var lastTime: Duration { recording.entries.last?.boot ?? .zero }
@@ -112,7 +109,6 @@ public final class RecordedKernel: MessageSource {
         }
     }
 
-    /// Answers as the kernel did.
     public func ask(
         _ question: Question,
         each: (UInt16, Span<UInt8>) -> Bool
@@ -148,7 +144,6 @@ public final class RecordedKernel: MessageSource {
 }
 
 extension RecordedFrame {
-    /// Whether the kernel announced it.
     fileprivate var isStep: Bool {
         switch self {
         case .event, .lost: true

@@ -57,38 +57,29 @@ enum RecordingFormat {
     }
 }
 
-/// One message of an answer.
 public struct RecordedMessage: Hashable, Sendable {
     /// Its RTM_* type.
     public var type: UInt16
-    /// What follows the header.
     public var body: [UInt8]
 
-    /// Describes a message.
     public init(type: UInt16, body: [UInt8]) {
         self.type = type
         self.body = body
     }
 }
 
-/// How a recorded request ended.
 public enum RecordedOutcome: Hashable, Sendable {
-    /// As a live one ends.
     case completed(Completion)
     /// With a positive errno.
     case failed(Int32)
 }
 
-/// One thing that was recorded.
 public enum RecordedFrame: Hashable, Sendable {
     /// The recording begins; `wall` in nanoseconds since 1970.
     case start(wall: Int64, kernel: String)
     /// A datagram of notifications.
     case event([UInt8])
-    /// Notifications were lost.
     case lost
-    /// A request and its answer.
     case exchange(Question, [RecordedMessage], RecordedOutcome)
-    /// The recording was ended in order.
     case end
 }

@@ -2,9 +2,7 @@
 
 public import Addressing
 
-/// All entries of one table.
 public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
-    /// The entries.
     public var values: [Element]
     /// `false` when the table changed during each of five attempts (`NLM_F_DUMP_INTR`): read it again later.
     public var isConsistent: Bool
@@ -13,7 +11,6 @@ public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
     /// How many entries could not be understood.
     public var undecodable: Int
 
-    /// Describes a table.
     public init(_ values: [Element], isConsistent: Bool = true, isComplete: Bool = true, undecodable: Int = 0) {
         self.values = values
         self.isConsistent = isConsistent
@@ -26,7 +23,6 @@ public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
 ///
 /// Every call is synchronous and bounded in time.
 public protocol KernelSource: AnyObject {
-    /// All links.
     func links() throws(NetlinkError) -> Dump<Link>
     /// One link; `nil` when there is none.
     func link(index: Int) throws(NetlinkError) -> Link?
@@ -36,7 +32,6 @@ public protocol KernelSource: AnyObject {
     func addresses() throws(NetlinkError) -> Dump<InterfaceAddress>
     /// All policy rules of both families, in the order the kernel asks them.
     func rules() throws(NetlinkError) -> Dump<PolicyRule>
-    /// All nexthop objects.
     func nexthops() throws(NetlinkError) -> Dump<Nexthop>
     /// One nexthop object; `nil` when there is none.
     func nexthop(id: UInt32) throws(NetlinkError) -> Nexthop?

@@ -7,22 +7,18 @@ internal import LinuxIO
 
 /// A socket of some process that waits for datagrams or connections.
 public struct Listener: Hashable, Sendable {
-    /// The transport protocol.
     public enum Transport: UInt8, Hashable, Sendable, CaseIterable {
         case tcp = 6
         case udp = 17
     }
 
-    /// The transport protocol.
     public var transport: Transport
     /// The address it is bound to; unspecified means any.
     public var address: IPAddress
-    /// The port.
     public var port: UInt16
     /// The interface it is bound to, if to one.
     public var index: Int?
 
-    /// Describes a socket.
     public init(transport: Transport, address: IPAddress, port: UInt16, index: Int? = nil) {
         self.transport = transport
         self.address = address

@@ -9,7 +9,6 @@ internal import Glibc
 public final class LiveKernel: MessageSource {
     private var socket: RouteSocket
     private let limit: Duration
-    /// How many questions were asked.
     public private(set) var questions = 0
     /// Writes down what is asked and answered, while it is set.
     public var recorder: NetlinkRecorder?
@@ -92,7 +91,6 @@ public final class LiveKernel: MessageSource {
 
 /// Lookups that are asked together, again and again.
 public struct PreparedLookups: Sendable {
-    /// The questions.
     public let queries: [RouteQuery]
     var batch: QuestionBatch
 

@@ -20,7 +20,6 @@ extension MessageSource {
         return try one(.link(named: name)) { Link(decoding: $0) }
     }
 
-    /// All addresses of both families.
     public func addresses() throws(NetlinkError) -> Dump<InterfaceAddress> {
         try dump(.addresses) { InterfaceAddress(decoding: $0) }
     }
@@ -30,7 +29,6 @@ extension MessageSource {
         try dump(.rules) { PolicyRule(decoding: $0) }
     }
 
-    /// All nexthop objects.
     public func nexthops() throws(NetlinkError) -> Dump<Nexthop> {
         try dump(.nexthops) { Nexthop(decoding: $0) }
     }

@@ -24,7 +24,6 @@ extension MessageSource {
         return entry.map { resolve($0.answer) } ?? .failure(.other(74))
     }
 
-    /// What an answer of the kernel means for the packet.
     func resolve(_ answer: RouteAnswer) -> Result<RouteAnswer, RouteFailure> {
         if case .failure(let failure) = answer.verdict { return .failure(failure) }
         guard let id = answer.nexthopID, answer.legs.isEmpty else { return .success(answer) }
@@ -68,7 +67,6 @@ extension MessageSource {
 }
 
 extension RouteAnswer {
-    /// The answer, or what it refuses packets with.
     var verdict: Result<RouteAnswer, RouteFailure> { type.failure.map { .failure($0) } ?? .success(self) }
 }
 

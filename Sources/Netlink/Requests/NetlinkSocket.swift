@@ -6,7 +6,6 @@ internal import LinuxIO
 
 /// Owns a libnl socket and the buffer that datagrams are read into.
 @safe struct NetlinkSocket: ~Copyable {
-    /// What one attempt to read gave.
     enum Received {
         /// A datagram of the kernel: its first `count` bytes are in the buffer.
         case datagram(count: Int, groups: UInt32)
@@ -18,7 +17,6 @@ internal import LinuxIO
 
     private let raw: OpaquePointer
     private var buffer: [UInt8]
-    /// The kernel's number of the socket.
     let descriptor: Int32
 
     /// Opens a socket in the network namespace of the calling thread.
@@ -51,7 +49,6 @@ internal import LinuxIO
     @_lifetime(borrow self)
     borrowing func bytes(_ count: Int) -> Span<UInt8> { buffer.span.extracting(0..<count) }
 
-    /// Sends one message to the kernel.
     func send(_ message: [UInt8]) throws(Errno) {
         var message = message
         let count = Int32(message.count)
@@ -59,7 +56,6 @@ internal import LinuxIO
         guard code >= 0 else { throw .current }
     }
 
-    /// Reads one datagram.
     mutating func receive(waiting: Bool) -> Received {
         var origin = nwp_netlink_origin()
         let count = unsafe buffer.withUnsafeMutableBytes {

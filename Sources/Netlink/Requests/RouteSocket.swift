@@ -4,7 +4,6 @@ internal import CLinuxShims
 internal import CNetlink
 internal import LinuxIO
 
-/// How an answer ended.
 public enum Completion: Hashable, Sendable {
     /// All of it was read; not consistent when the tables changed during a dump (`NLM_F_DUMP_INTR`).
     case done(isConsistent: Bool)
@@ -125,7 +124,6 @@ public struct RouteSocket: ~Copyable {
     }
 }
 
-/// Reads the messages of one datagram as the answer to one question.
 struct AnswerReader {
     enum End { case more, done, stopped }
 

@@ -49,7 +49,6 @@ public struct RouteQuery: Hashable, Sendable {
     }
 }
 
-/// What the kernel's forwarding table answers.
 public struct RouteAnswer: Hashable, Sendable {
     /// What is done with such packets (`rtm_type`).
     public var type: RouteType
@@ -98,7 +97,6 @@ public struct RouteAnswer: Hashable, Sendable {
     }
 }
 
-/// One way out of a route.
 public struct RouteLeg: Hashable, Sendable {
     /// The interface packets leave by.
     public var index: Int
@@ -120,7 +118,6 @@ public struct RouteLeg: Hashable, Sendable {
 
 /// The RTNH_F_* bits of a leg, linux/rtnetlink.h.
 public struct LegFlags: OptionSet, Hashable, Sendable {
-    /// The bits, as the kernel numbers them.
     public let rawValue: UInt32
     /// Makes a set from the kernel's bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }

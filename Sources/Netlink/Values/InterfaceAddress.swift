@@ -4,7 +4,6 @@ public import Addressing
 
 /// One address of an interface (`RTM_NEWADDR`).
 public struct InterfaceAddress: Hashable, Sendable {
-    /// The interface it belongs to.
     public var index: Int
     /// The local address (`IFA_LOCAL`, else `IFA_ADDRESS`).
     public var address: IPAddress
@@ -55,7 +54,6 @@ public struct InterfaceAddress: Hashable, Sendable {
 
 /// The IFA_F_* bits of an address, linux/if_addr.h.
 public struct AddressFlags: OptionSet, Hashable, Sendable {
-    /// The bits, as the kernel numbers them.
     public let rawValue: UInt32
     /// Makes a set from the kernel's bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }

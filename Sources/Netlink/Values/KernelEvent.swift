@@ -20,9 +20,7 @@ public enum KernelEvent: Hashable, Sendable {
     case route(RouteNotice)
     /// A policy rule was added or removed.
     case rule(family: AddressFamily, removed: Bool)
-    /// A nexthop object was added, changed or removed.
     case nexthop(id: UInt32, removed: Bool)
-    /// A neighbour entry changed.
     case neighbor(Neighbor, removed: Bool)
     /// A per-interface or global setting such as `ignore_routes_with_linkdown` changed (`RTM_NEWNETCONF`).
     case settings(family: AddressFamily?, index: Int)
@@ -32,16 +30,12 @@ public enum KernelEvent: Hashable, Sendable {
 
 /// The header of a route notification: enough for a cause, never enough for a decision.
 public struct RouteNotice: Hashable, Sendable {
-    /// The family of the route.
     public var family: AddressFamily
     /// The length of its prefix; the kernel filter lets only those pass that may stand for the Internet (rule S3).
     public var prefixLength: Int
-    /// The table it stands in.
     public var table: UInt32
-    /// Whether it was removed.
     public var removed: Bool
 
-    /// Describes a notification.
     public init(family: AddressFamily, prefixLength: Int, table: UInt32, removed: Bool) {
         self.family = family
         self.prefixLength = prefixLength
@@ -52,9 +46,7 @@ public struct RouteNotice: Hashable, Sendable {
 
 /// One entry of the neighbour table (ARP, RFC 826; ND, RFC 4861).
 public struct Neighbor: Hashable, Sendable {
-    /// The interface of the entry.
     public var index: Int
-    /// The neighbour's address.
     public var address: IPAddress
     /// The NUD_* state.
     public var state: NeighborState
@@ -63,7 +55,6 @@ public struct Neighbor: Hashable, Sendable {
     /// Whether the entry says that the neighbour is a router (`NTF_ROUTER`).
     public var isRouter: Bool
 
-    /// Describes an entry.
     public init(
         index: Int,
         address: IPAddress,
@@ -94,7 +85,6 @@ public enum NeighborState: UInt16, Hashable, Sendable, CaseIterable {
 
 /// One policy rule (`RTM_GETRULE`, ip-rule(8)).
 public struct PolicyRule: Hashable, Sendable {
-    /// The family it applies to.
     public var family: AddressFamily
     /// Lower is asked first (`FRA_PRIORITY`).
     public var priority: UInt32

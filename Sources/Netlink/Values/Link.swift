@@ -83,7 +83,6 @@ public struct Link: Hashable, Sendable {
 
 /// The IFF_* bits of a link, netdevice(7).
 public struct LinkFlags: OptionSet, Hashable, Sendable {
-    /// The bits, as the kernel numbers them.
     public let rawValue: UInt32
     /// Makes a set from the kernel's bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -21,7 +21,6 @@ package struct AttributeReader: ~Escapable {
         next = (offset + 3) & ~3
     }
 
-    /// The value.
     package var payload: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(payloadRange) }
@@ -50,7 +49,6 @@ package struct AttributeReader: ~Escapable {
     var word: UInt32 { payload.host32(at: 0) }
     /// The value as an interface index; 0 when it is shorter.
     var index: Int { payload.index(at: 0) }
-    /// The value as text.
     var text: String { payload.text }
     /// The value as an address; `nil` unless it has 4 or 16 bytes.
     var address: IPAddress? { IPAddress(bytes: payload) }

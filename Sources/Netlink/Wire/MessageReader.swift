@@ -14,7 +14,6 @@ package struct MessageReader: ~Escapable {
     package private(set) var type: UInt16 = 0
     /// The NLM_F_* bits.
     private(set) var flags: UInt16 = 0
-    /// The number of the request it answers.
     package private(set) var sequence: UInt32 = 0
     /// Whether the datagram ended inside a message.
     private(set) var isMalformed = false
@@ -23,7 +22,6 @@ package struct MessageReader: ~Escapable {
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    /// What follows the header.
     package var body: Span<UInt8> {
         @_lifetime(copy self)
         get { bytes.extracting(bodyRange) }

@@ -12,7 +12,6 @@ public struct Question: Hashable, Sendable {
     /// The fixed header of the type and its attributes.
     public private(set) var body: [UInt8]
 
-    /// Describes a request.
     public init(type: UInt16, flags: UInt16, body: [UInt8]) {
         self.type = type
         self.flags = flags
@@ -27,7 +26,6 @@ public struct Question: Hashable, Sendable {
     /// `NLM_F_ACK`.
     static let acknowledge = UInt16(NLM_F_ACK)
 
-    /// Adds an attribute.
     package mutating func add(_ kind: Int, _ payload: [UInt8]) {
         body += Self.bytes(of: UInt16(4 + payload.count)) + Self.bytes(of: UInt16(kind)) + payload
         body += [UInt8](repeating: 0, count: -payload.count & 3)
@@ -36,10 +34,8 @@ public struct Question: Hashable, Sendable {
     /// Adds a 32-bit attribute in host byte order.
     package mutating func add(_ kind: Int, _ value: UInt32) { add(kind, Self.bytes(of: value)) }
 
-    /// Adds an address.
     mutating func add(_ kind: Int, _ address: IPAddress) { add(kind, address.bytes) }
 
-    /// The whole message as the kernel reads it.
     package func message(sequence: UInt32) -> [UInt8] {
         let length = UInt32(MessageReader.headerLength + body.count)
         return Self.bytes(of: length) + Self.bytes(of: type) + Self.bytes(of: flags | UInt16(NLM_F_REQUEST))
@@ -55,9 +51,7 @@ public struct Question: Hashable, Sendable {
 
 /// The kinds of rtnetlink messages (RTM_*), linux/rtnetlink.h.
 public struct MessageType: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The number on the wire.
     public let rawValue: UInt16
-    /// Wraps a number from the wire.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// The kernel's name, such as `RTM_NEWLINK`; `RTM_` and the number for one we do not read.

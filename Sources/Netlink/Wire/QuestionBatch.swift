@@ -2,14 +2,12 @@
 
 /// Questions of one type that are sent in one datagram; each has one answer.
 struct QuestionBatch {
-    /// What is asked.
     let type: MessageType
     /// The messages as the kernel reads them, one after the other.
     private(set) var bytes: [UInt8] = []
     /// Where each message begins.
     private var starts: [Int] = []
 
-    /// Puts questions together.
     init(_ questions: [Question]) {
         type = MessageType(rawValue: questions.first?.type ?? 0)
         for question in questions {
@@ -19,7 +17,6 @@ struct QuestionBatch {
         }
     }
 
-    /// How many questions there are.
     var count: Int { starts.count }
 
     /// Gives the messages numbers in their order.

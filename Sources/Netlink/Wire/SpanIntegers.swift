@@ -36,7 +36,6 @@ extension Span<UInt8> {
         return String(decoding: bytes.array, as: UTF8.self)
     }
 
-    /// A copy.
     package var array: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)

@@ -4,7 +4,6 @@ public import Addressing
 
 /// The result of one evaluation: the path, and what to do so that it stays true.
 public struct Evaluation: Hashable, Sendable {
-    /// What the kernel would do with the next packet.
     public var path: Path
     /// Facts behind the path that run out (rule S28).
     public var expiries: [Expiry]
@@ -12,10 +11,8 @@ public struct Evaluation: Hashable, Sendable {
     public var nextCheck: Duration?
     /// The gateways whose neighbour entries matter, also those that made a path unsatisfied (rule S52).
     public var gateways: Set<NeighborKey>
-    /// How many questions the kernel was asked.
     public var lookups: Int
 
-    /// Describes a result.
     public init(
         path: Path,
         expiries: [Expiry] = [],
@@ -38,7 +35,6 @@ public struct Expiry: Hashable, Sendable {
     /// When it ends, as time since boot.
     public var at: Duration
 
-    /// The things that end.
     public enum Subject: Hashable, Sendable {
         /// The default route of a router advertisement (`rta_expires`).
         case route(AddressFamily, index: Int)
@@ -46,7 +42,6 @@ public struct Expiry: Hashable, Sendable {
         case address(IPAddress, index: Int)
     }
 
-    /// Describes an end.
     public init(subject: Subject, at: Duration) {
         self.subject = subject
         self.at = at

@@ -12,7 +12,6 @@ extension EvaluationRound {
         var group: Int
     }
 
-    /// Puts the answers together.
     mutating func path(with survey: inout RouteSurvey) -> PathFields {
         let ways = openWays
         let inUse = interfacesInUse(ways)

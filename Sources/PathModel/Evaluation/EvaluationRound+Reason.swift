@@ -181,7 +181,6 @@ extension RouteFailure {
     /// Whether a route or rule says no, rather than that there is none.
     var isExplicit: Bool { self == .unreachable || self == .prohibited || self == .blackhole }
 
-    /// The reason to publish.
     var reason: UnsatisfiedReason {
         switch self {
         case .unreachable: .routeUnreachable
@@ -194,7 +193,6 @@ extension RouteFailure {
 }
 
 extension Shortcoming {
-    /// The reason to publish.
     var reason: UnsatisfiedReason {
         switch self {
         case .linkDown: .linkDown

@@ -3,7 +3,6 @@
 internal import Addressing
 internal import Netlink
 
-/// The working state of one evaluation.
 struct EvaluationRound {
     let judge: InterfaceJudge
     let view: MonitorView
@@ -138,7 +137,6 @@ extension EvaluationRound {
         return .open(way)
     }
 
-    /// Whether packets get out by the leg.
     func isLive(_ leg: RouteLeg) -> Bool { judge.isLive(leg) }
 }
 

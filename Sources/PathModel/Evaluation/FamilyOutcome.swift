@@ -12,11 +12,9 @@ final class WayOut {
     let answer: RouteAnswer
     /// Legs that work, in the kernel's order.
     var live: [RouteLeg] = []
-    /// Legs that do not.
     var dead: [RouteLeg] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
-    /// What deserves a look.
     var warnings: Set<PathWarning> = []
     /// What ends unless it is refreshed.
     var expiries: [Expiry] = []
@@ -27,13 +25,10 @@ final class WayOut {
         self.answer = answer
     }
 
-    /// The interface to name in a sentence.
     var namedIndex: Int? { (live.first ?? dead.first)?.index }
 }
 
-/// What became of one family.
 enum FamilyOutcome {
-    /// Packets leave.
     case open(WayOut)
     /// There is a live leg, but no address to come from; `isPending` while duplicates are looked for.
     case noSource(WayOut, isPending: Bool)
@@ -51,12 +46,10 @@ enum FamilyOutcome {
     }
 }
 
-/// A value for each family, where there is one.
 struct PerFamily<Value> {
     private var ipv4: Value?
     private var ipv6: Value?
 
-    /// The value of a family.
     subscript(family: AddressFamily) -> Value? {
         get { family == .ipv4 ? ipv4 : ipv6 }
         set { if family == .ipv4 { ipv4 = newValue } else { ipv6 = newValue } }

@@ -3,11 +3,9 @@
 internal import Addressing
 internal import Netlink
 
-/// What the table says about the Internet.
 enum RouteFinding {
     /// Packets match a route; `isFullTable` when no default but most of a full table answered.
     case found(probe: IPAddress, answer: RouteAnswer, isFullTable: Bool)
-    /// Packets are refused.
     case refused(RouteFailure)
 }
 
@@ -32,7 +30,6 @@ struct RouteSurvey {
     /// The longest prefix that still stands for the Internet rather than for the probe (rule S20).
     static func longestPrefix(_ family: AddressFamily) -> Int { family == .ipv4 ? 8 : 16 }
 
-    /// Asks one question.
     mutating func ask(
         _ destination: IPAddress,
         _ kind: RouteQuery.Kind,

@@ -7,13 +7,11 @@ internal import Netlink
 struct SourceJudge {
     let interfaces: InterfaceJudge
 
-    /// What is to be said about a source.
     struct Verdict {
         var isUsable = false
         /// Why it is not: addresses of the leg are still being checked for duplicates.
         var isPending = false
         var warnings: Set<PathWarning> = []
-        /// The address as an interface has it.
         var held: HeldAddress?
     }
 

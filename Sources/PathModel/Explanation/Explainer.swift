@@ -9,10 +9,8 @@ internal import Netlink
 public struct Explainer<Table: ForwardingTable> {
     let facts: ExplanationFacts
     let table: Table
-    /// The interface packets are bound to.
     private var bound: Int?
 
-    /// Explains by these facts.
     public init(_ facts: ExplanationFacts, table: Table) {
         self.facts = facts
         self.table = table

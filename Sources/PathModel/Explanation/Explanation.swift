@@ -6,48 +6,36 @@ public import Addressing
 public enum ExplanationElement: String, Hashable, Sendable, Codable, CaseIterable {
     /// The policy rule that applies.
     case rule
-    /// The routing table it leads to.
     case table
-    /// The route in that table.
     case route
-    /// The way out that the route names.
     case nexthop
     /// The interface, as the administrator wants it.
     case link
     /// The interface, as the cable has it.
     case carrier
-    /// The address that packets come from.
     case source
     /// The router, or the destination itself, on the link.
     case neighbour
-    /// The name servers.
     case dns
 }
 
-/// One element of an explanation.
 public struct ExplanationStep: Hashable, Sendable {
     /// What is known of an element.
     public enum Verdict: String, Hashable, Sendable, Codable, CaseIterable {
-        /// It works.
         case fine = "ok"
-        /// It is what keeps packets from leaving.
         case broken
         /// It was not reached, or nothing is known.
         case unknown
     }
 
-    /// What it is about.
     public var element: ExplanationElement
-    /// Whether it works.
     public var verdict: Verdict
-    /// The facts, in one line.
     public var text: String
     /// What is wrong, as a clause such as `eth0 has no carrier`; `nil` unless it is broken.
     public var fault: String?
     /// What mends it; `nil` when there is nothing but to wait.
     public var hint: String?
 
-    /// Describes an element.
     public init(
         _ element: ExplanationElement,
         _ verdict: Verdict,
@@ -65,7 +53,6 @@ public struct ExplanationStep: Hashable, Sendable {
 
 /// Why packets of one family do or do not leave for one destination.
 public struct Explanation: Hashable, Sendable {
-    /// The family of the packets.
     public var family: AddressFamily
     /// Where they would go; one of the probes when the Internet is meant.
     public var destination: IPAddress
@@ -80,7 +67,6 @@ public struct Explanation: Hashable, Sendable {
     public var broken: ExplanationStep? { steps.first { $0.verdict == .broken } }
 }
 
-/// What name servers have to do with a destination.
 public enum NameQuestion: Hashable, Sendable {
     /// Any name might be asked for: at least one server must be in reach.
     case general
@@ -88,7 +74,6 @@ public enum NameQuestion: Hashable, Sendable {
     case unneeded
     /// This name led to this address.
     case answered(String)
-    /// Asking for this name failed so.
     case failed(String, reason: String)
 }
 

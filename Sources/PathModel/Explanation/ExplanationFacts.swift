@@ -13,18 +13,14 @@ public struct ExplanationFacts: Sendable {
     public var rejects: [RouteEntry]
     /// Default routes, of all tables, in the kernel's order.
     public var defaults: [RouteEntry]
-    /// Nexthop objects.
     public var nexthops: [Nexthop]
-    /// The neighbour tables.
     public var neighbors: [NeighborKey: Neighbor]
-    /// The user whose packets are in question.
     public var uid: UInt32
     /// The firewall mark of the packets in question.
     public var mark: UInt32
     /// The time since boot.
     public var now: Duration
 
-    /// Gathers facts.
     public init(
         judge: InterfaceJudge,
         rules: [PolicyRule] = [],

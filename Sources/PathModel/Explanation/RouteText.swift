@@ -41,7 +41,6 @@ enum RouteText {
         return words.joined(separator: " ")
     }
 
-    /// The name of the interface of a leg.
     static func name(of leg: RouteLeg, links: [Int: Link]) -> String {
         links[leg.index]?.name ?? "interface \(leg.index)"
     }

@@ -52,18 +52,15 @@ public struct PathPolicy: Hashable, Sendable {
 public struct InterfacePolicy: Hashable, Sendable {
     /// A name or a glob with `*`, `?`, `[…]` and `\`, as the configuration reads it.
     public var match: String
-    /// What it is.
     public var type: InterfaceType?
     /// Whether it must be up; a missing one is told by an alert.
     public var isRequired: Bool?
-    /// Whether its traffic costs money.
     public var isExpensive: Bool?
     /// Whether programs should spare traffic on it.
     public var isConstrained: Bool?
     /// Whether programs should send next to nothing on it.
     public var isUltraConstrained: Bool?
 
-    /// Decides nothing by default.
     public init(
         match: String,
         type: InterfaceType? = nil,
@@ -96,7 +93,6 @@ public struct MonitorPolicy: Hashable, Sendable {
     /// The interface, or VRF master, the packets are bound to.
     public var outputInterface: String?
 
-    /// The name of the monitor that is always there.
     public static let standardName = "default"
 
     /// The question of the `default` monitor, unless told otherwise.

@@ -7,7 +7,6 @@ public import Addressing
 /// Anything may be missing; nothing here makes or breaks a status
 /// except where a rule says so (rule S51).
 public struct ProviderFacts: Hashable, Sendable {
-    /// The name server configuration.
     public var dns: DNSConfiguration
     /// What a connection manager says about a device, by interface index.
     public var devices: [Int: DeviceFacts]
@@ -17,7 +16,6 @@ public struct ProviderFacts: Hashable, Sendable {
     public var wired: [Int: WiredFacts]
     /// What ModemManager says, by interface index.
     public var cellular: [Int: CellularFacts]
-    /// Radio switches.
     public var radios: RadioFacts
     /// Whether a connection manager is about to connect something (NetworkManager's state CONNECTING, rule S23).
     public var isConnecting: Bool
@@ -52,7 +50,6 @@ public struct DNSConfiguration: Hashable, Sendable {
     public var search: [String]
     /// How many dots make a name be tried as it is first (resolv.conf(5)).
     public var ndots: Int
-    /// Further options, as written.
     public var options: [String]
     /// Where this was read: a path, `systemd-resolved` or `NetworkManager`.
     public var source: String
@@ -79,16 +76,13 @@ public struct DNSConfiguration: Hashable, Sendable {
     }
 }
 
-/// A name server.
 public struct DNSServer: Hashable, Sendable, CustomStringConvertible {
-    /// Its address.
     public var address: ScopedAddress
     /// Its port, when it is not 53.
     public var port: UInt16?
     /// The interface it belongs to, where the source says so.
     public var interfaceIndex: Int?
 
-    /// Describes a server.
     public init(_ address: ScopedAddress, port: UInt16? = nil, interfaceIndex: Int? = nil) {
         self.address = address
         self.port = port
@@ -102,11 +96,8 @@ public struct DNSServer: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a connection manager says about one device.
 public struct DeviceFacts: Hashable, Sendable {
-    /// Whether its traffic costs money.
     public var metered: Metered
-    /// What the manager is doing with it.
     public var phase: Phase
     /// The manager's own kind of device.
     public var role: Role
@@ -168,7 +159,6 @@ public struct WirelessFacts: Hashable, Sendable {
     /// The average signal of the access point in dBm, such as -61.
     public var signal: Int?
 
-    /// Describes an interface.
     public init(mode: UInt32, ssid: [UInt8]? = nil, signal: Int? = nil) {
         self.mode = mode
         self.ssid = ssid
@@ -186,7 +176,6 @@ public struct WiredFacts: Hashable, Sendable {
     /// Whether both ends may send at the same time.
     public var isFullDuplex: Bool
 
-    /// Describes a cable.
     public init(megabits: Int, isFullDuplex: Bool) {
         self.megabits = megabits
         self.isFullDuplex = isFullDuplex
@@ -200,7 +189,6 @@ public struct CellularFacts: Hashable, Sendable {
     /// Whether the access technology is satellite (NTN).
     public var isSatellite: Bool
 
-    /// Describes a modem.
     public init(signalQuality: Int? = nil, isSatellite: Bool = false) {
         self.signalQuality = signalQuality
         self.isSatellite = isSatellite
@@ -211,11 +199,9 @@ public struct CellularFacts: Hashable, Sendable {
 public struct RadioFacts: Hashable, Sendable {
     /// Whether Wi-Fi is switched off.
     public var isWifiBlocked: Bool
-    /// Whether cellular is switched off.
     public var isWwanBlocked: Bool
     /// Whether the machine has a Wi-Fi device at all, even a blocked one without an interface.
     public var hasWifi: Bool
-    /// Whether the machine has a modem at all.
     public var hasWwan: Bool
 
     /// Describes switches; everything is on by default.

@@ -7,10 +7,8 @@ internal import Addressing
 /// It is FNV-1a over a canonical form in which every field has its length or its kind in front, so that two paths have
 /// the same form only when they are equal.
 public struct PathIdentity: Hashable, Sendable, CustomStringConvertible {
-    /// The hash.
     public let value: UInt64
 
-    /// Hashes a path.
     public init(_ path: Path) {
         self = path.identity
     }

@@ -9,7 +9,6 @@ extension InterfaceJudge {
     /// What the interface with that index is; `.other` when it does not exist.
     public func type(of index: Int) -> InterfaceType { state.links[index].map { type(of: $0) } ?? .other }
 
-    /// As the kernel lists it in a path.
     func pathInterface(_ link: Link) -> PathInterface {
         PathInterface(name: link.name, index: link.index, type: type(of: link))
     }

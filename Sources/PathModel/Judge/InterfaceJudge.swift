@@ -9,11 +9,8 @@ internal import Spelling
 /// A judge holds a snapshot: make one for the moment and let it go before the next event is applied, else the state is
 /// copied. It is an object because it is handed around a lot and has many parts.
 public final class InterfaceJudge: Sendable {
-    /// Links and addresses.
     public let state: KernelState
-    /// What providers know.
     public let facts: ProviderFacts
-    /// What the operator decided.
     public let policy: PathPolicy
     /// Which interfaces ever carried traffic.
     public let memory: InterfaceMemory
@@ -22,7 +19,6 @@ public final class InterfaceJudge: Sendable {
     private let exact: [String: Int]
     private let patterns: [(glob: Glob, place: Int)]
 
-    /// Judges by these facts.
     public init(
         state: KernelState,
         facts: ProviderFacts = ProviderFacts(),
@@ -70,7 +66,6 @@ public final class InterfaceJudge: Sendable {
             .filter { state.link(named: $0) == nil }
     }
 
-    /// Whether the one ignore list names the interface.
     public func isListedIgnored(_ link: Link) -> Bool {
         ignoredNames.contains(link.name) || ignoredPatterns.contains { $0.matches(link.name) }
     }
@@ -84,13 +79,11 @@ public final class InterfaceJudge: Sendable {
         return state.links[master]?.kind != "vrf"
     }
 
-    /// The VRF that the interface belongs to.
     public func vrf(of link: Link) -> Link? {
         guard let master = link.master.flatMap({ state.links[$0] }), master.kind == "vrf" else { return nil }
         return master
     }
 
-    /// Whether the link is the machine itself.
     public func isLoopback(_ link: Link) -> Bool { link.flags.contains(.loopback) || link.hardwareType == 772 }
 
     /// Whether the interface carries packets inside packets of another one.

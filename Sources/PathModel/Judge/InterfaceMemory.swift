@@ -5,7 +5,6 @@ public struct InterfaceMemory: Hashable, Sendable {
     /// The indexes of interfaces that were available or carried a default route at some time.
     public private(set) var everAvailable: Set<Int> = []
 
-    /// Remembers nothing.
     public init() {}
 
     /// Remembers the interfaces of a path.

@@ -12,15 +12,11 @@ public enum Shortcoming: String, Hashable, Sendable, Codable, CaseIterable {
     case dormant
     /// The link below is down.
     case lowerLayerDown = "lower_layer_down"
-    /// The hardware is missing.
     case notPresent = "not_present"
-    /// The link is being tested.
     case testing
-    /// It is the machine itself.
     case loopback
     /// It is a port of a bridge, bond or team, which carries the traffic.
     case enslaved
-    /// The configuration leaves it out.
     case ignored
     /// It has no address that could be used for the Internet.
     case noAddress = "no_address"

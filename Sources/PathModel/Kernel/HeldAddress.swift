@@ -8,12 +8,10 @@ public import Netlink
 /// The kernel tells lifetimes as what remains at the time of the message (`IFA_CACHEINFO`), so the moment is needed to
 /// know when they end.
 public struct HeldAddress: Hashable, Sendable {
-    /// The address as it was told.
     public var value: InterfaceAddress
     /// When it was told, as time since boot.
     public var told: Duration
 
-    /// Pairs an address with the moment at which it was told.
     public init(_ value: InterfaceAddress, told: Duration) {
         self.value = value
         self.told = told

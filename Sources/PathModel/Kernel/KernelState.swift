@@ -8,11 +8,9 @@ public import Netlink
 /// Every event costs the same however many interfaces there are. The state is a hint for evaluations: decisions are the
 /// kernel's own (rule S2).
 public struct KernelState: Sendable {
-    /// The links by index.
     public internal(set) var links: [Int: Link] = [:]
     /// The addresses by the index of their interface, in the order they were told.
     public internal(set) var addresses: [Int: [HeldAddress]] = [:]
-    /// Indexes of links by name.
     var indexes: [String: Int] = [:]
     /// Ports by master.
     var ports: [Int: Set<Int>] = [:]
@@ -27,10 +25,8 @@ public struct KernelState: Sendable {
     /// Interfaces whose link or addresses changed since takeTouched().
     var touched: Set<Int> = []
 
-    /// Knows nothing yet.
     public init() {}
 
-    /// The link of that name.
     public func link(named name: String) -> Link? {
         indexes[name].flatMap { links[$0] }
     }
@@ -63,12 +59,9 @@ public struct KernelState: Sendable {
 
 /// A neighbour: an address on an interface.
 public struct NeighborKey: Hashable, Sendable {
-    /// The interface.
     public var index: Int
-    /// The address.
     public var address: IPAddress
 
-    /// Names a neighbour.
     public init(index: Int, address: IPAddress) {
         self.index = index
         self.address = address
@@ -82,10 +75,8 @@ extension KernelState {
         for key in keys where gateways.index(forKey: key) == nil { gateways.updateValue(nil, forKey: key) }
     }
 
-    /// Whether any gateway is watched.
     public var watchesGateways: Bool { !gateways.isEmpty }
 
-    /// The gateways that are watched.
     public var watchedGateways: Set<NeighborKey> { Set(gateways.keys) }
 
     /// Whether a watched gateway answers; `nil` when unknown.

@@ -18,13 +18,10 @@ public enum CauseKind: String, Hashable, Sendable, Codable, CaseIterable {
     case settings
 }
 
-/// What a kernel event asks for.
 public struct Trigger: Hashable, Sendable {
-    /// The kind of the event.
     public var cause: CauseKind
     /// The kernel's name of the message, such as `RTM_NEWLINK`.
     public var message: String
-    /// The interface it is about, if any.
     public var index: Int?
     /// Links to read from the kernel at once, because it tells their new state late (rules S7, S14).
     public var reread: [Int]

@@ -25,7 +25,6 @@ public struct ExpiryPlan: Hashable, Sendable {
     /// Routes that ran out, and until when to look for them.
     private var lapsed: [Expiry.Subject: Duration] = [:]
 
-    /// Plans nothing yet.
     public init() {}
 
     /// Adds the warning to a path whose route or address has a quarter of its time left or less, and plans the next look.

@@ -2,9 +2,7 @@
 
 /// Finds out that a path changes too often, from the first change that is too many to the time of quiet after it.
 public struct FlapFolder: Hashable, Sendable {
-    /// What to do with a change.
     public enum Action: Hashable, Sendable {
-        /// Tell it.
         case tell
         /// Tell also that flapping began, after this many changes.
         case start(changes: Int)
@@ -14,7 +12,6 @@ public struct FlapFolder: Hashable, Sendable {
 
     /// More changes than this within the window are flapping.
     public let limit: Int
-    /// The window.
     public let window: Duration
     private var moments: [Duration] = []
     private var foldedChanges: Int?
@@ -25,10 +22,8 @@ public struct FlapFolder: Hashable, Sendable {
         self.window = max(window, .milliseconds(1))
     }
 
-    /// Whether changes are being folded.
     public var isFlapping: Bool { foldedChanges != nil }
 
-    /// Takes a change of the path.
     public mutating func change(at now: Duration) -> Action {
         forgetOld(at: now)
         moments.append(now)

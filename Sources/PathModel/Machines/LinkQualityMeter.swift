@@ -2,11 +2,9 @@
 
 /// What is known about how well a link works (rule S39).
 public enum LinkReading: Hashable, Sendable {
-    /// Nothing.
     case unknown
     /// The average signal of the access point, in dBm.
     case wireless(signal: Int)
-    /// The signal of the modem, in percent.
     case cellular(percent: Int)
     /// The speed in Mbit/s of a cable.
     case wired(megabits: Int, isFullDuplex: Bool)
@@ -20,7 +18,6 @@ public struct LinkQualityMeter: Hashable, Sendable {
     public let holdTime: Duration
     /// How far a Wi-Fi signal has to pass a border, in dB.
     public static let hysteresis = 4
-    /// The quality to publish.
     public private(set) var quality: LinkQuality = .unknown
     /// Until when a change is held back, as time since boot; read again then.
     public private(set) var heldUntil: Duration?

@@ -4,7 +4,6 @@
 public struct PathChange: Hashable, Sendable {
     /// The path before; `nil` for the first one.
     public var previous: Path?
-    /// The path now.
     public var current: Path
     /// Which fields differ, in the order of the document; empty for the first path.
     public var changed: [PathField]
@@ -13,7 +12,6 @@ public struct PathChange: Hashable, Sendable {
     /// When the change was published, as time since boot.
     public var at: Duration
 
-    /// Describes a change.
     public init(
         previous: Path?,
         current: Path,
@@ -29,7 +27,6 @@ public struct PathChange: Hashable, Sendable {
     }
 }
 
-/// A field of a path, by its name in documents.
 public enum PathField: String, Hashable, Sendable, Codable, CaseIterable {
     case status
     case unsatisfiedReason = "unsatisfied_reason"
@@ -48,7 +45,6 @@ public enum PathField: String, Hashable, Sendable, Codable, CaseIterable {
     case underlyingTypes = "underlying_types"
     case warnings
 
-    /// Whether the field differs between two paths.
     public func differs(_ left: Path, _ right: Path) -> Bool {
         switch self {
         case .status: left.status != right.status

@@ -4,12 +4,9 @@
 public struct PathTracker: Hashable, Sendable {
     /// A change from one status to another.
     public struct Transition: Hashable, Sendable {
-        /// The status before.
         public var from: PathStatus
-        /// The status after.
         public var to: PathStatus
 
-        /// Describes a change.
         public init(from: PathStatus, to: PathStatus) {
             self.from = from
             self.to = to
@@ -26,7 +23,6 @@ public struct PathTracker: Hashable, Sendable {
     public private(set) var transitions: [Transition: Int] = [:]
     private var finished: [PathStatus: Duration] = [:]
 
-    /// Has published nothing.
     public init() {}
 
     /// Takes the path of an evaluation.

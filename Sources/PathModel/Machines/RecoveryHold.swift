@@ -13,7 +13,6 @@ public struct RecoveryHold: Hashable, Sendable {
         self.duration = max(duration, .zero)
     }
 
-    /// Whether a recovery is being held back.
     public var isHolding: Bool { raw != damped }
 
     /// Takes the path of an evaluation.

@@ -5,13 +5,10 @@
 /// The first trigger opens a quiet window that further triggers extend, up to a cap: an unbounded wait would starve
 /// under churn, and a fixed one would delay bad news.
 public struct Settler: Hashable, Sendable {
-    /// What to do now.
     public enum Action: Hashable, Sendable {
-        /// Nothing is pending.
         case idle
         /// Look again after this time.
         case wait(Duration)
-        /// Evaluate now.
         case evaluate
     }
 
@@ -31,7 +28,6 @@ public struct Settler: Hashable, Sendable {
     /// Whether a burst has not been evaluated yet.
     public var isPending: Bool { first != nil }
 
-    /// Takes a trigger.
     public mutating func trigger(at now: Duration) {
         if first == nil { first = now }
         last = now

@@ -45,7 +45,6 @@ public struct Path: Hashable, Sendable {
         )
     }
 
-    /// Puts what was found in its box.
     init(_ fields: PathFields) {
         box = PathBox(fields)
     }
@@ -68,7 +67,6 @@ public struct Path: Hashable, Sendable {
     public var supportsIPv4: Bool { ipv4 != nil }
     /// Whether IPv6 packets leave (rule S25).
     public var supportsIPv6: Bool { ipv6 != nil }
-    /// Whether a name server can be asked.
     public var supportsDNS: Bool { dns.isUsable }
     /// The routers in use: IPv4 first, then IPv6; empty on point-to-point links (rule S34).
     public var gateways: [Gateway] { (ipv4?.gateways ?? []) + (ipv6?.gateways ?? []) }
@@ -80,7 +78,6 @@ public struct Path: Hashable, Sendable {
 // MARK: - Parts
 
 extension Path {
-    /// Whether packets leave the machine.
     public var status: PathStatus {
         get { box.fields.status }
         set { change { $0.status = newValue } }
@@ -159,7 +156,6 @@ extension Path {
     }
 }
 
-/// The parts of a path.
 struct PathFields: Hashable, Sendable {
     var status = PathStatus.unsatisfied
     var reason: UnsatisfiedReason? = .noInterface
@@ -197,9 +193,7 @@ final class PathBox: Sendable {
 
 /// Whether packets leave the machine, in Apple's three values.
 public enum PathStatus: String, Hashable, Sendable, Codable, CaseIterable {
-    /// They do.
     case satisfied
-    /// They do not.
     case unsatisfied
     /// They do not, and something can be brought up on demand (rule S23).
     case requiresConnection
@@ -215,7 +209,6 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, Codable, CaseIterable
     case noCarrier = "no_carrier"
     /// The link waits for 802.1X or for the access point.
     case dormant = "dormant"
-    /// The interface has no address.
     case noAddress = "no_address"
     /// The only address is still being checked for duplicates.
     case dadPending = "dad_pending"
@@ -243,13 +236,10 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, Codable, CaseIterable
     case gatewayUnreachable = "gateway_unreachable"
 }
 
-/// What a reason is about, for the sentence and the hint.
 public struct ReasonSubject: Hashable, Sendable {
-    /// The interface to name.
     public var interface: String?
     /// The address family to name, when only one is concerned.
     public var family: AddressFamily?
-    /// The routing table to name.
     public var table: UInt32?
     /// Another interface that would work, for `preferredRouteLinkDown`.
     public var alternative: String?
@@ -272,16 +262,11 @@ public struct ReasonSubject: Hashable, Sendable {
     }
 }
 
-/// An interface as a path lists it.
 public struct PathInterface: Hashable, Sendable {
-    /// The kernel's name.
     public var name: String
-    /// The kernel's index.
     public var index: Int
-    /// What it is.
     public var type: InterfaceType
 
-    /// Describes an interface.
     public init(name: String, index: Int, type: InterfaceType) {
         self.name = name
         self.index = index
@@ -295,24 +280,19 @@ public enum InterfaceType: String, Hashable, Sendable, Codable, CaseIterable {
     case other
     /// A Wi-Fi station.
     case wifi
-    /// A modem.
     case cellular
     /// A cable, real or virtual.
     case wiredEthernet
-    /// The machine itself.
     case loopback
 }
 
-/// How packets of one family leave.
 public struct FamilyPath: Hashable, Sendable {
     /// The interfaces in use, in the order of the route's live legs.
     public var interfaces: [PathInterface]
     /// The routers in use; empty on point-to-point links.
     public var gateways: [Gateway]
-    /// The address packets come from.
     public var source: IPAddress
 
-    /// Describes a family's way out.
     public init(interfaces: [PathInterface], gateways: [Gateway], source: IPAddress) {
         self.interfaces = interfaces
         self.gateways = gateways
@@ -320,20 +300,16 @@ public struct FamilyPath: Hashable, Sendable {
     }
 }
 
-/// A router that packets are handed to.
 public struct Gateway: Hashable, Sendable {
     /// Its address, with the interface as scope when it is link-local.
     public var address: ScopedAddress
-    /// The interface it is reached by.
     public var interface: String
     /// The family of the packets it takes (the address may be of the other one, RFC 8950).
     public var family: AddressFamily
-    /// The metric of the route.
     public var metric: UInt32
     /// Whether it answers, where gateway liveness is watched (rule S52).
     public var isReachable: Bool?
 
-    /// Describes a router.
     public init(
         address: ScopedAddress,
         interface: String,
@@ -349,7 +325,6 @@ public struct Gateway: Hashable, Sendable {
     }
 }
 
-/// Name servers and the verdict on them.
 public struct DNSState: Hashable, Sendable {
     /// The servers programs end up asking, in order.
     public var servers: [DNSServer]
@@ -373,11 +348,8 @@ public struct DNSState: Hashable, Sendable {
 public enum LinkQuality: String, Hashable, Sendable, Codable, CaseIterable {
     /// Nothing is known.
     case unknown
-    /// Barely works.
     case minimal
-    /// Works.
     case moderate
-    /// Works well.
     case good
 }
 

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Says in one sentence what a path is, or what became of it.
 public enum PathSentence {
     /// Such as `Path default is satisfied via eth0` or `Path default is unsatisfied: eth0 has no carrier`.
     public static func state(of path: Path, monitor: String) -> String {

@@ -7,7 +7,6 @@ public struct InterfaceLedger: Sendable {
     /// The views by index, ignored interfaces included.
     public private(set) var views: [Int: InterfaceView] = [:]
 
-    /// Holds nothing.
     public init() {}
 
     /// Looks at the interfaces that were touched.

@@ -5,17 +5,13 @@ public import Netlink
 
 /// An interface as documents, events and metrics show it.
 public struct InterfaceView: Hashable, Sendable {
-    /// The kernel's index.
     public var index: Int
-    /// The kernel's name.
     public var name: String
-    /// What it is.
     public var type: InterfaceType
     /// The kind of a virtual link, such as `bridge`; `nil` for hardware.
     public var kind: String?
     /// Whether the administrator wants it up.
     public var isUp: Bool
-    /// Whether there is a carrier.
     public var hasCarrier: Bool
     /// The operational state of RFC 2863.
     public var operationalState: OperationalState
@@ -29,7 +25,6 @@ public struct InterfaceView: Hashable, Sendable {
     public var carrierChanges: UInt32
     /// Its addresses, IPv4 first.
     public var addresses: [AddressView]
-    /// Whether the operator requires it.
     public var isRequired: Bool
     /// Whether events and metrics leave it out.
     public var isIgnored: Bool
@@ -37,12 +32,10 @@ public struct InterfaceView: Hashable, Sendable {
     public var isUsable: Bool
     /// What keeps it from carrying traffic; `nil` when it is usable.
     public var shortcoming: Shortcoming?
-    /// Whether its traffic costs money.
     public var isExpensive: Bool
     /// Whether programs should spare traffic on it.
     public var isConstrained: Bool
 
-    /// Describes a link as it was judged.
     public init(_ link: Link, judge: InterfaceJudge) {
         let cost = CostJudge(judge: judge)
         index = link.index
@@ -66,9 +59,7 @@ public struct InterfaceView: Hashable, Sendable {
     }
 }
 
-/// An address as documents and events show it.
 public struct AddressView: Hashable, Sendable {
-    /// The address.
     public var address: IPAddress
     /// How many leading bits name the network.
     public var prefixLength: Int
@@ -81,7 +72,6 @@ public struct AddressView: Hashable, Sendable {
     /// When it stops being valid, as time since boot; `nil` means never.
     public var validUntil: Duration?
 
-    /// Describes an address.
     public init(_ held: HeldAddress) {
         address = held.value.address
         prefixLength = held.value.prefixLength
@@ -108,7 +98,6 @@ public struct AddressView: Hashable, Sendable {
     /// What names one entry: a refresh of lifetimes keeps it (rule S27).
     var key: Key { Key(address: address, prefixLength: prefixLength) }
 
-    /// The name of an entry.
     struct Key: Hashable {
         let address: IPAddress
         let prefixLength: Int

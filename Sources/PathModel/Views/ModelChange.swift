@@ -4,23 +4,17 @@
 public enum ModelChange: Hashable, Sendable {
     /// An interface appeared, or stopped being ignored.
     case interfaceAdded(InterfaceView)
-    /// An interface is gone.
     case interfaceRemoved(InterfaceView)
-    /// An interface changed in these fields.
     case interfaceChanged(InterfaceView, changed: [InterfaceField], previous: InterfaceView)
-    /// An interface gained an address.
     case addressAdded(AddressView, interface: InterfaceView)
-    /// An interface lost an address.
     case addressRemoved(AddressView, interface: InterfaceView)
     /// The routers in use changed for one family on one interface; `nil` where there is none.
     case gatewayChanged(Gateway?, previous: Gateway?)
     /// A router began to answer or stopped answering.
     case gatewayReachability(Gateway, isReachable: Bool)
-    /// The name servers or the verdict on them changed.
     case dnsChanged(DNSState, previous: DNSState)
 }
 
-/// A field of an interface, by its name in documents.
 public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
     case name
     case type
@@ -35,7 +29,6 @@ public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
     case expensive
     case constrained
 
-    /// Whether the field differs between two views.
     public func differs(_ left: InterfaceView, _ right: InterfaceView) -> Bool {
         switch self {
         case .name: left.name != right.name

@@ -39,7 +39,6 @@ public enum SnapshotDiff {
         }
     }
 
-    /// What became of all interfaces, by index.
     public static func interfaces(
         from previous: [Int: InterfaceView],
         to current: [Int: InterfaceView]
@@ -74,7 +73,6 @@ public enum SnapshotDiff {
         return changes
     }
 
-    /// What became of the name servers.
     public static func dns(from previous: DNSState, to current: DNSState) -> [ModelChange] {
         previous == current ? [] : [.dnsChanged(current, previous: previous)]
     }

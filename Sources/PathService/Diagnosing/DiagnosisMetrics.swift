@@ -5,7 +5,6 @@ internal import Examination
 internal import LinuxIO
 internal import Metrics
 
-/// What is counted of the continuous diagnosis.
 final class DiagnosisMetrics {
     private static let verdict = MetricFamily(
         "nwpath_verdict",
@@ -36,7 +35,6 @@ final class DiagnosisMetrics {
         )
     )
 
-    /// Adds everything to what is scraped.
     func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictKeeper.Standing]) {
         rounds.increment(by: 0)
         for direction in ["sent", "received"] { bytes.increment(direction, by: 0) }
@@ -73,7 +71,6 @@ final class DiagnosisMetrics {
         return VerdictCode.allCases.compactMap { told[$0]?.verdict }
     }
 
-    /// Counts a round.
     func count(_ result: ExaminationResult) {
         rounds.increment()
         duration.observe(result.duration.seconds)

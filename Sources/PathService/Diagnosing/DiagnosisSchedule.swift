@@ -5,7 +5,6 @@
 /// Pure: rounds and moments in, the next moment out. In order, once a minute; a finding that is not certain yet is
 /// looked at again soon; while something stays broken the pauses double; after a change of the path at once.
 struct DiagnosisSchedule: Hashable {
-    /// What a round found.
     enum Finding: Hashable {
         /// Nothing is wrong, and nothing was.
         case sound
@@ -34,7 +33,6 @@ struct DiagnosisSchedule: Hashable {
     /// Plans the first round for now.
     init(at now: Duration) { next = now }
 
-    /// A round starts.
     mutating func begin(at now: Duration) { lastStart = now }
 
     /// A round ended; `chance` from 0 to 1 keeps machines from asking in step.

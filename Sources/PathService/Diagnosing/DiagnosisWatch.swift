@@ -16,7 +16,6 @@ internal import Probes
 struct DiagnosisSurroundings {
     /// The name servers in use, in order.
     let servers: [DNSServer]
-    /// What the operator decided of interfaces.
     let policy: PathPolicy
     /// Whether the path costs money or should be spared.
     let isFrugal: Bool
@@ -98,7 +97,6 @@ final class DiagnosisWatch {
         plan()
     }
 
-    /// Ends everything.
     func stop() {
         isStopped = true
         cancel()

@@ -3,7 +3,6 @@
 internal import EventHub
 internal import OrderedJSON
 
-/// One entry of systemd's journal.
 struct JournalRecord {
     /// Names and values in their order; a name has capital letters, digits and underscores.
     let fields: [(name: String, value: String)]

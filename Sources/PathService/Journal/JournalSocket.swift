@@ -9,7 +9,6 @@ internal import Glibc
 /// libsystemd's own call waits for a journal that is stuck; this one drops the entry instead, which is in the event
 /// log all the same.
 struct JournalSocket {
-    /// The socket of systemd-journald.
     var path = "/run/systemd/journal/socket"
 
     /// Whether standard error leads to the journal, so that its readers look there (`JOURNAL_STREAM`, systemd.exec(5)).

@@ -84,7 +84,6 @@ final class ProbeMetrics {
     private static let maximumServers = 32
     private var servers: Set<String> = []
 
-    /// Adds everything to what is scraped.
     func register(
         in registry: MetricRegistry,
         states: @escaping () -> [ProbeState],
@@ -126,7 +125,6 @@ final class ProbeMetrics {
         }
     }
 
-    /// Counts a result.
     func count(_ state: ProbeState, _ result: ProbeResult) {
         if case .notAssessed = result.outcome { return }
         let labels = [state.definition.name, state.definition.method.rawValue]
@@ -155,7 +153,6 @@ final class ProbeMetrics {
     }
 }
 
-/// Which paths a captive portal stands in.
 enum PortalJudge {
     /// The verdict on each path that an HTTP probe says something about.
     ///

@@ -34,13 +34,11 @@ final class ProbeWatch {
         probes.onEvent = { [unowned self] event in take(event) }
     }
 
-    /// What is known of each probe.
     var states: [ProbeState] { probes.states }
 
     /// The documents, in the order of the configuration.
     var documents: [ProbeDocument] { probes.states.map { ProbeDocument($0, clock: clock) } }
 
-    /// Takes what the configuration names.
     func take(_ definitions: [ProbeDefinition]) {
         metrics.expect(definitions)
         probes.setDefinitions(definitions)
@@ -61,7 +59,6 @@ final class ProbeWatch {
         }
     }
 
-    /// Ends everything.
     func stop() { probes.stop() }
 
     /// Probes that this process cannot run, with what would allow it.

@@ -8,7 +8,6 @@ internal import OrderedJSON
 ///
 /// A machine that was `box-2` yesterday begins with that today, instead of disputing `box` with every start.
 struct AdvertisedNames {
-    /// The name of the file in the state directory.
     static let fileName = "names.json"
     /// The value of `schema`.
     static let schema = "nwpath.names/1"
@@ -20,7 +19,6 @@ struct AdvertisedNames {
 
     init(directory: String) { file = StateFile(path: directory + "/" + Self.fileName) }
 
-    /// Reads what an earlier run left.
     mutating func read() -> [DomainName: DomainName] {
         do throws(Errno) {
             guard let bytes = try file.read(upTo: Self.longestFile) else { return [:] }
@@ -32,7 +30,6 @@ struct AdvertisedNames {
         return [:]
     }
 
-    /// Writes all names.
     mutating func write(_ names: [DomainName: DomainName]) {
         do throws(Errno) {
             try file.replace(with: Self.format(names))

@@ -9,7 +9,6 @@ internal import OrderedJSON
 internal import Spelling
 internal import StatusServer
 
-/// The documents of services.
 extension DocumentStore {
     func services(_ filter: ServiceFilter) -> [ServiceDocument] {
         (census?.services ?? []).filter(filter.includes).map(document)
@@ -52,7 +51,6 @@ extension DocumentStore {
     }
 }
 
-/// What is remembered of a service.
 struct PastServiceDocument: Encodable {
     let instance: DomainName
     let name: String
@@ -97,7 +95,6 @@ struct PastServiceDocument: Encodable {
 }
 
 extension WatchedService {
-    /// Whether a service is the one that is watched, or one of them.
     func includes(_ service: Service) -> Bool {
         guard type.lowercased() == service.type.lowercased() else { return false }
         return name.map { ServiceName($0).matches(service.name, service.instance) } ?? true

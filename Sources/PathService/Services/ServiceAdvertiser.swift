@@ -60,7 +60,6 @@ extension AdvertisedService {
         isNamed(as: other) && name == other.name && Set(interfaces) == Set(other.interfaces)
     }
 
-    /// What the engine is to advertise.
     func registration(hostName: String) -> ServiceRegistration {
         var service = ServiceRegistration(
             name: Array((name ?? ComposedText.compose(hostName) ?? hostName).utf8),

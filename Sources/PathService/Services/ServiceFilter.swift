@@ -5,7 +5,6 @@ internal import MulticastDNS
 internal import Spelling
 internal import StatusServer
 
-/// Which services a question is about.
 struct ServiceFilter {
     private let types: [String]
     private let name: ServiceName?

@@ -19,21 +19,16 @@ struct ServiceHistory: Sendable {
         }
     }
 
-    /// What is remembered of a service.
     struct Entry: Hashable, Sendable {
-        /// When it was first heard of.
         var firstSeen: WallTime
-        /// When it was last heard of.
         var lastSeen: WallTime
         /// How often it came, the first time included.
         var appearances = 1
         /// Why it went; `nil` while it is there, and when the daemon ended before it did.
         var removal: RemovalReason?
-        /// Whether it is there now.
         var isPresent = false
     }
 
-    /// How many services are remembered.
     static let capacity = 4096
     /// So many more are let in before the oldest go, so that a flood of names does not sort the table each time.
     private static let slack = 512
@@ -56,7 +51,6 @@ struct ServiceHistory: Sendable {
     /// When a service was first heard of, before a restart perhaps.
     func firstSeen(_ service: Service) -> WallTime? { entries[Key(service)]?.firstSeen }
 
-    /// Takes what the census reports.
     mutating func take(_ event: ServiceEvent, clock: any TimeSource) {
         switch event {
         case .added(let service):
@@ -77,7 +71,6 @@ struct ServiceHistory: Sendable {
         if !services.isEmpty { hasNews = true }
     }
 
-    /// Notes whether everything that was learnt is saved.
     mutating func mark(isSaved: Bool) { hasNews = !isSaved }
 
     private mutating func come(_ service: Service, clock: any TimeSource) {

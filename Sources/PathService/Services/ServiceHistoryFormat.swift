@@ -14,7 +14,6 @@ enum ServiceHistoryFormat {
     /// A file that is longer was not written by this program.
     static let longestFile = 8 << 20
 
-    /// What was found in a file.
     struct Reading: Equatable {
         var entries: [ServiceHistory.Key: ServiceHistory.Entry] = [:]
         /// Lines that say nothing, such as one that was torn.

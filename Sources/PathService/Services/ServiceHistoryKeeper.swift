@@ -9,7 +9,6 @@ internal import MulticastDNS
 /// new one; it is written in pieces between which the loop serves everything else, and not more often than each
 /// ``interval``. A history that cannot be read or written stops nothing.
 final class ServiceHistoryKeeper {
-    /// The name of the file in the state directory.
     static let fileName = "services.jsonl"
     /// The least time between two writings.
     static let interval = Duration.seconds(30)
@@ -28,7 +27,6 @@ final class ServiceHistoryKeeper {
     private var lastSaved: Duration?
     private var writing: Writing?
 
-    /// Entries on their way to the disk.
     private struct Writing: ~Copyable {
         let file: FileReplacement
         var rest: ArraySlice<(key: ServiceHistory.Key, value: ServiceHistory.Entry)>

@@ -3,23 +3,17 @@
 public import Addressing
 public import LinuxIO
 
-/// What looking up a host name came to.
 public struct HostLookupResult: Hashable, Sendable {
-    /// What was found.
     public enum Outcome: Hashable, Sendable {
         /// The addresses, the preferred ones first, without doubles.
         case addresses([ScopedAddress])
-        /// There is no such name.
         case noSuchName
-        /// The name is there and has no address.
         case noAddress
         /// It could not be found out; the text says why, for people.
         case failed(String)
     }
 
-    /// What was found.
     public var outcome: Outcome
-    /// How long it took.
     public var duration: Duration
 
     init(_ outcome: NameLookup.Outcome, duration: Duration) {

@@ -9,15 +9,12 @@ internal import LinuxIO
 ///
 /// Source: getaddrinfo(3) on a thread of its own, since it waits.
 @safe final class NameLookup {
-    /// What was found.
     enum Outcome: Equatable {
         /// The addresses in the order of preference.
         case addresses([ScopedAddress])
-        /// Why there are none, and whether that is certain.
         case failed(String, certainty: Certainty)
     }
 
-    /// What a failure says of a name.
     enum Certainty: Equatable {
         /// There is no such name (`EAI_NONAME`).
         case noSuchName

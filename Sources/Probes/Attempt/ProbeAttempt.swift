@@ -6,12 +6,10 @@ public import PathModel
 
 /// What attempts need to know of the machine when they start.
 public struct ProbeSurroundings: Hashable, Sendable {
-    /// The routers in use.
     public var gateways: [Gateway]
     /// The name servers in use, in order.
     public var servers: [DNSServer]
 
-    /// Describes the surroundings.
     public init(gateways: [Gateway] = [], servers: [DNSServer] = []) {
         self.gateways = gateways
         self.servers = servers
@@ -167,7 +165,6 @@ public final class ProbeAttempt {
 
 /// Whom an attempt asks: decided from the definition and the surroundings.
 enum AddressPlan: Equatable {
-    /// This address.
     case ask(ScopedAddress)
     /// The first address of this name.
     case lookUp(String)

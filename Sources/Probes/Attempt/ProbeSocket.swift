@@ -13,7 +13,6 @@ struct SocketFailure: Error, Equatable {
 
 /// A socket of one attempt: non-blocking, routed as the probe says, watched on the loop, closed once.
 final class ProbeSocket {
-    /// What the socket speaks.
     enum Kind: Equatable {
         case stream
         case datagram
@@ -23,11 +22,9 @@ final class ProbeSocket {
         case rawEcho
     }
 
-    /// What came.
     struct Arrival {
         /// The bytes; none at the end of a stream.
         let bytes: [UInt8]
-        /// The hop limit of a datagram.
         let hopLimit: Int?
         /// For how long the kernel has had a datagram: what this process was late does not count as the network's time.
         let age: Duration
@@ -86,7 +83,6 @@ final class ProbeSocket {
         }
     }
 
-    /// Makes a socket for packets of a train.
     static func make(
         for kind: TrainKind,
         family: AddressFamily,
@@ -214,7 +210,6 @@ enum RawRoute {
     }
 }
 
-/// The interface of a link-local address.
 enum InterfaceScope {
     /// The index behind a scope, which is a name or a number; 0 when there is none.
     static func index(of scope: String?) -> UInt32 {

@@ -10,7 +10,6 @@ struct EchoMessage: Equatable {
     let family: AddressFamily
     /// Told apart from others by this; a datagram socket's is chosen by the kernel.
     let identifier: UInt16
-    /// Which one of the identifier's it is.
     let sequence: UInt16
     /// 16 bytes that nobody can guess, so that a forged reply is seen.
     let token: [UInt8]

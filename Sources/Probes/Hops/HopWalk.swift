@@ -7,17 +7,14 @@ public import LinuxIO
 public struct HopAnswer: Hashable, Sendable {
     /// How many routers away it is, the gateway being 1.
     public var distance: Int
-    /// Its address.
     public var address: IPAddress
 
-    /// Makes an answer.
     public init(distance: Int, address: IPAddress) {
         self.distance = distance
         self.address = address
     }
 }
 
-/// What a walk by hop limits found.
 public struct HopWalkResult: Hashable, Sendable {
     /// The routers that answered, the nearest first.
     public var hops: [HopAnswer] = []
@@ -52,9 +49,7 @@ public struct HopWalkResult: Hashable, Sendable {
 /// Twelve datagrams of 32 bytes, each from a socket of its own, so that what a router says belongs to one of them; no
 /// privilege is needed. Confined to the loop's thread.
 public final class HopWalk: Cancelable {
-    /// How far it goes.
     public static let reach = 12
-    /// From one datagram to the next.
     private static let pace = Duration.milliseconds(30)
     /// The port that nobody listens on, of traceroute(8).
     private static let port: UInt16 = 33434

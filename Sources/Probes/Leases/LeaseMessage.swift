@@ -11,7 +11,6 @@ public struct LeaseOffer: Hashable, Sendable {
     /// What it says of a captive portal (option 114, RFC 8910 section 2.1).
     public var portal: PortalNotice?
 
-    /// Makes an offer.
     public init(server: IPAddress, router: IPAddress? = nil, portal: PortalNotice? = nil) {
         self.server = server
         self.router = router

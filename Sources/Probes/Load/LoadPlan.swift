@@ -2,18 +2,13 @@
 
 public import Addressing
 
-/// What a load test asks for, and what it may take.
 public struct LoadOrder: Hashable, Sendable {
-    /// A page and who serves it.
     public struct Page: Hashable, Sendable {
-        /// The page.
         public var page: PageAddress
-        /// The host's address.
         public var address: ScopedAddress
         /// A file of certificates the server's must verify against; `nil` is the system's.
         public var authorities: String?
 
-        /// Names a page.
         public init(_ page: PageAddress, at address: ScopedAddress, authorities: String? = nil) {
             self.page = page
             self.address = address
@@ -29,21 +24,16 @@ public struct LoadOrder: Hashable, Sendable {
     public var small: Page?
     /// The bytes it may move, both ways together.
     public var maximumBytes = 40_000_000
-    /// How long it may take.
     public var maximumDuration = Duration.seconds(5)
 
     /// Orders nothing.
     public init() {}
 }
 
-/// Which way a load goes.
 public enum LoadDirection: String, Hashable, Sendable, CaseIterable {
-    /// Towards us.
     case down
-    /// From us.
     case up
 
-    /// The configuration's key for the page that is loaded.
     var key: String { self == .down ? "nq.download" : "nq.upload" }
 }
 
@@ -58,7 +48,6 @@ struct LoadPlan: Equatable {
     /// About what a pair of small requests takes, with the certificates of the server.
     static let pairCost = 6_000
 
-    /// The directions, in their order.
     let directions: [LoadDirection]
     /// How long the idle network may be looked at.
     let idle: Duration

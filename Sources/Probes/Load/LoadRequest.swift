@@ -8,7 +8,6 @@ internal import LinuxIO
 ///
 /// Confined to the loop's thread.
 @safe final class LoadRequest: PageTransfer {
-    /// What a request is for.
     enum Purpose: Equatable {
         /// A small page, over a connection of its own.
         case foreign
@@ -18,7 +17,6 @@ internal import LinuxIO
         case load(LoadDirection, bytes: Int)
     }
 
-    /// How a request ended.
     enum Ending: Equatable {
         /// The answer came, or as much of it as was wanted.
         case answered(status: Int)
@@ -156,7 +154,6 @@ internal import LinuxIO
         return max(delivered, min(most, progress.carried))
     }
 
-    /// Whether its share arrived.
     var isDone: Bool {
         guard case .load(_, let bytes) = purpose else { return false }
         return delivered >= bytes

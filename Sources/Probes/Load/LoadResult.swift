@@ -1,10 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// What a load test came to.
 public struct LoadResult: Hashable, Sendable {
-    /// What one direction came to.
     public struct Loaded: Hashable, Sendable {
-        /// Megabits per second.
         public var megabitsPerSecond: Double
         /// The median time to make a connection meanwhile; `nil` when none was made.
         public var roundTrip: Duration?
@@ -18,7 +15,6 @@ public struct LoadResult: Hashable, Sendable {
     public var directions: [LoadDirection: Loaded] = [:]
     /// Why something could not be measured, each a sentence that begins with the key of what was asked for.
     public var failures: [String] = []
-    /// How long it took.
     public var duration = Duration.zero
     /// The bytes that were sent, without the headers of IP, TCP and TLS.
     public var sent = 0

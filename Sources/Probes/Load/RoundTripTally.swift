@@ -4,7 +4,6 @@
 enum StepTime: Equatable {
     /// It was not taken, or not begun.
     case none
-    /// This long.
     case took(Duration)
     /// It had not ended after this long.
     case longer(Duration)

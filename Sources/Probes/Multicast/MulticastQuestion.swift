@@ -8,7 +8,6 @@ internal import MulticastDNS
 ///
 /// Both questions go in one message; a host that has neither stays silent, however it is asked.
 struct MulticastQuestion: Equatable {
-    /// The host.
     let peer: IPAddress
 
     private static let types = DomainName("_services._dns-sd._udp.local") ?? DomainName()
@@ -21,9 +20,7 @@ struct MulticastQuestion: Equatable {
         return encoder.finish()
     }
 
-    /// What a message is to the question.
     enum Reply: Equatable, Comparable {
-        /// Nothing to it.
         case foreign
         /// Somebody's answer to the first part, or to another question.
         case answer

@@ -114,7 +114,6 @@ struct LengthPrefixed {
         [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message
     }
 
-    /// Adds what arrived.
     mutating func append(_ more: [UInt8]) { bytes += more }
 
     /// Takes the next whole message; at most 65,535 bytes are ever kept for one.

@@ -3,9 +3,7 @@
 public import Addressing
 public import LinuxIO
 
-/// What a name server said to one question.
 public enum NameReply: Hashable, Sendable {
-    /// Nothing came back.
     case silent
     /// The addresses of the name, or none.
     case addresses([IPAddress])
@@ -53,7 +51,6 @@ public struct NameInterviewResult: Hashable, Sendable {
     public var isUnreachable = false
     /// The bytes of all questions, copies included.
     public var bytesSent = 0
-    /// The bytes of all answers.
     public var bytesReceived = 0
 }
 
@@ -63,12 +60,9 @@ public struct NameInterviewResult: Hashable, Sendable {
 public final class NameInterview: Cancelable {
     /// A question: a name, and the record that is wanted.
     public struct Question: Hashable, Sendable {
-        /// The name.
         public var name: String
-        /// The record.
         public var record: ServerQuestion.Record
 
-        /// Pairs a name with a record.
         public init(_ name: String, _ record: ServerQuestion.Record = .a) {
             self.name = name
             self.record = record

@@ -30,14 +30,12 @@ struct NameQuery: Equatable {
         }
     }
 
-    /// The message.
     var bytes: [UInt8] {
         var encoder = MessageEncoder(id: id, flags: Self.recursionDesired, limit: 512)
         _ = encoder.append(question)
         return encoder.finish()
     }
 
-    /// What a message says.
     enum Reply: Equatable {
         /// It answers another question, or is no message.
         case foreign
@@ -51,7 +49,6 @@ struct NameQuery: Equatable {
         case text(bytes: Int, isCut: Bool)
     }
 
-    /// What an answer comes to.
     enum Verdict: Equatable {
         /// It answers another question, or is no message: go on waiting.
         case foreign

@@ -16,7 +16,6 @@ public struct HardwareAddress: Hashable, Sendable, Comparable, CustomStringConve
         bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(separator: ":")
     }
 
-    /// By bytes.
     public static func < (left: HardwareAddress, right: HardwareAddress) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)
     }

@@ -5,7 +5,6 @@ internal import LinuxIO
 
 /// A question to a link, asked twice, and every answer until the time is over; confined to the loop's thread.
 final class LinkConversation {
-    /// How a conversation ends by itself.
     enum End {
         case timeOver
         /// This process may not ask.
@@ -15,9 +14,7 @@ final class LinkConversation {
 
     /// What is asked, in the calls of one kind of socket; those that fail return a negative `errno`.
     struct Manner {
-        /// Opens the socket.
         let open: () -> Int32
-        /// Sends the question.
         let ask: (Int32) -> Int
         /// Receives and takes one answer, in a buffer that serves all.
         let receive: (Int32, inout [UInt8]) -> Int

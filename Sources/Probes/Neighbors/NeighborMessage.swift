@@ -5,15 +5,12 @@ internal import Addressing
 /// The question who has an address on a link, and how its answers are known: ARP (RFC 826) or neighbour discovery
 /// (RFC 4861 sections 4.3 and 4.4).
 struct NeighborMessage: Equatable {
-    /// Whose hardware address is wanted.
     let target: IPAddress
-    /// The asker's hardware address.
     let sender: HardwareAddress
     /// The asker's own IPv4 address; unspecified to find out whether anybody has the target, without telling caches
     /// anything (RFC 5227 section 2.1.1).
     let source: UInt32
 
-    /// The request.
     var request: [UInt8] {
         switch target {
         case .v4:

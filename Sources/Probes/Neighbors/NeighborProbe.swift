@@ -5,7 +5,6 @@ internal import CLinuxShims
 internal import Glibc
 public import LinuxIO
 
-/// What was found out about who has an address on a link.
 public enum NeighborResult: Hashable, Sendable {
     /// Those who say that they have it, with the time of their first answer; two of them are in conflict, none is silence.
     case owners([HardwareAddress: Duration])

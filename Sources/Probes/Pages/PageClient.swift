@@ -3,9 +3,7 @@
 internal import CCurl
 public import LinuxIO
 
-/// A request that a client makes.
 protocol PageTransfer: AnyObject {
-    /// Takes what libcurl made of it.
     func end(_ result: nwp_curl_result)
 }
 
@@ -54,7 +52,6 @@ protocol PageTransfer: AnyObject {
         return true
     }
 
-    /// Takes a request out.
     func remove(_ request: OpaquePointer) {
         guard requests.removeValue(forKey: UInt(bitPattern: request)) != nil, let raw = unsafe raw else { return }
         unsafe nwp_multi_remove(raw, request)

@@ -4,17 +4,14 @@ internal import OrderedJSON
 
 /// What the interface of a captive portal says of this machine (RFC 8908 section 5).
 public struct PortalStatus: Hashable, Sendable {
-    /// The media type of its answers.
     public static let mediaType = "application/captive+json"
     /// More than so many bytes are no answer.
     public static let longest = 16_384
 
     /// Whether packets are held back until somebody logs in.
     public var isCaptive: Bool
-    /// The page to log in at.
     public var portal: PageAddress?
 
-    /// Names a state.
     public init(isCaptive: Bool, portal: PageAddress? = nil) {
         self.isCaptive = isCaptive
         self.portal = portal

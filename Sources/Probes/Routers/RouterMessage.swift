@@ -13,7 +13,6 @@ public struct RouterAdvertisement: Hashable, Sendable {
     /// What it says of a captive portal (option 37, RFC 8910 section 2.3).
     public var portal: PortalNotice?
 
-    /// Makes an advertisement.
     public init(source: IPAddress, lifetime: Duration, prefixes: Set<IPPrefix>) {
         self.source = source
         self.lifetime = lifetime

@@ -5,7 +5,6 @@ internal import CLinuxShims
 internal import Glibc
 public import LinuxIO
 
-/// What was found out about the routers of a link.
 public enum RouterResult: Hashable, Sendable {
     /// What each of them says, one entry a router.
     case advertisements([RouterAdvertisement])

@@ -2,13 +2,11 @@
 
 /// The last results of a probe: what became of them, and how long answers took.
 public struct ProbeHistory: Hashable, Sendable {
-    /// How many results are remembered.
     public static let capacity = 60
 
     /// The durations of the last results, oldest first; `nil` is a failure.
     public private(set) var durations: [Duration?] = []
 
-    /// Remembers nothing yet.
     public init() {}
 
     /// Remembers a result; one that could not be assessed says nothing.
@@ -28,13 +26,9 @@ public struct ProbeHistory: Hashable, Sendable {
     public var summary: DurationSummary? { DurationSummary(durations.compactMap(\.self)) }
 }
 
-/// What several durations come to.
 public struct DurationSummary: Hashable, Sendable {
-    /// The shortest.
     public let minimum: Duration
-    /// The arithmetic mean.
     public let average: Duration
-    /// The longest.
     public let maximum: Duration
     /// The least one that 95 % are not longer than (nearest rank).
     public let p95: Duration

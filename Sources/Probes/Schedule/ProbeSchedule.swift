@@ -5,19 +5,15 @@
 /// Time since boot and chance are arguments. A run is due at ``deadline``; whoever starts it calls ``start(at:)`` and,
 /// once it is over, ``finish(_:at:chance:)``.
 public struct ProbeSchedule: Hashable, Sendable {
-    /// What is told.
     public enum Transition: Hashable, Sendable {
         /// It failed as often in a row as the threshold says.
         case failed
         /// It succeeds again after that; how long it had failed, from the first failure on.
         case recovered(after: Duration)
-        /// A captive portal answered.
         case portalDetected
-        /// The portal is gone.
         case portalCleared
     }
 
-    /// What becomes of the wish to run now.
     public enum Wish: Hashable, Sendable {
         /// It will run at once.
         case granted
@@ -40,7 +36,6 @@ public struct ProbeSchedule: Hashable, Sendable {
     private let threshold: Int
     /// When the next run is due; `nil` while one is going on.
     public private(set) var deadline: Duration?
-    /// How many runs in a row have failed.
     public private(set) var consecutiveFailures = 0
     /// Whether the failure was told and no recovery since.
     public private(set) var isFailing = false
@@ -63,7 +58,6 @@ public struct ProbeSchedule: Hashable, Sendable {
         deadline = now + min(Self.firstRun, interval) * chance
     }
 
-    /// Notes that a run begins.
     public mutating func start(at now: Duration) {
         lastStart = now
         deadline = nil

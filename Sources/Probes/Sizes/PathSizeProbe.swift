@@ -21,7 +21,6 @@ public struct PathSizeResult: Hashable, Sendable {
 /// The first size is sent five times, others twice; each is over at its first answer. A search without any success
 /// sends at most 20 kB. Confined to the loop's thread.
 public final class PathSizeProbe: Cancelable {
-    /// From one copy to the next.
     private static let pace = Duration.milliseconds(80)
     private static let tooLong = Errno(EMSGSIZE)
     /// How often the first size and how often each further one is sent.
@@ -99,7 +98,6 @@ public final class PathSizeProbe: Cancelable {
         go()
     }
 
-    /// Takes the next size.
     private func go() {
         switch search.next {
         case .done(let largest): finish(largest)

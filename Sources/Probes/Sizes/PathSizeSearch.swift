@@ -7,7 +7,6 @@ internal import Addressing
 /// Pure: answers in, sizes out. The size that the own link takes is tried first; if that is all right, nothing else is.
 /// Then one that passes everywhere, then halves of what is between, down to eight bytes.
 struct PathSizeSearch: Equatable {
-    /// What to do next.
     enum Step: Equatable {
         /// Send packets of so many bytes.
         case send(Int)
@@ -34,7 +33,6 @@ struct PathSizeSearch: Equatable {
         tooBig = limit + 1
     }
 
-    /// The next step.
     var next: Step {
         guard isStarted else { return .send(limit) }
         if let announced, announced < tooBig, announced > known ?? 0 { return .send(announced) }
@@ -45,7 +43,6 @@ struct PathSizeSearch: Equatable {
         return .send(middle - middle % 2)
     }
 
-    /// Notes whether packets of a size arrived.
     mutating func take(_ size: Int, isAnswered: Bool) {
         isStarted = true
         if isAnswered {

@@ -3,9 +3,7 @@
 internal import Addressing
 public import LinuxIO
 
-/// What a time server said.
 public struct TimeResult: Hashable, Sendable {
-    /// Whether it said anything.
     public var isAnswered = false
     /// How far the own clock is ahead of its; `nil` when it does not know the time.
     public var ahead: Duration?

@@ -5,7 +5,6 @@
 /// The own time is not sent: what stands in its place is random, and must come back, so that nobody can forge an answer
 /// without having seen the question.
 struct TimeQuery: Equatable {
-    /// What a server said.
     enum Reply: Equatable {
         /// It is no answer to this question.
         case foreign

@@ -6,22 +6,16 @@ public import Addressing
 public struct PacketFault: Hashable, Sendable {
     /// Who said so; `nil` is the own machine.
     public var speaker: IPAddress?
-    /// What was said.
     public var kind: Kind
     /// The largest packet that would have passed, in bytes; `nil` unless it was too big and this was told.
     public var largest: Int?
 
-    /// What can be said of a packet.
     public enum Kind: Hashable, Sendable {
-        /// The host is there, the port is closed.
         case portClosed
         /// There is no way, or it is forbidden.
         case unreachable
-        /// Its hop limit ran out.
         case hopLimit
-        /// It was too big for a link on the way.
         case tooBig
-        /// Something else.
         case other
 
         init(_ family: AddressFamily, type: UInt8, code: UInt8) {
@@ -35,14 +29,12 @@ public struct PacketFault: Hashable, Sendable {
         }
     }
 
-    /// Pairs a statement with its speaker.
     public init(speaker: IPAddress?, kind: Kind) {
         self.speaker = speaker
         self.kind = kind
     }
 }
 
-/// What came back of a train of packets.
 public struct TrainResult: Hashable, Sendable {
     /// How many packets were handed to the kernel.
     public var sent = 0
@@ -64,7 +56,6 @@ public struct TrainResult: Hashable, Sendable {
     /// Knows of no packet yet.
     public init() {}
 
-    /// How many came back.
     public var received: Int { durations.count }
     /// The middle one of the round trips; `nil` without any.
     public var median: Duration? { percentile(50) }
@@ -81,24 +72,19 @@ public struct TrainResult: Hashable, Sendable {
 ///
 /// Pure: packets and moments in, round trips out.
 struct TrainRecord {
-    /// How many packets there are to send.
     let count: Int
     private var departures: [Duration] = []
     private var trips: [Duration?] = []
 
-    /// Plans a train.
     init(count: Int) { self.count = count }
 
     /// The number of the next packet; `nil` when all left.
     var next: Int? { departures.count < count ? departures.count : nil }
-    /// Whether all left and came back.
     var isComplete: Bool { next == nil && trips.allSatisfy { $0 != nil } }
     /// The round trips so far, in the order of departure.
     var durations: [Duration] { trips.compactMap(\.self) }
-    /// The packets that are on their way.
     var outstanding: [Int] { trips.indices.filter { trips[$0] == nil } }
 
-    /// Notes that the next packet left.
     mutating func depart(at now: Duration) {
         departures.append(now)
         trips.append(nil)
@@ -113,7 +99,6 @@ struct TrainRecord {
     }
 }
 
-/// What the packets of a train are.
 public enum TrainKind: Hashable, Sendable {
     /// ICMP echo requests of 64 bytes.
     case echo

@@ -9,9 +9,7 @@ public import LinuxIO
 /// Confined to the loop's thread. A bus that is missing, hangs or vanishes shows as ``isReady`` being `false`, and as
 /// calls that fail in time (rule S51).
 @safe public final class BusConnection {
-    /// How long to wait for what.
     public struct Timing: Sendable {
-        /// How long a call may take.
         public var limit: Duration
         /// How long to wait before the first attempt to connect again; doubled up to ``longestPause``.
         public var shortestPause: Duration
@@ -38,9 +36,7 @@ public import LinuxIO
         return unsafe String(cString: text)
     }
 
-    /// How long to wait for what.
     public let timing: Timing
-    /// Whether calls can be made.
     public private(set) var isReady = false
     /// Why the bus was left or not reached the last time.
     public private(set) var lastError: ProviderError?
@@ -226,7 +222,6 @@ extension BusConnection {
         arm()
     }
 
-    /// Watches for what sd-bus waits for.
     private func arm() {
         guard !isProcessing, let bus = unsafe bus else { return }
         let descriptor = unsafe sd_bus_get_fd(bus)
@@ -293,7 +288,6 @@ extension BusConnection {
     }
 }
 
-/// A call that waits for its answer.
 @safe private final class PendingCall {
     let connection: BusConnection
     let id: UInt64

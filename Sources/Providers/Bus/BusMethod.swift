@@ -1,17 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Names a D-Bus method.
 public struct BusMethod: Hashable, Sendable {
-    /// The service's name.
     public var destination: String
-    /// The object.
     public var path: String
-    /// The interface.
     public var interface: String
-    /// The method.
     public var member: String
 
-    /// Names a method.
     public init(_ destination: String, _ path: String, _ interface: String, _ member: String) {
         self.destination = destination
         self.path = path
@@ -29,10 +23,8 @@ public struct BusMethod: Hashable, Sendable {
 protocol BusListener: AnyObject {
     /// The bus is there; nothing of an earlier connection is left.
     func busDidConnect()
-    /// The bus is gone.
     func busDidDisconnect(_ error: ProviderError)
     /// Whether a signal, whose values are not read yet, is of interest.
     func wants(_ signal: BusSignal) -> Bool
-    /// A signal of interest arrived.
     func receive(_ signal: BusSignal)
 }

@@ -13,7 +13,6 @@ struct BusObjects: Equatable {
     /// Keeps the properties of `interfaces` only.
     init(interfaces: Set<String>) { self.interfaces = interfaces }
 
-    /// The properties of one interface of one object.
     subscript(path: String, interface: String) -> Properties? { objects[path]?[interface] }
 
     /// Everything that has an interface, in the order of the paths.
@@ -39,10 +38,8 @@ struct BusObjects: Equatable {
         objects = [path: [interface: table]]
     }
 
-    /// Forgets everything.
     mutating func removeAll() { objects = [:] }
 
-    /// What a signal asks for.
     enum Outcome: Equatable { case unchanged, changed, reload }
 
     /// Follows `PropertiesChanged`, `InterfacesAdded` and `InterfacesRemoved`.

@@ -12,7 +12,6 @@ internal import Glibc
 
     init(_ raw: OpaquePointer) { unsafe self.raw = raw }
 
-    /// Reads everything to the end of the message.
     mutating func readAll() throws(ProviderError) -> [BusValue] { try readMembers(depth: 0) }
 
     /// The name of the error this message is; `nil` for any other message.

@@ -13,7 +13,6 @@ final class BusService: BusListener {
     var onAppear: () -> Void = {}
     /// The service, or the bus, went away.
     var onVanish: (ProviderError) -> Void = { _ in }
-    /// A signal of the service arrived.
     var onSignal: (BusSignal) -> Void = { _ in }
     /// The bus refused to answer or to deliver signals.
     var onError: (ProviderError) -> Void = { _ in }

@@ -2,17 +2,12 @@
 
 internal import CSystemd
 
-/// A D-Bus signal as it arrived.
 public struct BusSignal: Hashable, Sendable {
     /// The unique name of the connection that sent it.
     public var sender: String
-    /// The object it is about.
     public var path: String
-    /// The interface it belongs to.
     public var interface: String
-    /// Its name.
     public var member: String
-    /// Its values.
     public var arguments: [BusValue]
 }
 

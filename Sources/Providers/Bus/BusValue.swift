@@ -21,7 +21,6 @@ public indirect enum BusValue: Hashable, Sendable {
     /// `h`: descriptors are never taken.
     case descriptor
 
-    /// The truth value, if it is one.
     public var flag: Bool? {
         if case .flag(let value) = self { value } else { nil }
     }
@@ -35,12 +34,10 @@ public indirect enum BusValue: Hashable, Sendable {
         }
     }
 
-    /// The text, if it is one.
     public var text: String? {
         if case .text(let value) = self { value } else { nil }
     }
 
-    /// The bytes, if it is a byte array.
     public var bytes: [UInt8]? {
         if case .bytes(let value) = self { value } else { nil }
     }

@@ -67,7 +67,6 @@ final class ObjectMirror {
         cancelTimers()
     }
 
-    /// Asks for everything anew.
     func reload() {
         guard service.owner != nil else { return }
         // One question at a time: a burst of reasons costs one more.

@@ -19,7 +19,6 @@ struct GenericMessage: Equatable {
     static let errorType: UInt16 = 2
     static let doneType: UInt16 = 3
 
-    /// Splits one datagram into its messages.
     static func parse(_ bytes: ArraySlice<UInt8>) -> [GenericMessage] {
         var messages: [GenericMessage] = []
         var reader = MessageReader(bytes.span)
@@ -42,7 +41,6 @@ struct GenericMessage: Equatable {
 }
 
 extension GenericMessage.Attributes {
-    /// Splits attributes.
     init(attributesOf bytes: Span<UInt8>, from offset: Int = 0) {
         self.init()
         var reader = AttributeReader(bytes, from: offset)

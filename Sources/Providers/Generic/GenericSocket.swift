@@ -34,7 +34,6 @@ internal import Netlink
         unsafe UInt16(exactly: Self.ask { unsafe genl_ctrl_resolve($0, name) })
     }
 
-    /// Joins a multicast group of a family.
     borrowing func join(_ group: String, of family: String) -> Bool {
         let number = unsafe Self.ask { unsafe genl_ctrl_resolve_grp($0, family, group) }
         guard number >= 0 else { return false }

@@ -8,7 +8,6 @@ public import PathModel
 ///
 /// Confined to the loop's thread. Most servers and containers have neither.
 public final class RadioSwitchProvider {
-    /// The switches.
     public var facts: RadioFacts { switches.facts }
     /// How it goes; active from sysfs means: as of the last ``refresh()``.
     public private(set) var health = ProviderHealth()
@@ -36,7 +35,6 @@ public final class RadioSwitchProvider {
     /// Reads the switches and follows them where the kernel tells.
     public func start() { refresh() }
 
-    /// Ends following them.
     public func stop() {
         if let watch { loop.unwatch(watch) }
         watch = nil

@@ -16,7 +16,6 @@ struct RadioSwitches: Equatable {
 
     private var switches: [UInt32: Switch] = [:]
 
-    /// Knows no switch.
     init() {}
 
     /// Follows one `struct rfkill_event`; longer ones of newer kernels begin the same way, shorter ones are ignored.
@@ -34,7 +33,6 @@ struct RadioSwitches: Equatable {
         }
     }
 
-    /// Notes one switch.
     mutating func set(_ index: UInt32, type: UInt8, isBlocked: Bool) {
         guard switches.count < 256 || switches[index] != nil else { return }
         switches[index] = Switch(type: type, isBlocked: isBlocked)

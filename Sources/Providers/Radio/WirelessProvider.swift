@@ -10,7 +10,6 @@ public import PathModel
 public final class WirelessProvider {
     /// What is known, by interface index.
     public var interfaces: [Int: WirelessFacts] { table.interfaces }
-    /// How it goes.
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
@@ -55,7 +54,6 @@ public final class WirelessProvider {
         }
     }
 
-    /// Ends asking and following.
     public func stop() {
         debouncer.cancel()
         if let sampler { loop.cancel(sampler) }
@@ -67,7 +65,6 @@ public final class WirelessProvider {
         table.forgetQuestions()
     }
 
-    /// Asks for the interfaces anew.
     public func refresh() {
         guard family != nil else { return }
         table.ask(.interfaces)

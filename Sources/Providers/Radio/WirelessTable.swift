@@ -6,7 +6,6 @@ internal import PathModel
 
 /// What nl80211 told, and what is still to be asked: one question at a time, because the kernel refuses a second dump.
 struct WirelessTable: Equatable {
-    /// What is asked.
     enum Request: Hashable {
         /// `NL80211_CMD_GET_INTERFACE` (5): all interfaces.
         case interfaces
@@ -25,7 +24,6 @@ struct WirelessTable: Equatable {
         }
     }
 
-    /// What an answer brought.
     struct Outcome: Equatable {
         /// Whether ``interfaces`` are others now.
         var isChanged = false
@@ -74,7 +72,6 @@ struct WirelessTable: Equatable {
         interfaces.filter { $0.value.isStation }.keys.sorted().map { .station(index: $0) }
     }
 
-    /// Takes an answer.
     mutating func receive(_ message: GenericMessage) -> Outcome {
         guard let current, message.sequence == sequence else { return Outcome() }
         let isEnd = message.type == GenericMessage.doneType || message.type == GenericMessage.errorType

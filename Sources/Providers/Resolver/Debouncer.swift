@@ -18,7 +18,6 @@ final class Debouncer {
         self.action = action
     }
 
-    /// Something happened.
     func trigger() {
         let now = loop.clock.boot
         let first = first ?? now
@@ -31,7 +30,6 @@ final class Debouncer {
         }
     }
 
-    /// Forgets what happened.
     func cancel() {
         if let timer { loop.cancel(timer) }
         timer = nil

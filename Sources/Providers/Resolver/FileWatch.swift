@@ -14,7 +14,6 @@ final class FileWatch {
         IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_CLOSE_WRITE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
     )
 
-    /// Something happened to a file in question.
     var onEvent: () -> Void = {}
     /// Why not everything is watched; `nil` when everything is.
     private(set) var lastError: ProviderError?
@@ -36,7 +35,6 @@ final class FileWatch {
         if number >= 0 { close(number) }
     }
 
-    /// Starts to report.
     func start() {
         guard watch == nil, number >= 0 else { return }
         do throws(Errno) {
@@ -46,7 +44,6 @@ final class FileWatch {
         }
     }
 
-    /// Ends all reports.
     func stop() {
         if let watch { loop.unwatch(watch) }
         watch = nil

@@ -36,19 +36,16 @@ public final class LeaseWatcher {
         files.onEvent = { [weak self] in self?.debouncer.trigger() }
     }
 
-    /// Reads the leases and begins to watch.
     public func start() {
         files.start()
         _ = load()
     }
 
-    /// Ends watching.
     public func stop() {
         debouncer.cancel()
         files.stop()
     }
 
-    /// Reads the leases now.
     public func refresh() {
         if load() { onChange() }
     }

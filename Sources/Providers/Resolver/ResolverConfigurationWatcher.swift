@@ -9,11 +9,9 @@ public import PathModel
 /// Confined to the loop's thread. A mount placed on top of the file is not announced by the kernel; ``refresh()``
 /// finds it.
 public final class ResolverConfigurationWatcher {
-    /// The configuration as the file has it now.
     public private(set) var configuration = DNSConfiguration()
     /// Whether the file leads to one that systemd-resolved writes.
     public private(set) var isResolvedStub = false
-    /// How the watching goes.
     public private(set) var health = ProviderHealth()
     /// The configuration changed; called on the loop's thread.
     public var onChange: () -> Void = {}
@@ -49,13 +47,11 @@ public final class ResolverConfigurationWatcher {
         files.onEvent = { [weak self] in self?.noteEvent() }
     }
 
-    /// Reads the file and begins to watch.
     public func start() {
         files.start()
         _ = load()
     }
 
-    /// Ends watching.
     public func stop() {
         debouncer.cancel()
         if let fallback { loop.cancel(fallback) }
@@ -63,7 +59,6 @@ public final class ResolverConfigurationWatcher {
         files.stop()
     }
 
-    /// Reads the file now.
     public func refresh() {
         if load() { onChange() }
     }

@@ -6,7 +6,6 @@
 public final class LoginSleepProvider {
     /// The machine woke up: `PrepareForSleep(false)` of org.freedesktop.login1(5).
     public var onResume: () -> Void = {}
-    /// How the service is doing.
     public private(set) var health = ProviderHealth()
 
     private let service: BusService
@@ -32,6 +31,5 @@ public final class LoginSleepProvider {
         }
     }
 
-    /// Begins to listen.
     public func start() { service.start() }
 }

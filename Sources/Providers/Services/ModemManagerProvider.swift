@@ -15,7 +15,6 @@ struct ModemManagerReader {
 
     let objects: BusObjects
 
-    /// Whether there is a modem at all.
     var hasModem: Bool { !objects.all(Self.modem).isEmpty }
 
     /// The modems by the index of each interface that carries their packets.
@@ -63,7 +62,6 @@ struct ModemManagerReader {
 public final class ModemManagerProvider {
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
-    /// How the service is doing.
     public var health: ProviderHealth { mirror.health }
 
     private let mirror: ObjectMirror
@@ -94,13 +92,9 @@ public final class ModemManagerProvider {
 
     /// The modems by interface index.
     public var modems: [Int: CellularFacts] { ModemManagerReader(objects: mirror.objects).modems(names) }
-    /// Whether there is a modem at all.
     public var hasModem: Bool { ModemManagerReader(objects: mirror.objects).hasModem }
 
-    /// Begins to follow the service.
     public func start() { mirror.start() }
-    /// Ends following it.
     public func stop() { mirror.stop() }
-    /// Asks for everything anew.
     public func refresh() { mirror.reload() }
 }

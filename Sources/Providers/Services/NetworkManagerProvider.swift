@@ -9,7 +9,6 @@ public import PathModel
 public final class NetworkManagerProvider {
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
-    /// How the service is doing.
     public var health: ProviderHealth { mirror.health }
 
     private let mirror: ObjectMirror
@@ -42,20 +41,15 @@ public final class NetworkManagerProvider {
         mirror.onSignal = { [weak self] signal in self?.receive(signal) }
     }
 
-    /// Whether the manager is connecting something.
     public var isConnecting: Bool { reader.isConnecting }
-    /// The radio switches as the manager sees them.
     public var radios: RadioFacts { reader.radios }
     /// The devices by interface index.
     public var devices: [Int: DeviceFacts] { reader.devices(names) }
     /// The servers behind NetworkManager's own dnsmasq; `nil` when it runs none.
     public var upstream: [DNSServer]? { reader.upstream(names) }
 
-    /// Begins to follow the service.
     public func start() { mirror.start() }
-    /// Ends following it.
     public func stop() { mirror.stop() }
-    /// Asks for everything anew.
     public func refresh() { mirror.reload() }
 
     private var reader: NetworkManagerReader {

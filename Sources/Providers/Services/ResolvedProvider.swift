@@ -6,7 +6,6 @@ public import PathModel
 public final class ResolvedProvider {
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}
-    /// How the service is doing.
     public var health: ProviderHealth { mirror.health }
 
     private let mirror: ObjectMirror
@@ -36,9 +35,7 @@ public final class ResolvedProvider {
         }
     }
 
-    /// Begins to follow the service.
     public func start() { mirror.start() }
-    /// Ends following it.
     public func stop() { mirror.stop() }
     /// Asks anew; the service does not announce every change of its servers.
     public func refresh() { mirror.reload() }

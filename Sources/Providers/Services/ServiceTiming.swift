@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// How long to wait for a service on the bus.
 public struct ServiceTiming: Sendable {
     /// How long facts of a service that went away are kept.
     public var grace: Duration

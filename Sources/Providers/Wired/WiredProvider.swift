@@ -12,7 +12,6 @@ public import PathModel
 public final class WiredProvider {
     /// What is known, by interface index; interfaces that do not tell are missing.
     public private(set) var interfaces: [Int: WiredFacts] = [:]
-    /// How it goes.
     public private(set) var health = ProviderHealth()
     /// Something changed; called on the loop's thread.
     public var onChange: () -> Void = {}

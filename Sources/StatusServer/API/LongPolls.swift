@@ -26,7 +26,6 @@ final class LongPolls {
         self.metrics = metrics
     }
 
-    /// How many requests wait.
     var count: Int { waiters.count }
 
     /// Lets a request wait until `document` no longer matches `condition`, at most `limit`.

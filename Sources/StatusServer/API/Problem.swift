@@ -4,19 +4,15 @@ internal import OrderedJSON
 
 /// A failure in machine-readable form (RFC 9457, `application/problem+json`).
 public struct Problem: Error, Equatable, Sendable {
-    /// The kinds of problems that clients can tell apart.
     public enum Kind: String, Sendable, CaseIterable {
         /// Nothing but what the status code says.
         case plain = "about:blank"
-        /// There is no monitor of that name.
         case unknownMonitor = "/problems/unknown-monitor"
-        /// There is no interface of that name.
         case unknownInterface = "/problems/unknown-interface"
         /// There is no service of that type and name.
         case unknownService = "/problems/unknown-service"
         /// There is no active probe of that name.
         case unknownProbe = "/problems/unknown-probe"
-        /// It was done moments ago.
         case tooSoon = "/problems/too-soon"
         /// A query parameter is unknown or has a bad value.
         case badParameter = "/problems/bad-parameter"
@@ -26,26 +22,21 @@ public struct Problem: Error, Equatable, Sendable {
         case hostNotAllowed = "/problems/host-not-allowed"
         /// The `Origin` may not use this route.
         case originNotAllowed = "/problems/origin-not-allowed"
-        /// There are as many streams as are allowed.
         case tooManyStreams = "/problems/too-many-streams"
         /// The daemon cannot answer yet.
         case notReady = "/problems/not-ready"
         /// The new configuration is not valid; the old one stays.
         case configInvalid = "/problems/config-invalid"
-        /// The caller may not do this.
         case unauthorized = "/problems/unauthorized"
     }
 
-    /// What kind of problem it is.
     public let kind: Kind
-    /// The status code.
     public let status: Int
     /// What went wrong this time, for people.
     public let detail: String
     /// Names this occurrence, for looking it up in the journal.
     public let instance: String?
 
-    /// Makes a problem.
     public init(_ kind: Kind = .plain, status: Int, detail: String, instance: String? = nil) {
         self.kind = kind
         self.status = status

@@ -48,7 +48,6 @@ struct QueryParameters: Equatable {
         return number
     }
 
-    /// The complaint about a value.
     func bad(_ name: String, _ text: String, _ expected: String) -> Problem {
         Problem(.badParameter, status: 400, detail: "Parameter '\(name)' is '\(text)'; expected \(expected).")
     }

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// The routes of the API.
 enum Endpoint: String, CaseIterable {
     case page = "/"
     case status = "/api/v1/status"
@@ -42,7 +41,6 @@ enum Endpoint: String, CaseIterable {
         }
     }
 
-    /// The methods it answers.
     var methods: [String] {
         switch self {
         case .reload: ["POST"]
@@ -53,7 +51,6 @@ enum Endpoint: String, CaseIterable {
     }
 }
 
-/// Finds the route of a request.
 struct Router {
     enum Match: Equatable {
         case found(Endpoint, parameters: [String])

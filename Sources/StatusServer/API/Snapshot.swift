@@ -2,12 +2,10 @@
 
 /// A published document: bytes rendered once per change, with the entity tag that names the state they show.
 public final class Snapshot {
-    /// The document.
     public let content: SharedBytes
     /// The opaque part of the entity tag, such as `7f3a.45`; no quotes.
     public let tag: String
 
-    /// Makes a snapshot.
     public init(_ bytes: [UInt8], tag: String) {
         content = SharedBytes(bytes)
         self.tag = tag

@@ -7,7 +7,6 @@ extension StatusAPI {
     /// The subprotocol: each text message is one event, as in the log.
     static let subprotocol = "nwpath.v1"
 
-    /// Opens a WebSocket, or says why not.
     func eventSocket(_ request: HTTPRequest) throws -> HTTPResponse {
         let handshake: WebSocketServerHandshake
         do throws(WebSocketServerHandshake.Refusal) {

@@ -8,7 +8,6 @@ internal import Metrics
 final class StatusAPI {
     let provider: any StatusProviding
     var limits: StatusLimits
-    /// Which hosts and pages may act here.
     var hosts = HostPolicy(names: [])
     let streams: EventStreams
     let polls: LongPolls
@@ -70,7 +69,6 @@ final class StatusAPI {
         }
     }
 
-    /// The answer to what a route threw.
     private func failure(_ error: any Error) -> HTTPResponse {
         guard let problem = error as? Problem else {
             lastInstance &+= 0x9E37_79B9_7F4A_7C15
@@ -122,7 +120,6 @@ private struct Scrape {
     var lifetime: Duration { .milliseconds(count < 16 ? 20 : 100) }
 }
 
-/// How much the API gives to its clients.
 public struct StatusLimits: Equatable, Sendable {
     /// The most event streams at a time; more get 429.
     public var streams = 256
@@ -130,14 +127,12 @@ public struct StatusLimits: Equatable, Sendable {
     public var longPolls = 256
     /// The longest `wait`.
     public var longestWait = Duration.seconds(60)
-    /// How far a stream may fall behind.
     public var stream = OutgoingStream.Limit()
     /// How long a dropped stream has to read its last event.
     public var farewell = Duration.seconds(5)
     /// How often an idle stream is written to.
     public var pingInterval = Duration.seconds(15)
 
-    /// The defaults.
     public init() {}
 }
 

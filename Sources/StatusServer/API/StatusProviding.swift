@@ -2,7 +2,6 @@
 
 public import LinuxIO
 
-/// One event for the streams.
 public struct StreamEvent: Equatable, Sendable {
     /// Its number, one more than the one before.
     public var sequence: UInt64
@@ -13,7 +12,6 @@ public struct StreamEvent: Equatable, Sendable {
     /// The JSON object on one line, ended by a line feed.
     public var line: [UInt8]
 
-    /// Makes an event.
     public init(sequence: UInt64, stream: String, name: String, line: [UInt8]) {
         self.sequence = sequence
         self.stream = stream
@@ -30,7 +28,6 @@ public enum EventReplay: Equatable, Sendable {
     case tooOld(oldest: UInt64)
 }
 
-/// A document of the API.
 public enum StatusDocument: Hashable, Sendable {
     /// `/api/v1/status`.
     case status
@@ -70,9 +67,7 @@ public enum StatusDocument: Hashable, Sendable {
     case configurationSchema
 }
 
-/// Whether the daemon can do its work.
 public enum Readiness: Equatable, Sendable {
-    /// It can.
     case ready
     /// It cannot, or not yet; the text says why.
     case notReady(reason: String)

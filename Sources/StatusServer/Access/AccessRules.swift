@@ -19,10 +19,8 @@ public struct AccessRules: Equatable, Sendable {
         tokenDigest = token.map { SHA256.digest(of: Array($0.utf8)) }
     }
 
-    /// Whether everybody may read.
     public var isOpen: Bool { users.isEmpty && tokenDigest == nil }
 
-    /// What is to be done with a request.
     enum Verdict: Equatable {
         case admitted(HTTPIdentity)
         case refused

@@ -38,7 +38,6 @@ enum RandomBytes {
 
 /// Base 64 with padding (RFC 4648 section 4), by GnuTLS.
 enum Base64 {
-    /// The text of some bytes.
     static func text(of bytes: [UInt8]) -> String {
         String(decoding: unsafe convert(bytes) { unsafe gnutls_base64_encode2($0, $1) } ?? [], as: UTF8.self)
     }

@@ -2,11 +2,9 @@
 
 /// Who a client has shown to be, besides what the kernel says of it.
 public enum HTTPIdentity: Equatable, Sendable {
-    /// Nobody in particular.
     case anonymous
     /// A user of `basic_auth_users` with the right password.
     case user(String)
-    /// Somebody who has the token.
     case token
 }
 
@@ -15,12 +13,9 @@ public enum HTTPIdentity: Equatable, Sendable {
 /// Through the unix socket the kernel vouches for a client (`SO_PEERCRED`, `SO_PEERGROUPS`): root, the daemon's own
 /// user and the members of the daemon's own group may. Through TCP only the token shows the right.
 struct ChangeRights: Equatable {
-    /// The daemon's user.
     let user: UInt32
-    /// The daemon's group.
     let group: UInt32
 
-    /// Whether a client may.
     func allow(_ peer: HTTPPeer, as identity: HTTPIdentity) -> Bool {
         guard case .unix(_, let user, let group, let groups) = peer else { return identity == .token }
         return user == 0 || user == self.user || group == self.group || groups.contains(self.group)

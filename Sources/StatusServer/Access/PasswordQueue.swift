@@ -9,7 +9,6 @@ struct PasswordQueue {
     /// Names a check: the code of user, hash and password.
     typealias Key = [UInt8]
 
-    /// One password to check.
     struct Check: Equatable {
         let key: Key
         let password: [UInt8]
@@ -24,7 +23,6 @@ struct PasswordQueue {
 
     /// The most checks that wait.
     static let capacity = 16
-    /// The longest rest.
     static let longestRest = Duration.seconds(1)
 
     private let secret: [UInt8]
@@ -40,7 +38,6 @@ struct PasswordQueue {
         self.capacity = capacity
     }
 
-    /// The name of a check.
     func key(user: String, password: [UInt8], hash: String) -> Key {
         // No part but the last can hold a NUL.
         SHA256.code(of: Array(user.utf8) + [0] + Array(hash.utf8) + [0] + password, key: secret)

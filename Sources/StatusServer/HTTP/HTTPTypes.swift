@@ -1,13 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// One header field.
 public struct HTTPField: Equatable, Sendable {
     /// The name as sent; compare it without regard to case.
     public let name: String
     /// The value without surrounding white space.
     public let value: String
 
-    /// Makes a field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -37,14 +35,12 @@ public struct HTTPRequest: Equatable, Sendable {
     public var fields: [HTTPField]
     /// The body; empty when there was none.
     public var body: [UInt8]
-    /// Who asks.
     public var peer: HTTPPeer
     /// Whether it is HTTP/1.1; otherwise it is 1.0, which knows no upgrade.
     public var isHTTP11 = true
     /// Who the client has shown to be.
     public var identity = HTTPIdentity.anonymous
 
-    /// Makes a request.
     public init(
         method: String = "GET",
         path: [String],
@@ -69,7 +65,6 @@ public struct HTTPRequest: Equatable, Sendable {
     }
 }
 
-/// What carries an answer's content.
 public enum HTTPBody {
     /// Bytes that are there already and may be shared by many answers.
     case bytes(SharedBytes)
@@ -86,25 +81,20 @@ public struct HTTPUpgrade {
     /// Takes what the client sends, on the event loop; not called any more when the stream is finished and sent.
     public let receive: ([UInt8]) -> Void
 
-    /// Makes an upgrade.
     public init(stream: OutgoingStream, receive: @escaping ([UInt8]) -> Void) {
         self.stream = stream
         self.receive = receive
     }
 }
 
-/// One answer.
 public struct HTTPResponse {
-    /// The status code.
     public var status: Int
     /// Header fields besides `Date`, `Connection`, `Content-Length` and `Transfer-Encoding`.
     public var fields: [HTTPField]
-    /// The content.
     public var body: HTTPBody
     /// Whether the connection ends with this answer.
     public var closes: Bool
 
-    /// Makes an answer.
     public init(status: Int, fields: [HTTPField] = [], body: HTTPBody, closes: Bool = false) {
         self.status = status
         self.fields = fields
@@ -112,7 +102,6 @@ public struct HTTPResponse {
         self.closes = closes
     }
 
-    /// Makes an answer from text.
     public init(status: Int, type: String, text: String, fields: [HTTPField] = []) {
         self.init(
             status: status,

@@ -20,7 +20,6 @@ struct RequestHead: Equatable {
     var size = 0
 }
 
-/// What a request may be at most.
 public struct RequestLimits: Equatable, Sendable {
     /// The longest request target in bytes; more is 414.
     public var target = 2048
@@ -31,7 +30,6 @@ public struct RequestLimits: Equatable, Sendable {
     /// The largest body in bytes; more is 413.
     public var body = 65_536
 
-    /// The defaults.
     public init() {}
 }
 

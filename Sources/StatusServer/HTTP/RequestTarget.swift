@@ -2,12 +2,10 @@
 
 /// One `name=value` of a query, decoded.
 public struct QueryItem: Equatable, Sendable {
-    /// The name.
     public let name: String
     /// The value; empty when there was no `=`.
     public let value: String
 
-    /// Makes an item.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value

@@ -5,10 +5,8 @@
 /// The bytes stay where they are for as long as anybody refers to this object, which is what lets an answer that is
 /// still being sent outlive the state it shows.
 @safe public final class SharedBytes {
-    /// No bytes.
     static var empty: SharedBytes { SharedBytes([]) }
 
-    /// How many bytes there are.
     public let count: Int
     private let storage: UnsafeMutableRawPointer
     /// The same bytes compressed, made when they are first asked for; `nil` without memory.

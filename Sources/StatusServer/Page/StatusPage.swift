@@ -7,7 +7,6 @@
 struct StatusPage {
     /// The document; its tag changes with every byte of it.
     let snapshot: Snapshot
-    /// The header fields that come with it.
     let fields: [HTTPField]
 
     /// Joins the parts; the page is told which of `routes` it may ask.
@@ -27,7 +26,6 @@ struct StatusPage {
         ]
     }
 
-    /// The answer to a request.
     func response(to request: HTTPRequest) -> HTTPResponse {
         let caching = [HTTPField("ETag", snapshot.entityTag), HTTPField("Cache-Control", "no-cache")]
         guard !snapshot.matches(request.field("If-None-Match")) else { return .empty(status: 304, fields: caching) }

@@ -10,9 +10,7 @@ public import LinuxIO
 public protocol HTTPServing: AnyObject {
     /// Where it listens, with the ports the kernel chose.
     var addresses: [ListenAddress] { get }
-    /// How many connections are open.
     var connectionCount: Int { get }
-    /// Opens one more listening socket.
     func listen(on address: ListenAddress) throws(StatusServerError)
     /// Takes a listening socket that somebody else opened; `name` is what errors call it.
     func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError)
@@ -24,7 +22,6 @@ public protocol HTTPServing: AnyObject {
     func close()
 }
 
-/// Takes the answer to one request.
 public protocol HTTPResponder: AnyObject {
     /// Answers; only the first call counts. The route names the pattern that matched, for metrics.
     func respond(_ response: HTTPResponse, route: String)
@@ -32,12 +29,9 @@ public protocol HTTPResponder: AnyObject {
     var onCancelled: (() -> Void)? { get set }
 }
 
-/// Takes requests.
 public typealias HTTPHandler = (HTTPRequest, any HTTPResponder) -> Void
 
-/// How the server treats its clients.
 public struct ServerLimits: Equatable, Sendable {
-    /// What one request may be.
     public var request = RequestLimits()
     /// The most connections of one listening socket; more get a 503.
     public var connectionsPerListener = 512
@@ -60,6 +54,5 @@ public struct ServerLimits: Equatable, Sendable {
     /// The kernel's send buffer of a stream, in bytes.
     public var streamSendBuffer = 65_536
 
-    /// The defaults.
     public init() {}
 }

@@ -6,7 +6,6 @@ internal import Glibc
 internal import LinuxIO
 internal import Metrics
 
-/// Accepts connections of one listening socket.
 final class Listener {
     let address: ListenAddress
     /// How many connections came through it and are open.
@@ -153,7 +152,6 @@ final class Refusals {
         return true
     }
 
-    /// Closes everything.
     func close() {
         for descriptor in Array(lingering.keys) { end(descriptor) }
         reserve = []
@@ -187,7 +185,6 @@ final class Refusals {
     }
 }
 
-/// A descriptor in an array.
 private final class FileDescriptorBox {
     private let descriptor: FileDescriptor
     init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }

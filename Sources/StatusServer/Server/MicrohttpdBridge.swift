@@ -51,7 +51,6 @@ enum MicrohttpdCallbacks {
     }
 }
 
-/// The object behind a context pointer.
 private func object<Object: AnyObject>(_: Object.Type, _ raw: UnsafeMutableRawPointer?) -> Object? {
     guard let raw = unsafe raw else { return nil }
     return unsafe Unmanaged<Object>.fromOpaque(raw).takeUnretainedValue()

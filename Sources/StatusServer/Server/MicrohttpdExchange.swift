@@ -11,12 +11,10 @@ final class HTTPConnection {
     let descriptor: Int32
     let peer: HTTPPeer
     let listener: Listener
-    /// What reads and writes it.
     let library: MicrohttpdLibrary
     let server: MicrohttpdServer
     /// When it is broken off, on the loop's clock.
     var deadline: Duration?
-    /// The request in hand.
     var exchange: MicrohttpdExchange?
     private var watch: EventLoop.Watch?
 
@@ -43,7 +41,6 @@ final class HTTPConnection {
         return exchange
     }
 
-    /// The request in hand is over.
     func end() {
         endWatch()
         exchange?.completed()
@@ -74,7 +71,6 @@ final class HTTPConnection {
     func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// One request and its answer.
 @safe final class MicrohttpdExchange: HTTPResponder {
     private enum Phase {
         case head
@@ -264,7 +260,6 @@ final class HTTPConnection {
         )
     }
 
-    /// Fills the library's buffer from the stream.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let stream else { return -2 }
         switch unsafe stream.read(into: buffer) {
@@ -277,7 +272,6 @@ final class HTTPConnection {
         }
     }
 
-    /// Connects a stream's wishes to this exchange.
     func attach(_ stream: OutgoingStream) {
         stream.wake = { [weak self] in self?.resume() }
         stream.breakOff = { [weak self] in self?.connection.breakOff() }

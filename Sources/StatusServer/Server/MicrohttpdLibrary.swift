@@ -7,9 +7,7 @@ internal import LinuxIO
 ///
 /// New TLS settings are a new object for new connections; the old one serves its own to their end.
 @safe final class MicrohttpdLibrary {
-    /// Whether its connections are encrypted.
     let isSecure: Bool
-    /// How many connections are open.
     var connections = 0
     private let loop: EventLoop
     private var raw: OpaquePointer?
@@ -18,7 +16,6 @@ internal import LinuxIO
     private var isRunning = false
     private var turn = Duration.zero
     private var mustRunAgain = false
-    /// Called after each turn.
     private let afterTurn: () -> Void
 
     /// Starts it; `server` is what the callbacks get, and outlives it.
@@ -80,7 +77,6 @@ internal import LinuxIO
         unsafe precondition(raw == nil, "an HTTP library was dropped before it was closed")
     }
 
-    /// Lets the library do what is to be done.
     func run() {
         guard let raw = unsafe raw, !isRunning else { return }
         isRunning = true

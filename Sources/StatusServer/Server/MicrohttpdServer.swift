@@ -171,7 +171,6 @@ extension MicrohttpdServer {
         library.run()
     }
 
-    /// The library took a connection.
     func opened(_ descriptor: Int32) -> HTTPConnection? {
         guard let (listener, library) = incoming.removeValue(forKey: descriptor) else { return nil }
         let connection = HTTPConnection(descriptor, listener: listener, library: library, server: self)
@@ -182,7 +181,6 @@ extension MicrohttpdServer {
         return connection
     }
 
-    /// The library is about to close a connection.
     func closed(_ connection: HTTPConnection) {
         connection.endWatch()
         connection.exchange = nil

@@ -50,7 +50,6 @@ final class RepeatedRequests {
         known.first { $0.request.peer.isUnix == peer.isUnix && isEqual($0.head) }
     }
 
-    /// Remembers a head and what it means.
     func keep(_ request: HTTPRequest, of head: RequestHead) -> Known {
         if known.count == Self.most { known.removeFirst() }
         let new = Known(head, request)
@@ -117,7 +116,6 @@ final class RepeatedRequests {
         return queued
     }
 
-    /// Counts that it was given.
     func count(in metrics: HTTPMetrics, method: String, after duration: Duration) {
         if counted?.method != method {
             counted = (method, metrics.answers(route: route, method: method, status: response.status))

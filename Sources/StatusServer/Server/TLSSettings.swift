@@ -4,20 +4,16 @@ internal import CGnuTLS
 
 /// How TCP connections are encrypted; names and meanings are those of Prometheus' exporter-toolkit.
 public struct TLSSettings: Equatable, Sendable {
-    /// Whether clients need a certificate.
     public enum ClientAuthentication: String, CaseIterable, Sendable {
-        /// None is asked for.
         case none = "NoClientCert"
         /// One is asked for, and any will do, none as well.
         case request = "RequestClientCert"
-        /// Any certificate is needed.
         case requireAny = "RequireAnyClientCert"
         /// One that is given must be of `clientAuthorities`.
         case verifyIfGiven = "VerifyClientCertIfGiven"
         /// A certificate of `clientAuthorities` is needed.
         case requireAndVerify = "RequireAndVerifyClientCert"
 
-        /// Whether authorities are needed to judge by.
         public var verifies: Bool { self == .verifyIfGiven || self == .requireAndVerify }
     }
 
@@ -43,28 +39,21 @@ public struct TLSSettings: Equatable, Sendable {
     public var key: [UInt8]
     /// The authorities whose signatures count, in PEM.
     public var clientAuthorities: [UInt8]?
-    /// Whether clients need a certificate.
     public var clientAuthentication = ClientAuthentication.none
-    /// The oldest version that is spoken.
     public var minimumVersion = Version.tls12
 
-    /// Serves with a certificate and its key.
     public init(certificate: [UInt8], key: [UInt8]) {
         self.certificate = certificate
         self.key = key
     }
 
-    /// The part of the settings that is not right.
     public enum Part: Equatable, Sendable {
         /// The certificate, or that it belongs to the key.
         case certificate
-        /// The authorities of clients.
         case clientAuthorities
     }
 
-    /// What GnuTLS says against the settings.
     public struct Failure: Error, Equatable, Sendable {
-        /// Where to look.
         public let part: Part
         /// GnuTLS' words.
         public let reason: String

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// A place in the events that a client names.
 enum EventCursor: Equatable {
     /// After this number; the log's name is `nil` when the client did not say.
     case after(UInt64, stream: String?)
@@ -25,7 +24,6 @@ enum EventCursor: Equatable {
     }
 }
 
-/// Which events a client wants, by type.
 struct EventFilter: Equatable {
     /// Patterns with `*` for anything; none means all events.
     let patterns: [String]
@@ -35,7 +33,6 @@ struct EventFilter: Equatable {
         patterns = (text ?? "").split(separator: ",").map(String.init)
     }
 
-    /// Whether an event's type matches a pattern.
     func matches(_ name: String) -> Bool {
         patterns.isEmpty || patterns.contains { Self.matches(Array($0.utf8)[...], Array(name.utf8)[...]) }
     }

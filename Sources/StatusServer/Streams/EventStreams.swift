@@ -4,7 +4,6 @@ internal import Metrics
 internal import OrderedJSON
 internal import WebSocketWire
 
-/// The ways an event is written to a stream.
 enum StreamFormat: Equatable {
     case serverSent
     case lines
@@ -20,7 +19,6 @@ enum StreamFormat: Equatable {
         }
     }
 
-    /// What a stream begins with.
     var preamble: [UInt8] { self == .serverSent ? Array("retry: 2000\n\n".utf8) : [] }
 
     /// What keeps an idle stream alive: a comment, an empty line, or a ping.
@@ -41,7 +39,6 @@ enum StreamFormat: Equatable {
         return frame(event) + WebSocketServerFrame.close(WebSocketClose(code, reason: reason))
     }
 
-    /// One event.
     func frame(_ event: StreamEvent) -> [UInt8] {
         switch self {
         case .lines: return event.line
@@ -110,7 +107,6 @@ final class EventStreams {
     /// Called with `true` when the first client comes, and with `false` when the last one left.
     var onListening: (Bool) -> Void = { _ in }
 
-    /// How many clients listen.
     var count: Int { subscribers.count }
 
     /// Starts a stream at a place; no cursor is now.
@@ -131,7 +127,6 @@ final class EventStreams {
         return stream
     }
 
-    /// Sends one event to everybody.
     func broadcast(_ event: StreamEvent) {
         // Each form is made once and shared by all queues.
         lazy var serverSent = StreamFormat.serverSent.frame(event)
@@ -163,7 +158,6 @@ final class EventStreams {
         }
     }
 
-    /// Ends every stream with a reason.
     func close(reason: String) {
         for (id, subscriber) in subscribers {
             let last = notice("stream.closed", reason: reason)

@@ -19,7 +19,6 @@
         }
     }
 
-    /// What a reader gets.
     enum Read: Equatable {
         case bytes(Int)
         case wait
@@ -34,13 +33,11 @@
     /// How much of the first chunk is sent.
     private var offset = 0
 
-    /// How many bytes wait.
     public private(set) var queuedBytes = 0
     /// Whether something waits of which nothing was taken since ``look()``.
     private(set) var isStuck = false
     /// Whether no more will be sent.
     public private(set) var isFinished = false
-    /// Whether the client is gone.
     public private(set) var isClosed = false
 
     /// Whether the client was asked for a sign of life that has not come.
@@ -62,7 +59,6 @@
         self.limit = limit
     }
 
-    /// How many chunks wait.
     public var queuedChunks: Int { chunks.count - head }
 
     /// Queues bytes.
@@ -147,7 +143,6 @@
         }
     }
 
-    /// Tells that the connection is over.
     func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -16,7 +16,6 @@ struct CheckJudge {
     var name: String?
     var warning: CheckRange?
     var critical: CheckRange?
-    /// Whether an expensive path is worth a warning.
     var warnsOfExpense = false
 
     // MARK: - Path

@@ -9,7 +9,6 @@ struct CheckRange: Hashable, Sendable, CustomStringConvertible {
     /// What a reader is told when a text is not one.
     static let expectation = "a range such as 5:, 1:10, ~:3 or @0:2"
 
-    /// The range as it was typed.
     let description: String
     private let start: Double
     private let end: Double
@@ -34,7 +33,6 @@ struct CheckRange: Hashable, Sendable, CustomStringConvertible {
         guard start <= end else { return nil }
     }
 
-    /// Whether a value is worth an alert.
     func alerts(_ value: Double) -> Bool { (start...end).contains(value) == alertsInside }
 
     /// A plain decimal number: no exponent, no words such as `inf`.
@@ -46,6 +44,5 @@ struct CheckRange: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ArgumentForm where Value == CheckRange {
-    /// A threshold.
     static let range = ArgumentForm(CheckRange.expectation, parse: { CheckRange($0) })
 }

@@ -12,7 +12,6 @@ struct CheckReport: Equatable {
         case warning = "WARNING"
         case critical = "CRITICAL"
 
-        /// The exit status of a plugin.
         var status: ExitStatus {
             switch self {
             case .ok: ExitStatus(rawValue: 0)
@@ -31,7 +30,6 @@ struct CheckReport: Equatable {
             }
         }
 
-        /// The worse of two.
         func worst(_ other: State) -> State { other.badness > badness ? other : self }
     }
 
@@ -46,7 +44,6 @@ struct CheckReport: Equatable {
         var minimum: Int?
         var maximum: Int?
 
-        /// What the thresholds make of the value.
         var state: State {
             guard let value else { return warning == nil && critical == nil ? .ok : .unknown }
             if critical?.alerts(value) == true { return .critical }
@@ -83,7 +80,6 @@ struct CheckReport: Equatable {
     var text: String
     var measures: [Measure] = []
 
-    /// A report that nothing could be found out.
     static func unknown(_ text: String) -> CheckReport { CheckReport(state: .unknown, text: text) }
 
     /// Takes thresholds into account: the worst state stands, and what broke is told.

@@ -86,16 +86,13 @@ struct Advertise: Command {
     }
 }
 
-/// What became of an advertisement.
 struct AdvertiseState: Equatable {
     /// The name others see; `nil` before it is registered.
     private(set) var name: DomainName?
     /// Whether the name is taken, and no other is allowed.
     private(set) var isRefused = false
-    /// Whether Ctrl-C ended it.
     var isInterrupted = false
 
-    /// Takes what the engine tells.
     mutating func take(_ event: AdvertisementEvent) {
         switch event.kind {
         case .registered(let new), .updated(let new): name = new
@@ -106,7 +103,6 @@ struct AdvertiseState: Equatable {
         }
     }
 
-    /// The exit status.
     var status: ExitStatus {
         if isRefused { return .negative }
         if isInterrupted { return .interrupted }
@@ -126,10 +122,8 @@ enum AdvertiseLine {
         }
     }
 
-    /// The last object.
     static func withdrawn(_ name: DomainName, clock: some TimeSource) -> JSONValue { object("withdrawn", name, clock) }
 
-    /// The object in words.
     static func text(_ object: JSONValue) -> String {
         let name = "\(object.text("name")) (\(object.text("type")))"
         switch object.text("event") {
@@ -159,6 +153,5 @@ enum AdvertiseLine {
 }
 
 extension ArgumentForm where Value == IPAddress {
-    /// An address of either family.
     static let address = ArgumentForm("an address such as 192.0.2.7 or 2001:db8::7", parse: { IPAddress($0) })
 }

@@ -120,7 +120,6 @@ struct ConfigSchema: Command {
     }
 }
 
-/// The files and the environment that a configuration comes from.
 struct ConfigurationSource {
     let paths: StandardPaths
     let files: ConfigurationFiles
@@ -133,10 +132,8 @@ struct ConfigurationSource {
         files = file.map { ConfigurationFiles(file: Environment.absolute($0)) } ?? ConfigurationFiles(standard: paths)
     }
 
-    /// Whether the file is there.
     var exists: Bool { unsafe access(files.file, F_OK) == 0 }
 
-    /// Reads everything.
     func load() throws(ConfigurationError) -> Configuration {
         try Configuration.load(files, paths: paths, environment: environment)
     }
@@ -160,7 +157,6 @@ extension ConfigurationTree {
         )
     }
 
-    /// The same as JSON.
     var json: JSONValue {
         switch self {
         case .null: return .null

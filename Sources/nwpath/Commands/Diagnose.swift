@@ -154,11 +154,9 @@ extension ExitStatus {
 
 /// Where the targets come from.
 struct DiagnosisSettings {
-    /// Whom to ask.
     let targets: Targets
     /// Where that is said: `file`, `configuration` or `public defaults`.
     let origin: String
-    /// What shapes the path.
     let common: CommandConfiguration
     /// What stands before the keys of targets: `diagnosis.` in the configuration, nothing in a file of targets.
     var prefix: String { origin == "file" ? "" : "diagnosis." }

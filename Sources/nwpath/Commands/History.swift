@@ -121,7 +121,6 @@ struct History: Command {
 enum Moment: Hashable, Sendable, CustomStringConvertible {
     /// So long before now.
     case ago(Duration)
-    /// A time of the calendar.
     case at(WallTime)
 
     /// Reads `24h` or `2026-11-20T13:00:00Z`.
@@ -135,7 +134,6 @@ enum Moment: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The moment on the calendar.
     func time(before now: WallTime) -> WallTime {
         switch self {
         case .ago(let duration): now - duration
@@ -153,7 +151,6 @@ enum Moment: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ArgumentForm where Value == Moment {
-    /// A duration or a time.
     static let moment = ArgumentForm(
         "a duration such as 24h, or a time such as 2026-11-20T13:00:00Z",
         format: { $0.description },

@@ -125,7 +125,6 @@ struct Probe: Command {
     }
 }
 
-/// What the command line asks for.
 struct ProbeRequest: Hashable {
     var target: String?
     var method: ProbeMethod?
@@ -182,7 +181,6 @@ struct ProbeRequest: Hashable {
 }
 
 extension ArgumentForm where Value == SocketAddress {
-    /// A name server.
     static let nameServer = ArgumentForm("an address such as 192.0.2.53 or [2001:db8::53]:5353") {
         SocketAddress($0, standardPort: 53)
     }

@@ -111,7 +111,6 @@ final class ResolveRun {
         self.show = show
     }
 
-    /// Begins to ask.
     func begin(interface: String?, grace: Duration, patience: Duration) {
         let clock = direct.clock
         switch target {
@@ -142,7 +141,6 @@ final class ResolveRun {
         }
     }
 
-    /// Prints what was gathered.
     func finish() {
         handle = nil
         for (_, object) in answers.sorted(by: { $0.key < $1.key }) { show(object) }

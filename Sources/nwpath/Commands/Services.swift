@@ -207,7 +207,6 @@ struct Services: Command {
 }
 
 extension ArgumentForm where Value == String {
-    /// The type of a service.
     static let serviceType = ArgumentForm("a type such as _ipp._tcp") { text in
         let labels = text.split(separator: ".", omittingEmptySubsequences: false)
         guard labels.count == 2, labels[0].hasPrefix("_"), labels[0].utf8.count > 1,

@@ -132,7 +132,6 @@ struct Wait: Command {
         return Set(all.filter { $0.isTrue("ignored") }.map { $0.text("name") }).intersection(wanted)
     }
 
-    /// What is missing, a line each.
     static func missing(_ findings: [WaitMachine.Finding]) -> [String] {
         var lines: [String] = []
         for finding in findings {
@@ -165,7 +164,6 @@ struct Wait: Command {
 }
 
 extension ArgumentForm where Value == WaitCondition {
-    /// A condition.
     static let condition = ArgumentForm(
         WaitCondition.expectation,
         choices: WaitCondition.words.map(\.word) + ["interface=", "service="],

@@ -46,7 +46,6 @@ struct Watch: Command {
         ]
     )
 
-    /// A number, an id or a duration.
     private static let place = ArgumentForm<String>("a number, an event id such as 7f3a.45, or a duration such as 1h") {
         text in
         if UInt64(text) != nil || DurationText.parse(text) != nil { return text }
@@ -57,7 +56,6 @@ struct Watch: Command {
         return text
     }
 
-    /// A pattern that some event has.
     private static let names = ArgumentForm<Glob>("the name of an event or a pattern such as path.*") { text in
         guard let glob = Glob(text), EventName.allCases.contains(where: { glob.matches($0.rawValue) }) else {
             return nil

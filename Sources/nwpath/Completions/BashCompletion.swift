@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Writes the completion script for bash.
 struct BashCompletion {
     let table: CompletionTable
 

@@ -2,13 +2,9 @@
 
 internal import CommandLineKit
 
-/// The shells that completions can be made for.
 enum CompletionShell: String, CaseIterable {
-    /// GNU bash.
     case bash
-    /// The Z shell.
     case zsh
-    /// The friendly interactive shell.
     case fish
 }
 
@@ -24,7 +20,6 @@ extension Program {
     }
 }
 
-/// Quoting for shells.
 enum ShellText {
     /// In single quotes, as POSIX shells read them.
     static func quote(_ text: String) -> String {

@@ -4,20 +4,17 @@ internal import CommandLineKit
 
 /// What can be typed where: the commands of a program, as completion scripts need them.
 struct CompletionTable {
-    /// A word that may be typed.
     struct Candidate: Hashable {
         let word: String
         let note: String
     }
 
-    /// What may follow an option.
     enum Value: Hashable {
         case text
         case file
         case words([String])
     }
 
-    /// An option with its names.
     struct Option: Hashable {
         let names: [String]
         let note: String

@@ -7,21 +7,17 @@ internal import Spelling
 
 /// What `nwpath advertise` was told to advertise, as people write it.
 struct AdvertiseRequest: Hashable, Sendable {
-    /// The name of the instance.
     var name = ""
     /// The type, such as `_http._tcp`.
     var type = ""
-    /// The port.
     var port = 0
     /// The pairs of the text, `key=value`, or `key` alone.
     var pairs: [String] = []
-    /// Further names to be browsed by.
     var subtypes: [String] = []
     /// Where it runs; `nil` is this machine.
     var host: String?
     /// The addresses of `host`, when nobody else answers for it.
     var addresses: [IPAddress] = []
-    /// The one interface to advertise on.
     var interface: String?
 
     /// The registration.

@@ -9,7 +9,6 @@ struct Backoff: Equatable {
     private static let longest = Duration.seconds(1)
     private var last: Duration?
 
-    /// The next pause.
     mutating func next() -> Duration {
         let pause = last.map { min($0 * 2, Self.longest) } ?? Self.first
         last = pause

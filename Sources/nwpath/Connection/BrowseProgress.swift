@@ -21,7 +21,6 @@ struct BrowseProgress {
         lastNews = now
     }
 
-    /// Takes what a browse tells.
     mutating func take(_ event: BrowseEvent, at now: Duration) {
         lastNews = now
         switch event {

@@ -11,7 +11,6 @@ struct BrowseTarget: Hashable, Sendable, CustomStringConvertible {
 
     /// The type as it was written, without the domain.
     let description: String
-    /// The names to ask for.
     let names: [DomainName]
 
     /// Reads `TYPE[.local][,SUBTYPE]…`.

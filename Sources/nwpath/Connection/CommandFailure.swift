@@ -7,10 +7,8 @@ internal import StatusClient
 struct CommandFailure: Error, Equatable {
     /// One or more lines for standard error.
     let message: String
-    /// What the caller gets.
     let status: ExitStatus
 
-    /// Pairs a message with a status.
     init(_ message: String, _ status: ExitStatus) {
         self.message = message
         self.status = status

@@ -69,7 +69,6 @@ final class DirectCensus {
         return .object(object)
     }
 
-    /// A document as a value.
     static func value(_ document: some Encodable) -> JSONValue? {
         guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
         return try? JSONValue(parsing: bytes)

@@ -41,7 +41,6 @@ final class DirectEngine {
         engine.stop()
     }
 
-    /// Ends the run now.
     func stop() { loop.stop() }
 
     /// Ends the run then; the earliest of several moments counts.
@@ -53,12 +52,10 @@ final class DirectEngine {
         end = (loop.schedule(at: deadline) { [loop] in loop.stop() }, deadline)
     }
 
-    /// Calls a handler then.
     func schedule(at deadline: Duration, handler: @escaping () -> Void) -> EventLoop.Timer {
         loop.schedule(at: deadline, handler: handler)
     }
 
-    /// Takes back what was scheduled.
     func cancel(_ timer: EventLoop.Timer) { loop.cancel(timer) }
 
     /// Calls a handler when one of the signals comes, instead of what it does by default.

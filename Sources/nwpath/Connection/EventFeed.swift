@@ -7,9 +7,7 @@ internal import Spelling
 ///
 /// Pure: lines in, actions out.
 struct EventFeed {
-    /// What to do with a line.
     enum Action: Equatable {
-        /// Show it.
         case show(JSONValue)
         /// Nothing: nobody asked for it.
         case skip
@@ -37,16 +35,13 @@ struct EventFeed {
     /// Whether as many events were shown as were wanted.
     var isDone: Bool { limit.map { shown >= $0 } ?? false }
 
-    /// Goes on after this event.
     mutating func begin(after position: String?) { self.position = position }
 
-    /// Takes the next line.
     mutating func take(_ line: some StringProtocol) -> Action {
         guard let event = try? JSONValue(parsing: Array(line.utf8)) else { return .malformed }
         return take(event)
     }
 
-    /// Takes the next event.
     mutating func take(_ event: JSONValue) -> Action {
         guard let name = event["event"]?.string, let id = Self.id(of: event) else { return .malformed }
         if name == "stream.closed" { return .ended(reason: event.text("reason")) }

@@ -6,11 +6,9 @@ internal import Spelling
 
 /// What `nwpath resolve` resolves.
 enum ResolveTarget: Hashable, Sendable {
-    /// The addresses of a host.
     case host(DomainName)
     /// Host, port, addresses and text of a service.
     case instance(DomainName)
-    /// The name of an address.
     case address(IPAddress)
 
     /// What a reader is told when a text is not one.
@@ -68,7 +66,6 @@ enum ResolveTarget: Hashable, Sendable {
         return start + "; names outside .local are for the resolver"
     }
 
-    /// As documents show it.
     var text: String {
         switch self {
         case .host(let name), .instance(let name): "\(name)"

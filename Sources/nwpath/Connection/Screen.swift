@@ -5,19 +5,16 @@ internal import OrderedJSON
 
 /// How results are shown: to people on a terminal, or to programs in a pipe.
 struct Screen: Equatable {
-    /// The colours.
     let palette: Palette
     /// The columns of the terminal; `nil` in a pipe, where nothing is cut.
     let width: Int?
 
-    /// The screen of this process.
     init(_ common: CommonOptions, environment: [String: String] = Environment.variables) {
         let isTerminal = Terminal.isInteractive
         let palette = Palette(environment: environment, isTerminal: isTerminal, hasNoColour: common.hasNoColour)
         self.init(palette: palette, width: isTerminal ? Terminal.width : nil)
     }
 
-    /// A screen as described.
     init(palette: Palette = Palette(isColoured: false), width: Int? = nil) {
         self.palette = palette
         self.width = width
@@ -34,7 +31,6 @@ struct Screen: Equatable {
         Terminal.print(String(decoding: answer.bytes, as: UTF8.self))
     }
 
-    /// An object on one line, for streams.
     static func line(_ value: JSONValue) throws(CommandFailure) -> [UInt8] { try json(value, style: .compact) }
 
     private static func json(_ value: JSONValue, style: OrderedJSONEncoder.Style) throws(CommandFailure) -> [UInt8] {

@@ -173,7 +173,6 @@ struct ServiceConnection {
     }
 }
 
-/// Paths and queries of requests.
 enum RequestText {
     /// A name as a path segment or query value, percent-encoded (RFC 3986 section 2.1).
     static func encode(_ text: some StringProtocol) -> String {

@@ -3,21 +3,18 @@
 internal import OrderedJSON
 internal import Spelling
 
-/// Which services somebody wants to see.
 struct ServiceSelection: Equatable {
     var type: String?
     /// A pattern for names; one that looks like a name, such as `Printer [A1]`, means that name too.
     var name: Glob?
     var interface: String?
 
-    /// Whether a service is one of them.
     func includes(_ service: JSONValue) -> Bool {
         (type ?? service.text("type")) == service.text("type")
             && (interface ?? service.text("interface")) == service.text("interface")
             && (name.map { $0.matches(service.text("name")) || $0.description == service.text("name") } ?? true)
     }
 
-    /// Whether an event is about one of them.
     func concerns(_ event: JSONValue) -> Bool {
         if let service = event["service"] { return includes(service) }
         guard let found = event["service_type"]?.string else { return true }

@@ -13,7 +13,6 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     case notExpensive
     /// The interface can carry traffic.
     case interface(String)
-    /// A service of the type, perhaps with that name, was found.
     case service(type: String, name: String?)
 
     /// What a reader is told when a text is not a condition.
@@ -26,7 +25,6 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         ("not-expensive", .notExpensive),
     ]
 
-    /// Reads a condition.
     init?(_ text: String) {
         if let known = Self.words.first(where: { $0.word == text }) {
             self = known.condition
@@ -46,7 +44,6 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The condition as it is typed.
     var description: String {
         switch self {
         case .interface(let name): "interface=\(name)"
@@ -55,10 +52,8 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The interface that is waited for.
     var interface: String? { if case .interface(let name) = self { name } else { nil } }
 
-    /// Whether the list of services has to be asked for.
     var needsServices: Bool { if case .service = self { true } else { false } }
 
     /// Why it does not hold.

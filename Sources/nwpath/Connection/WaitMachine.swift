@@ -13,11 +13,9 @@ struct WaitMachine {
         let missing: String?
     }
 
-    /// What to do.
     enum Step: Equatable {
         /// All that was asked for holds, and has held long enough.
         case satisfied
-        /// The time is up.
         case timedOut
         /// Look again when something changes, at the latest after so long; `nil` is whenever.
         case wait(Duration?)
@@ -50,7 +48,6 @@ struct WaitMachine {
         findings = conditions.map { Finding(condition: $0, missing: "nobody answers") }
     }
 
-    /// Takes what the daemon says.
     mutating func look(
         _ status: JSONValue,
         services: [JSONValue],
@@ -77,7 +74,6 @@ struct WaitMachine {
         findings = conditions.map { Finding(condition: $0, missing: "nobody answers") }
     }
 
-    /// What to do now.
     func step(at now: Duration) -> Step {
         if let holdsSince, now - holdsSince >= hold { return .satisfied }
         if let deadline, now >= deadline { return .timedOut }

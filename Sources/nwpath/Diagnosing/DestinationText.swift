@@ -3,7 +3,6 @@
 internal import CommandLineKit
 internal import OrderedJSON
 
-/// Renders what was found out about a destination.
 struct DestinationText {
     let sheet: Sheet
 

@@ -14,11 +14,8 @@ internal import Probes
 ///
 /// Confined to the thread that made it.
 struct DiagnosisRun {
-    /// What came of it.
     struct Outcome {
-        /// What is shown.
         let document: DiagnosisDocument
-        /// What the caller gets.
         let status: ExitStatus
     }
 

@@ -3,7 +3,6 @@
 internal import CommandLineKit
 internal import OrderedJSON
 
-/// Renders a diagnosis for people.
 struct DiagnosisText {
     let sheet: Sheet
 

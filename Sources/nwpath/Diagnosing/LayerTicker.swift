@@ -9,19 +9,16 @@ final class LayerTicker {
     private let layers: [Layer]
     private var done: Set<Layer> = []
 
-    /// Shows a line, or nothing.
     init(isShown: Bool, _ layers: [Layer] = Layer.ofNetwork) {
         self.isShown = isShown
         self.layers = layers
     }
 
-    /// Ticks a layer off.
     func tick(_ layer: Layer) {
         done.insert(layer)
         if isShown { Terminal.rewrite(Self.line(done, of: layers)) }
     }
 
-    /// Takes the line away.
     func clear() {
         if isShown { Terminal.rewrite("") }
     }

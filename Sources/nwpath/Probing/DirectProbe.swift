@@ -23,7 +23,6 @@ final class DirectProbe {
     private var tally = ProbeTally()
     private var isInterrupted = false
 
-    /// Prepares a run.
     init(_ definition: ProbeDefinition) throws(CommandFailure) {
         self.definition = definition
         do {
@@ -104,9 +103,7 @@ final class DirectProbe {
     }
 }
 
-/// What several attempts came to.
 struct ProbeTally: Equatable {
-    /// How many were made.
     private(set) var sent = 0
     /// How many got a right answer.
     private(set) var answered = 0
@@ -115,7 +112,6 @@ struct ProbeTally: Equatable {
     /// How long the right answers took.
     private(set) var durations: [Duration] = []
 
-    /// Takes a result.
     mutating func take(_ result: ProbeResult) {
         if case .notAssessed = result.outcome {
             isRefused = true
@@ -124,7 +120,6 @@ struct ProbeTally: Equatable {
         take(isSuccess: result.isSuccess, duration: result.duration)
     }
 
-    /// Takes the result of an attempt that was made.
     mutating func take(isSuccess: Bool, duration: Duration) {
         sent += 1
         guard isSuccess else { return }
@@ -138,7 +133,6 @@ struct ProbeTally: Equatable {
     /// The share that got no right answer, in percent.
     var lossPercent: Double { sent == 0 ? 0 : Double(sent - answered) * 100 / Double(sent) }
 
-    /// The exit status.
     var status: ExitStatus {
         if answered > 0 { return .success }
         return isRefused ? .refused : .negative

@@ -13,19 +13,16 @@ struct ProbeReport {
     private let isJSON: Bool
     private let isQuiet: Bool
 
-    /// Prints to standard output.
     init(_ screen: Screen, isJSON: Bool, isQuiet: Bool) {
         self.screen = screen
         self.isJSON = isJSON
         self.isQuiet = isQuiet
     }
 
-    /// Says what is about to be asked.
     func begin(_ definition: ProbeDefinition) {
         begin("\(definition.target)", definition.method.rawValue)
     }
 
-    /// Says what the service is about to ask.
     func begin(_ probe: JSONValue) { begin(probe.text("target"), probe.text("method")) }
 
     private func begin(_ target: String, _ method: String) {
@@ -33,7 +30,6 @@ struct ProbeReport {
         Terminal.print("PROBE \(PrintableText.escape(target)) by \(method)\n")
     }
 
-    /// Shows a result of this command.
     func show(_ result: ProbeResultDocument, number: Int) {
         guard let bytes = try? OrderedJSONEncoder().encode(result),
             let value = try? JSONValue(parsing: bytes)
@@ -41,7 +37,6 @@ struct ProbeReport {
         show(value, number: number)
     }
 
-    /// Shows a result as the service tells it.
     func show(_ result: JSONValue, number: Int) {
         if isJSON {
             var object = JSONObject()
@@ -56,7 +51,6 @@ struct ProbeReport {
         }
     }
 
-    /// Sums up.
     func end(_ name: String, _ tally: ProbeTally) {
         let summary = DurationSummary(tally.durations)
         guard isJSON else {
@@ -84,11 +78,9 @@ struct ProbeReport {
     }
 }
 
-/// Probes and their results in words.
 struct ProbeText {
     let sheet: Sheet
 
-    /// All probes, a line each.
     func list(_ probes: [JSONValue]) -> String {
         guard !probes.isEmpty else {
             return "no active probe; probes.active of the configuration names them\n"
@@ -123,7 +115,6 @@ struct ProbeText {
         }
     }
 
-    /// One attempt, a line.
     func attempt(_ result: JSONValue, number: Int) -> String {
         let from = result.text("address").isEmpty ? "" : " from \(result.text("address"))"
         switch result["success"]?.bool {

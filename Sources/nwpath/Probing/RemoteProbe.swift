@@ -5,7 +5,6 @@ internal import LinuxIO
 internal import OrderedJSON
 internal import StatusClient
 
-/// Lets the service run one of its probes.
 final class RemoteProbe {
     private let target: String
     private var connection: ServiceConnection

@@ -4,7 +4,6 @@ internal import CommandLineKit
 internal import LinuxIO
 internal import Spelling
 
-/// Files that commands make on request.
 enum OutputFile {
     /// Writes a file whole or not at all.
     ///

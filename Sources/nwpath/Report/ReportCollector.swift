@@ -12,14 +12,12 @@ internal import StatusClient
 
 /// Gathers what a bug report holds, from the service where it answers, else from the machine itself.
 struct ReportCollector {
-    /// How many events are kept.
     static let eventCount = 200
     private static let routeLimit = 4096
 
     private(set) var contents = ReportContents()
     private let source = ConfigurationSource(file: nil)
 
-    /// Gathers everything.
     mutating func collect(_ common: CommonOptions) throws(CommandFailure) {
         addVersion()
         var connection = try ServiceConnection(common)

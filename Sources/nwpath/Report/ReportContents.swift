@@ -4,10 +4,8 @@ internal import OrderedJSON
 
 /// The parts of a bug report, as JSON lines.
 struct ReportContents {
-    /// What was found out, or why not.
     struct Section: Equatable {
         let name: String
-        /// What it holds, in a few words.
         let summary: String
         let value: JSONValue
         /// Why it is missing; `nil` when it is there.

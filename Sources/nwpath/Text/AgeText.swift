@@ -3,7 +3,6 @@
 internal import LinuxIO
 internal import Spelling
 
-/// Durations and moments for people.
 enum AgeText {
     private static let units: [(name: String, seconds: Int64)] = [
         ("d", 86_400), ("h", 3600), ("min", 60), ("s", 1),

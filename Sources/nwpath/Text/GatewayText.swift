@@ -3,11 +3,9 @@
 internal import CommandLineKit
 internal import OrderedJSON
 
-/// Gateways and name servers for people.
 struct GatewayText {
     let sheet: Sheet
 
-    /// All gateways, a line each.
     func gateways(_ gateways: [JSONValue], isIndented: Bool = false) -> String {
         guard !gateways.isEmpty else { return "no gateway\n" }
         var table = TextTable([

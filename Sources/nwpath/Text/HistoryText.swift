@@ -5,7 +5,6 @@ internal import CommandLineKit
 internal import LinuxIO
 internal import OrderedJSON
 
-/// Outages and availability for people.
 struct HistoryText {
     let sheet: Sheet
 
@@ -30,7 +29,6 @@ struct HistoryText {
         return text + self.outages(history)
     }
 
-    /// The outages, a line each.
     func outages(_ history: JSONValue) -> String {
         let outages = history.list("outages")
         guard !outages.isEmpty else { return "no outages\n" }

@@ -3,11 +3,9 @@
 internal import CommandLineKit
 internal import OrderedJSON
 
-/// Interfaces for people.
 struct InterfaceText {
     let sheet: Sheet
 
-    /// All interfaces, a line each.
     func list(_ interfaces: [JSONValue], isIndented: Bool = false) -> String {
         guard !interfaces.isEmpty else { return "no interfaces\n" }
         let hasNotes = interfaces.contains { !Self.notes($0).isEmpty }
@@ -54,7 +52,6 @@ struct InterfaceText {
         return text + sheet.indent(sheet.table(table, isIndented: true))
     }
 
-    /// Whether it can carry traffic, or what keeps it from that.
     static func state(_ interface: JSONValue) -> TextTable.Cell {
         if interface.isTrue("usable") { return .init("usable", .good) }
         let problem = interface.text("problem")

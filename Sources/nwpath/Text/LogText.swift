@@ -4,7 +4,6 @@ internal import CommandLineKit
 internal import OrderedJSON
 internal import Spelling
 
-/// What is wrong with logs, for people.
 struct LogText {
     let screen: Screen
 
@@ -20,7 +19,6 @@ struct LogText {
         return text
     }
 
-    /// One line on all of it.
     func summary(_ report: JSONValue) -> String {
         let count = report["problem_count"]?.int ?? 0
         let records = Plural.of(report["records"]?.int ?? 0, "record")

@@ -3,7 +3,6 @@
 internal import CommandLineKit
 internal import OrderedJSON
 
-/// Services for people.
 struct ServiceText {
     let sheet: Sheet
 
@@ -49,7 +48,6 @@ struct ServiceText {
         return sheet.table(table)
     }
 
-    /// All types, a line each.
     func types(_ types: [String]) -> String { types.map { sheet.paint($0) + "\n" }.joined() }
 
     private static func pair(_ key: String, _ value: JSONValue) -> String {

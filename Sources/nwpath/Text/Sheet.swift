@@ -7,12 +7,9 @@ internal import Spelling
 
 /// What a rendering needs besides the object: the screen, and the time it is.
 struct Sheet {
-    /// Colours and width.
     let screen: Screen
-    /// Ages count up to this moment.
     let now: WallTime
 
-    /// Takes the screen and the time.
     init(_ screen: Screen = Screen(), now: WallTime) {
         self.screen = screen
         self.now = now
@@ -44,12 +41,10 @@ extension JSONValue {
     /// The string member of this name; empty without one.
     func text(_ name: String) -> String { self[name]?.string ?? "" }
 
-    /// Whether the member of this name is true.
     func isTrue(_ name: String) -> Bool { self[name]?.bool == true }
 
     /// The elements of the member of this name; none without one.
     func list(_ name: String) -> [JSONValue] { self[name]?.array ?? [] }
 
-    /// The strings of the member of this name.
     func texts(_ name: String) -> [String] { list(name).compactMap(\.string) }
 }

@@ -115,7 +115,6 @@ struct StatusText {
     }
 }
 
-/// Counted things.
 enum Plural {
     /// Such as `1 service` or `2 services`.
     static func of(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
