@@ -50,7 +50,7 @@ extension Examination {
         }
         // Whoever let the first packet end, or spoke at all, forwards; with several routers it is not known which.
         let speaks = !result.hops.isEmpty || evidence.reach[place].unreachableFrom != nil
-        for router in routers where speaks || routers.count == 1 {
+        for router in routers where speaks || routers.count == 1 && !result.isStarved {
             evidence.gateways[router].answersHopLimit = .known(speaks)
         }
     }

@@ -86,7 +86,7 @@ extension Examination {
             ProbeAttempt(definition, surroundings: ProbeSurroundings(), loop: loop, pages: pages) {
                 [weak self] result in
                 self?.count(sent: result.sent, received: result.received)
-                self?.change(place) { take(&$0, result) }
+                if result.isAssessed { self?.change(place) { take(&$0, result) } }
                 done()
             }
         }
@@ -161,6 +161,7 @@ struct NamePlan {
     /// Puts the answers where they belong.
     func fill(_ evidence: inout NameServerEvidence, from result: NameInterviewResult) {
         for (index, entry) in questions.enumerated() where result.replies.indices.contains(index) {
+            if result.isStarved, result.replies[index] == .silent { continue }
             let answer = NameServerEvidence.Answer(result.replies[index])
             switch entry.purpose {
             case .ipv4:

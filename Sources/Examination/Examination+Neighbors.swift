@@ -175,7 +175,7 @@ extension InterfaceAddress {
 extension TrainResult {
     /// Whether anything came back; not known when nothing could be sent.
     var answered: Assessment<Bool> {
-        if let advice { return .unknown(because: advice) }
+        if received == 0, let advice { return .unknown(because: advice) }
         return .known(received > 0)
     }
 }

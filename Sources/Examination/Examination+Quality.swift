@@ -64,10 +64,11 @@ extension Examination {
 }
 
 extension PerformanceEvidence.Train {
-    /// What a train of packets came to; `nil` when none could be sent or came back.
+    /// What a train of packets came to; `nil` when none could be sent or came back, or this machine was too busy to hear
+    /// them.
     init?(_ target: String, _ result: TrainResult) {
-        guard result.sent > result.refused, let median = result.median, let fifth = result.percentile(5),
-            let ninetyFifth = result.percentile(95)
+        guard result.advice == nil, result.sent > result.refused, let median = result.median,
+            let fifth = result.percentile(5), let ninetyFifth = result.percentile(95)
         else { return nil }
         self.init(
             target: target,

@@ -24,7 +24,12 @@ extension Examination {
     private func take(_ result: TimeResult, from server: IPAddress) {
         count(sent: result.bytesSent, received: result.bytesReceived)
         count(server.family, attempts: result.sent, refused: result.refused)
-        guard result.isAnswered else { return }
+        guard result.isAnswered else {
+            if result.isStarved, evidence.transport.timeAnswers == .known(false) {
+                evidence.transport.timeAnswers = .unknown(because: Starvation.text)
+            }
+            return
+        }
         evidence.transport.timeAnswers = .known(true)
         guard let ahead = result.ahead else { return }
         // A server that agrees shows that the own clock is right; of several that do not, the nearest counts.

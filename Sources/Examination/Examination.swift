@@ -64,6 +64,8 @@ public final class Examination: Cancelable {
     private let started: Duration
     /// When the network was begun to be looked at.
     private var networkStarted: Duration
+    /// How late timers had come until then.
+    private var networkLateness = Duration.zero
     private var stage = Stage.network
     private var bytes = (sent: 0, received: 0)
     private var counters: [String: Int] = [:]
@@ -118,7 +120,7 @@ public final class Examination: Cancelable {
         facts = try KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets).read(at: started)
         takeKernelFacts()
         carriers = Dictionary(facts.links.map { ($0.index, $0.carrierChanges) }) { first, _ in first }
-        timer = loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
+        timer = loop.scheduleSilence(after: order.limit) { [weak self] _ in self?.end(isComplete: false) }
         loop.deferring { [weak self] in self?.begin() }
     }
 
@@ -190,6 +192,7 @@ public final class Examination: Cancelable {
 
     private func examineNetwork() {
         networkStarted = loop.clock.boot
+        networkLateness = loop.lateness
         stage = .network
         guard !order.isOffline else {
             leave(because: "nothing is sent with --offline")
@@ -281,8 +284,9 @@ public final class Examination: Cancelable {
         let duration = loop.clock.boot - started
         if !isComplete { noteUnfinished() }
         if evidence.isNetworkExamined {
-            askKernelAboutGateways(after: loop.clock.boot - networkStarted)
-            lookAgain(after: loop.clock.boot - networkStarted)
+            let elapsed = loop.clock.boot - networkStarted
+            askKernelAboutGateways(after: elapsed)
+            lookAgain(after: elapsed, awake: elapsed - (loop.lateness - networkLateness))
         }
         completion(
             ExaminationResult(
@@ -307,15 +311,17 @@ public final class Examination: Cancelable {
 
     private static let unfinished = "the time was over"
 
-    /// What the kernel thinks of gateways that this process may not ask, after a datagram that made it look for them.
+    /// What the kernel thinks of gateways that this process may not ask, after a datagram that made it look for them; and
+    /// of those that seemed silent, since a neighbour that answered the kernel meanwhile is there.
     private func askKernelAboutGateways(after duration: Duration) {
         guard !order.isOffline, duration >= .seconds(1) else { return }
-        for (place, gateway) in evidence.gateways.enumerated() where gateway.hardwareAddresses.value == nil {
-            guard let link = facts.links.first(where: { $0.name == gateway.interface }),
+        for (place, gateway) in evidence.gateways.enumerated() {
+            let owners = gateway.hardwareAddresses.value
+            guard owners?.isEmpty ?? true, let link = facts.links.first(where: { $0.name == gateway.interface }),
                 let entry = try? kernel.neighbor(gateway.address, index: link.index)
             else { continue }
             switch entry.state {
-            case .reachable:
+            case .reachable where owners == nil || entry.confirmed.map { $0 <= duration } == true:
                 let owner = HardwareAddress(entry.hardwareAddress).map { Set([$0.description]) } ?? []
                 evidence.gateways[place].hardwareAddresses = .known(owner)
             case .failed, .incomplete: evidence.gateways[place].hardwareAddresses = .known([])
@@ -325,11 +331,11 @@ public final class Examination: Cancelable {
     }
 
     /// What came in meanwhile, and whether carriers came and went.
-    private func lookAgain(after duration: Duration) {
+    private func lookAgain(after duration: Duration, awake: Duration) {
         let now = order.isOffline ? [:] : PacketCounters.received()
         let links = (try? kernel.links())?.values ?? []
         for (place, link) in facts.links.enumerated() {
-            if duration >= .milliseconds(1500), let before = counters[link.name], let after = now[link.name] {
+            if awake >= .milliseconds(1500), let before = counters[link.name], let after = now[link.name] {
                 evidence.links[place].received = .known(max(0, after - before))
             }
             guard let later = links.first(where: { $0.index == link.index }) else { continue }

@@ -99,7 +99,16 @@ public final class EventLoop: Sendable {
     /// - Returns: `false` when the loop is to stop.
     private func serve(_ events: [nwp_ready], _ count: Int) -> Bool {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
-        for index in 0..<count { dispatch(events[index].token, events: events[index].events) }
+        var isTimerDue = false
+        for index in 0..<count {
+            if events[index].token == Reactor.timerToken {
+                isTimerDue = true
+            } else {
+                dispatch(events[index].token, events: events[index].events)
+            }
+        }
+        // What has arrived counts before the time for it is over.
+        if isTimerDue { runDueTimers() }
         guard drainInbox() else { return false }
         runDeferred()
         unsafe reactor.arm()
@@ -200,11 +209,17 @@ public final class EventLoop: Sendable {
         switch token {
         case Reactor.wakeToken:
             _ = try? wake.read(upTo: 8)
-        case Reactor.timerToken:
-            // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
-            for timer in unsafe reactor.takeDueTimers(at: clock.boot) { unsafe reactor.takeHandler(of: timer)?() }
         default:
             unsafe reactor.handlers[token]?(Readiness(rawValue: events))
+        }
+    }
+
+    private func runDueTimers() {
+        // What is due now, and nothing that handlers add: one that always schedules the next must not starve others.
+        for due in unsafe reactor.takeDueTimers(at: clock.boot) {
+            guard let handler = unsafe reactor.takeHandler(of: due.timer) else { continue }
+            unsafe reactor.noteLateness(since: due.since, at: clock.boot)
+            handler()
         }
     }
 
@@ -279,7 +294,7 @@ extension EventLoop {
     @discardableResult
     public func schedule(at deadline: Duration, handler: @escaping () -> Void) -> Timer {
         confine()
-        return unsafe reactor.schedule(at: deadline, handler: handler)
+        return unsafe reactor.schedule(at: deadline, now: clock.boot, handler: handler)
     }
 
     /// Calls `handler` once, `delay` from now.
@@ -287,6 +302,38 @@ extension EventLoop {
     public func schedule(after delay: Duration, handler: @escaping () -> Void) -> Timer {
         schedule(at: clock.boot + delay, handler: handler)
     }
+
+    /// Calls `handler` once, when somebody who was asked had `limit` to answer: only then is silence evidence.
+    ///
+    /// Time for which this loop's timers came late (a busy machine, a long handler, a suspended system) is added, up to
+    /// twice `limit`; what arrived meanwhile is served first. A loop that was awake for less than half of `limit` all the
+    /// same is starved: silence says nothing then.
+    public func scheduleSilence(after limit: Duration, handler: @escaping (_ isStarved: Bool) -> Void) -> Timer {
+        confine()
+        let timer = unsafe reactor.makeTimer()
+        let now = clock.boot
+        expect(Silence(limit: limit, started: now, lateness: lateness), timer, at: now + limit, handler)
+        return timer
+    }
+
+    private func expect(
+        _ silence: Silence,
+        _ timer: Timer,
+        at deadline: Duration,
+        _ handler: @escaping (_ isStarved: Bool) -> Void
+    ) {
+        unsafe reactor.schedule(timer, at: deadline, now: clock.boot) { [unowned self] in
+            var silence = silence
+            let now = clock.boot
+            switch silence.end(at: now, lateness: lateness) {
+            case .wait(let more): expect(silence, timer, at: now + more, handler)
+            case .over(let isStarved): handler(isStarved)
+            }
+        }
+    }
+
+    /// For how long timers came late so far, on the whole.
+    public var lateness: Duration { unsafe reactor.lateness }
 
     /// Forgets a timer; one that has fired is no error.
     public func cancel(_ timer: Timer) {

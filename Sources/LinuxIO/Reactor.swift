@@ -17,10 +17,13 @@ struct Reactor: ~Copyable {
     private var timers: [UInt64: () -> Void] = [:]
     /// Pending deadlines, latest first, so that the next one is popped from the end.
     ///
-    /// Entries of cancelled timers
-    /// stay until their time comes: `timers` is what decides.
-    private var deadlines: [(deadline: Duration, id: UInt64)] = []
+    /// Entries of cancelled timers stay until their time comes: `timers` is what decides. One that was in the past already
+    /// when it was scheduled is due from then on.
+    private var deadlines: [(deadline: Duration, id: UInt64, due: Duration)] = []
     private var armed: Duration?
+    /// For how long timers came late, on the whole; of several at once the time counts once.
+    private(set) var lateness = Duration.zero
+    private var noted = Duration.zero
 
     init() throws(Errno) {
         timer = FileDescriptor(owning: try Errno.check(nwp_timerfd(CLOCK_BOOTTIME)))
@@ -31,17 +34,31 @@ struct Reactor: ~Copyable {
         return lastToken
     }
 
-    mutating func schedule(at deadline: Duration, handler: @escaping () -> Void) -> EventLoop.Timer {
+    mutating func makeTimer() -> EventLoop.Timer {
         lastTimer += 1
-        timers[lastTimer] = handler
+        return EventLoop.Timer(id: lastTimer)
+    }
+
+    mutating func schedule(at deadline: Duration, now: Duration, handler: @escaping () -> Void) -> EventLoop.Timer {
+        let timer = makeTimer()
+        schedule(timer, at: deadline, now: now, handler: handler)
+        return timer
+    }
+
+    mutating func schedule(
+        _ timer: EventLoop.Timer,
+        at deadline: Duration,
+        now: Duration,
+        handler: @escaping () -> Void
+    ) {
+        timers[timer.id] = handler
         var low = 0
         var high = deadlines.count
         while low < high {
             let middle = (low + high) / 2
             if deadlines[middle].deadline > deadline { low = middle + 1 } else { high = middle }
         }
-        deadlines.insert((deadline, lastTimer), at: low)
-        return EventLoop.Timer(id: lastTimer)
+        deadlines.insert((deadline, timer.id, max(deadline, now)), at: low)
     }
 
     mutating func cancel(_ timer: EventLoop.Timer) {
@@ -53,15 +70,21 @@ struct Reactor: ~Copyable {
     }
 
     /// Takes the timers whose time has come off the plan, the earliest first.
-    mutating func takeDueTimers(at now: Duration) -> [EventLoop.Timer] {
+    mutating func takeDueTimers(at now: Duration) -> [(timer: EventLoop.Timer, since: Duration)] {
         _ = try? timer.read(upTo: 8)
         armed = nil
-        var due: [EventLoop.Timer] = []
+        var due: [(timer: EventLoop.Timer, since: Duration)] = []
         while let last = deadlines.last, last.deadline <= now {
             deadlines.removeLast()
-            due.append(EventLoop.Timer(id: last.id))
+            due.append((EventLoop.Timer(id: last.id), last.due))
         }
         return due
+    }
+
+    /// Counts how late a timer is that was due since then.
+    mutating func noteLateness(since due: Duration, at now: Duration) {
+        lateness += max(.zero, now - max(due, noted))
+        noted = max(noted, now)
     }
 
     /// Takes the handler of a timer; `nil` when it was cancelled meanwhile.

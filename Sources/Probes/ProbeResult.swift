@@ -102,6 +102,11 @@ public struct ProbeResult: Hashable, Sendable {
 
     public var isSuccess: Bool { outcome == .success }
 
+    /// Whether anything was found out.
+    public var isAssessed: Bool {
+        if case .notAssessed = outcome { false } else { true }
+    }
+
     /// Why it failed; `nil` when it did not.
     public var reason: ProbeReason? {
         if case .failure(let reason, _) = outcome { reason } else { nil }

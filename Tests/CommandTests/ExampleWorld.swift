@@ -183,10 +183,10 @@ final class ExampleWorld {
         let scratch = scratch
         let name = run.name
         let awaited = run.isEndless ? ["out", "err"] : ["rc"]
-        await Namespace.current.loop.eventually(within: .seconds(60), "\(awaited) of \(run.line)") {
+        let hasEnded = await Namespace.current.loop.eventually(within: .seconds(60), "\(awaited) of \(run.line)") {
             awaited.contains { scratch.read("\(name).\($0)").hasSuffix("\n") }
         }
-        if run.isEndless { run.command.signal(SIGINT) }
+        if !hasEnded { run.command.killGroup() } else if run.isEndless { run.command.signal(SIGINT) }
         let status = run.command.wait()
         return Result(
             status: run.isEndless ? status : Int32(scratch.read("\(name).rc").dropLast()) ?? -1,

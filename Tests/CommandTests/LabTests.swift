@@ -75,6 +75,15 @@ import Testing
         Self.judge(try await Self.check(faults), of: faults)
     }
 
+    @Test func `a program that hardly gets to run accuses nobody, and still finds what is wrong`() async throws {
+        let faults = ["healthy", "gateway.unresolved", "dns.servfail"]
+        let results = try await Self.check(faults, ["--starved"])
+        #expect(results.map { $0["fault"]?.string } == faults)
+        for result in results {
+            #expect(result["right"]?.bool == true, "\(result.text("fault")): \(result.texts("found"))")
+        }
+    }
+
     @Test func `the same with other addresses and names`() async throws {
         let faults = [
             "healthy", "gateway.unresolved", "dns.server-dead", "ipv6.broken", "captive.portal", "route.blackhole",

@@ -29,7 +29,9 @@ import Testing
         let own = try kernel.neighbors(index: index)
         #expect(own.values.allSatisfy { $0.index == index })
         #expect(own.undecodable == 0)
-        let router = try kernel.neighbor(.of("2001:db8:1::7"), index: index)
+        var router = try kernel.neighbor(.of("2001:db8:1::7"), index: index)
+        #expect(router?.confirmed != nil)
+        router?.confirmed = nil
         #expect(
             router
                 == Neighbor(
@@ -52,6 +54,8 @@ import Testing
         await namespace.loop.eventually("the answer") {
             (try? kernel.neighbor(.of(gateway), index: index))??.state == .reachable
         }
+        let confirmed = try #require(try kernel.neighbor(.of(gateway), index: index)?.confirmed)
+        #expect(confirmed < .seconds(60))
         try namespace.ip("neigh change \(gateway) dev v0 nud stale")
         try kernel.probeNeighbor(.of(gateway), index: index)
         await namespace.loop.eventually("the answer") {

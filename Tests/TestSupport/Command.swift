@@ -29,7 +29,7 @@ public enum Command {
     }
 }
 
-/// A program that runs beside the test; it is killed when this value goes.
+/// A program that runs beside the test; it is killed when this value goes, with all it started that is in its group.
 public final class RunningCommand {
     private let arguments: [String]
     private let process: pid_t
@@ -65,7 +65,7 @@ public final class RunningCommand {
         var noSignals = sigset_t()
         unsafe sigemptyset(&noSignals)
         unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var words: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) }
         unsafe words.append(nil)
         defer { unsafe words.forEach { unsafe free($0) } }
@@ -86,9 +86,12 @@ public final class RunningCommand {
         close(input)
         close(output)
         guard !isReaped else { return }
-        kill(process, SIGKILL)
-        _ = waitpid(process, nil, 0)
+        killGroup()
+        _ = wait()
     }
+
+    /// Kills it with all it started that is in its group, before it was waited for.
+    public func killGroup() { kill(-process, SIGKILL) }
 
     /// The process id.
     public var processID: Int32 { process }

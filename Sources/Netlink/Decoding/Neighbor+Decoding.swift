@@ -10,11 +10,15 @@ extension Neighbor {
         guard body.count >= 12, AddressFamily(kernel: body[0]) != nil else { return nil }
         var address: IPAddress?
         var hardwareAddress: [UInt8] = []
+        var confirmed: Duration?
         var attributes = AttributeReader(body, from: 12)
         while attributes.advance() {
             switch attributes.kind {
             case NDA_DST: address = attributes.address
             case NDA_LLADDR: hardwareAddress = attributes.payload.array
+            case NDA_CACHEINFO where attributes.payload.count >= 16:
+                // struct nda_cacheinfo, in units of USER_HZ (100 a second).
+                confirmed = .milliseconds(10) * Int(attributes.payload.host32(at: 0))
             default: break
             }
         }
@@ -24,7 +28,8 @@ extension Neighbor {
             address: address,
             state: NeighborState(rawValue: body.host16(at: 8)) ?? .none,
             hardwareAddress: hardwareAddress,
-            isRouter: body[10] & UInt8(NTF_ROUTER) != 0
+            isRouter: body[10] & UInt8(NTF_ROUTER) != 0,
+            confirmed: confirmed
         )
     }
 }

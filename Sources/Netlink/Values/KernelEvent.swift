@@ -54,19 +54,23 @@ public struct Neighbor: Hashable, Sendable {
     public var hardwareAddress: [UInt8]
     /// Whether the entry says that the neighbour is a router (`NTF_ROUTER`).
     public var isRouter: Bool
+    /// How long ago the neighbour was last known to be there (`ndm_confirmed` of `NDA_CACHEINFO`); `nil` when not told.
+    public var confirmed: Duration?
 
     public init(
         index: Int,
         address: IPAddress,
         state: NeighborState,
         hardwareAddress: [UInt8] = [],
-        isRouter: Bool = false
+        isRouter: Bool = false,
+        confirmed: Duration? = nil
     ) {
         self.index = index
         self.address = address
         self.state = state
         self.hardwareAddress = hardwareAddress
         self.isRouter = isRouter
+        self.confirmed = confirmed
     }
 }
 

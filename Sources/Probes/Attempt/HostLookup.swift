@@ -73,8 +73,8 @@ public final class HostLookup: Cancelable {
     }
 
     private func begin() {
-        timer = loop.schedule(at: started + limit) { [weak self] in
-            self?.finish(.failed("no answer in time", certainty: .none))
+        timer = loop.scheduleSilence(after: limit) { [weak self] isStarved in
+            self?.finish(.failed(isStarved ? Starvation.text : "no answer in time", certainty: .none))
         }
         do {
             lookup = try NameLookup(name, family: nil, loop: loop) { [weak self] found in self?.finish(found) }

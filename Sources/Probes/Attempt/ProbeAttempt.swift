@@ -64,7 +64,7 @@ public final class ProbeAttempt {
         self.completion = completion
         started = loop.clock.boot
         asked = started
-        timer = loop.schedule(at: started + definition.timeout) { [weak self] in self?.expire() }
+        timer = loop.scheduleSilence(after: definition.timeout) { [weak self] in self?.expire(isStarved: $0) }
         loop.deferring { [weak self] in self?.begin() }
     }
 
@@ -130,9 +130,10 @@ public final class ProbeAttempt {
         }
     }
 
-    private func expire() {
+    private func expire(isStarved: Bool) {
         timer = nil
         let sent = exchange?.cancel() ?? 0
+        guard !isStarved else { return finish(ProbeResult(.notAssessed(advice: Starvation.text), sent: sent)) }
         let isLookingUp = exchange == nil && lookup != nil
         let outcome = ProbeResult.Outcome.failure(
             isLookingUp ? .dns : .timeout,

@@ -22,6 +22,8 @@ public struct HopWalkResult: Hashable, Sendable {
     public var unreachableFrom: IPAddress?
     /// Whether the end of the way answered.
     public var isArrived = false
+    /// Whether this machine was too busy to hear who answered.
+    public var isStarved = false
     /// How many packets a packet filter of this machine refused (`EPERM`).
     public var refused = 0
     /// How many packets were handed to the kernel.
@@ -83,7 +85,12 @@ public final class HopWalk: Cancelable {
         timers = (0..<Self.reach).map { number in
             loop.schedule(at: started + Self.pace * number) { [weak self] in self?.send(number + 1) }
         }
-        timers.append(loop.schedule(at: started + limit) { [weak self] in self?.finish() })
+        timers.append(
+            loop.scheduleSilence(after: limit) { [weak self] isStarved in
+                self?.result.isStarved = isStarved
+                self?.finish()
+            }
+        )
     }
 
     deinit { release() }

@@ -75,7 +75,8 @@ public final class LeaseProbe: Cancelable {
 
     private func finish(_ end: LinkConversation.End) {
         switch end {
-        case .timeOver: completion(.offers(offers))
+        case .starved where offers.isEmpty: completion(.failed(detail: Starvation.text))
+        case .timeOver, .starved: completion(.offers(offers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
             completion(.notAssessed(advice: "asking for DHCP servers needs CAP_NET_RAW: setcap cap_net_raw+ep"))

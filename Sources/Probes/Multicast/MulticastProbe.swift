@@ -179,8 +179,13 @@ public final class MulticastProbe: Cancelable {
         guard !isOver else { return }
         isOver = true
         release()
-        if result.answersUnicast != nil { result.answersUnicast = unicast > .foreign }
-        if case .timeOver = end { result.answersMulticast = isHeard }
+        if case .starved = end {
+            result.answersUnicast = unicast > .foreign ? true : nil
+            result.answersMulticast = isHeard ? true : nil
+        } else {
+            if result.answersUnicast != nil { result.answersUnicast = unicast > .foreign }
+            if case .timeOver = end { result.answersMulticast = isHeard }
+        }
         // A host with several IPv6 addresses answers the group from another one: without its name it cannot be told.
         let isAmbiguous = question.peer.family == .ipv6 && !question.peer.isLinkLocal && unicast != .named
         if !isHeard && isAmbiguous { result.answersMulticast = nil }

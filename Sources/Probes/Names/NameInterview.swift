@@ -49,6 +49,8 @@ public struct NameInterviewResult: Hashable, Sendable {
     public var refused = 0
     /// Whether the kernel knows no way to the server.
     public var isUnreachable = false
+    /// Whether this machine was too busy to hear answers, so that silence says nothing.
+    public var isStarved = false
     /// The bytes of all questions, copies included.
     public var bytesSent = 0
     public var bytesReceived = 0
@@ -110,7 +112,12 @@ public final class NameInterview: Cancelable {
         let replies = queries.map { $0 == nil ? NameReply.failed("no domain name") : .silent }
         result = NameInterviewResult(replies: replies, durations: queries.map { _ in nil })
         timers = [loop.schedule(at: started) { [weak self] in self?.open() }]
-        timers.append(loop.schedule(at: started + limit) { [weak self] in self?.finish() })
+        timers.append(
+            loop.scheduleSilence(after: limit) { [weak self] isStarved in
+                self?.result.isStarved = isStarved
+                self?.finish()
+            }
+        )
     }
 
     deinit { release() }

@@ -7,6 +7,8 @@ internal import LinuxIO
 final class LinkConversation {
     enum End {
         case timeOver
+        /// The time is over, and this machine was too busy to hear anybody.
+        case starved
         /// This process may not ask.
         case notPermitted
         case failed(Errno)
@@ -48,7 +50,7 @@ final class LinkConversation {
         timers = [
             loop.schedule(at: started) { [weak self] in self?.open() },
             loop.schedule(at: started + retry) { [weak self] in self?.ask() },
-            loop.schedule(at: started + limit) { [weak self] in self?.finish(.timeOver) },
+            loop.scheduleSilence(after: limit) { [weak self] in self?.finish($0 ? .starved : .timeOver) },
         ]
     }
 

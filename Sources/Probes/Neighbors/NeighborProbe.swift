@@ -93,7 +93,8 @@ public final class NeighborProbe {
 
     private func finish(_ end: LinkConversation.End) {
         switch end {
-        case .timeOver: completion(.owners(owners))
+        case .starved where owners.isEmpty: completion(.failed(.resources, detail: Starvation.text))
+        case .timeOver, .starved: completion(.owners(owners))
         case .failed(let error):
             completion(.failed(FailureJudge.reason(of: error), detail: error.description))
         case .notPermitted:

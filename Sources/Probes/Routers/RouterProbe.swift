@@ -83,7 +83,8 @@ public final class RouterProbe: Cancelable {
 
     private func finish(_ end: LinkConversation.End) {
         switch end {
-        case .timeOver: completion(.advertisements(routers))
+        case .starved where routers.isEmpty: completion(.failed(detail: Starvation.text))
+        case .timeOver, .starved: completion(.advertisements(routers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
             completion(.notAssessed(advice: "asking for routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))

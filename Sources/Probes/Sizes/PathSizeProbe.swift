@@ -130,13 +130,14 @@ public final class PathSizeProbe: Cancelable {
             // The own link takes less than it was thought to.
             if error.error == Self.tooLong { return settle(isAnswered: false) }
         }
-        let pause = left > 0 ? Self.pace : max(.milliseconds(300), roundTrip * 2)
-        timer = loop.schedule(after: pause) { [weak self] in self?.wait() }
-    }
-
-    private func wait() {
-        timer = nil
-        left > 0 ? send() : settle(isAnswered: false)
+        if left > 0 {
+            timer = loop.schedule(after: Self.pace) { [weak self] in self?.send() }
+        } else {
+            timer = loop.scheduleSilence(after: max(.milliseconds(300), roundTrip * 2)) { [weak self] isStarved in
+                // A search that is led astray by silence is worth nothing.
+                isStarved ? self?.finish(nil) : self?.settle(isAnswered: false)
+            }
+        }
     }
 
     private func settle(isAnswered: Bool) {

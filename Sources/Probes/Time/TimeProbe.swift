@@ -5,6 +5,8 @@ public import LinuxIO
 
 public struct TimeResult: Hashable, Sendable {
     public var isAnswered = false
+    /// Whether this machine was too busy to hear an answer.
+    public var isStarved = false
     /// How far the own clock is ahead of its; `nil` when it does not know the time.
     public var ahead: Duration?
     /// How many questions were handed to the kernel.
@@ -50,7 +52,12 @@ public final class TimeProbe: Cancelable {
         self.completion = completion
         let started = loop.clock.boot
         timers = Self.copies.map { delay in loop.schedule(at: started + delay) { [weak self] in self?.ask() } }
-        timers.append(loop.schedule(at: started + limit) { [weak self] in self?.finish() })
+        timers.append(
+            loop.scheduleSilence(after: limit) { [weak self] isStarved in
+                self?.result.isStarved = isStarved
+                self?.finish()
+            }
+        )
     }
 
     deinit { release() }

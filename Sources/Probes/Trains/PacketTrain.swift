@@ -107,9 +107,11 @@ public final class PacketTrain: Cancelable {
         } catch {
             note(error)
         }
-        let isLast = record.next == nil
-        timer = loop.schedule(at: due + (isLast ? patience : pace)) { [weak self] in
-            isLast ? self?.finish() : self?.send(due: due + (self?.pace ?? .zero))
+        if record.next == nil {
+            timer = loop.scheduleSilence(after: patience) { [weak self] in self?.finish(isStarved: $0) }
+        } else {
+            let next = due + pace
+            timer = loop.schedule(at: next) { [weak self] in self?.send(due: next) }
         }
     }
 
@@ -143,11 +145,12 @@ public final class PacketTrain: Cancelable {
         if record.isComplete { finish() }
     }
 
-    private func finish() {
+    private func finish(isStarved: Bool = false) {
         guard !isOver else { return }
         isOver = true
         release()
         result.durations = record.durations
+        if isStarved && !record.isComplete { result.advice = Starvation.text }
         if !result.durations.isEmpty { result.failure = nil }
         completion(result)
     }

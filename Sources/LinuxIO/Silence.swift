@@ -1,0 +1,41 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Decides when somebody who was asked had the time to answer: only while the asker was awake is silence evidence.
+struct Silence {
+    /// Lateness below this is that of any timer.
+    static let tolerance = Duration.milliseconds(10)
+
+    enum End: Equatable {
+        /// Wait for so much longer, and ask again.
+        case wait(Duration)
+        /// Whoever said nothing was silent, unless the asker was asleep for more than half of the time.
+        case over(isStarved: Bool)
+    }
+
+    private let limit: Duration
+    private let started: Duration
+    private let lateness: Duration
+    private var allowance: Duration
+
+    /// - Parameters:
+    ///   - limit: The time for an answer; at most twice as much is added.
+    ///   - started: The time since boot.
+    ///   - lateness: How late timers came on the whole, until then.
+    init(limit: Duration, started: Duration, lateness: Duration) {
+        self.limit = limit
+        self.started = started
+        self.lateness = lateness
+        allowance = limit * 2
+    }
+
+    /// Decides whether the time that seems to be over is.
+    mutating func end(at now: Duration, lateness: Duration) -> End {
+        let awake = now - started - (lateness - self.lateness)
+        let missing = limit - awake
+        guard missing > Self.tolerance else { return .over(isStarved: false) }
+        guard allowance > .zero else { return .over(isStarved: awake < limit / 2) }
+        let more = min(missing, allowance)
+        allowance -= more
+        return .wait(more)
+    }
+}
