@@ -8,7 +8,7 @@ import Testing
 @testable import nwpath
 
 /// `nwpath diagnose` in the network of `Tests/Lab`: each fault gives its own verdicts and no other.
-@Suite(.inNamespace) struct LabTests {
+@Suite(.inNamespaceAtOnce) struct LabTests {
     private static var script: String {
         "/" + #filePath.split(separator: "/").dropLast(2).joined(separator: "/") + "/Lab/lab"
     }

@@ -36,4 +36,28 @@ import Testing
         #expect(inside == 0 && total == 50)
         #expect((1...width).contains(most))
     }
+
+    @Test func `idle processors let more in, and busy ones fewer`() {
+        var width = AdaptiveWidth(2...4)
+        var (idle, total) = (0, 0)
+        /// A second in which the processors were idle for a share of a hundred ticks.
+        func pass(_ second: Int, idle share: Int) -> Int {
+            idle += share
+            total += 100
+            width.adapt(to: { ProcessorTime(idle: idle, total: total) }, at: .seconds(second))
+            return width.current
+        }
+        #expect(pass(1, idle: 100) == 2, "one look says nothing")
+        #expect((2...5).map { pass($0, idle: 80) } == [3, 4, 4, 4])
+        #expect((6...7).map { pass($0, idle: 20) } == [4, 4])
+        #expect((8...11).map { pass($0, idle: 0) } == [3, 2, 2, 2])
+        // Looks are rare.
+        width.adapt(to: { ProcessorTime(idle: 10_000, total: 20_000) }, at: .seconds(11) + .milliseconds(249))
+        #expect(width.current == 2)
+    }
+
+    @Test func `the time of the processors goes on`() throws {
+        let first = try #require(ProcessorTime.read())
+        #expect(first.idle >= 0 && first.total > first.idle)
+    }
 }

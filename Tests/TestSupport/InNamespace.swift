@@ -5,6 +5,9 @@ public import Testing
 
 /// Runs a test on the thread of a namespace of its own; the body finds it as ``Namespace/current``.
 public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
+    /// Whether a test waits for its turn.
+    let queues: Bool
+
     /// Applies to every test of a suite, not to the suite as a whole.
     public var isRecursive: Bool { true }
 
@@ -15,8 +18,8 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
         performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        await Turnstile.namespaces.enter()
-        defer { Turnstile.namespaces.leave() }
+        if queues { await Turnstile.namespaces.enter() }
+        defer { if queues { Turnstile.namespaces.leave() } }
         let namespace = try Namespace()
         try await Namespace.$scoped.withValue(namespace) {
             try await withTaskExecutorPreference(namespace.loop) {
@@ -30,7 +33,10 @@ public struct InNamespace: TestTrait, SuiteTrait, TestScoping {
 
 extension Trait where Self == InNamespace {
     /// Runs each test case on the thread of a network namespace of its own.
-    public static var inNamespace: InNamespace { InNamespace() }
+    public static var inNamespace: InNamespace { InNamespace(queues: true) }
+
+    /// The same at once, for tests that do nothing for minutes but wait for a program.
+    public static var inNamespaceAtOnce: InNamespace { InNamespace(queues: false) }
 }
 
 extension Namespace {
