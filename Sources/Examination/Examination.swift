@@ -24,6 +24,8 @@ public struct ExaminationOrder: Sendable {
     /// Whether the line may be loaded at the end, to measure what it carries; many megabytes may go over it.
     public var isLoading = false
     public var limit = Duration.seconds(10)
+    /// Whether it ends then even if this machine was too busy to listen.
+    public var isLimitFixed = false
 
     public init(targets: Targets, servers: [DNSServer]?) {
         self.targets = targets
@@ -120,7 +122,12 @@ public final class Examination: Cancelable {
         facts = try KernelSurvey(kernel: kernel, policy: order.policy, targets: order.targets).read(at: started)
         takeKernelFacts()
         carriers = Dictionary(facts.links.map { ($0.index, $0.carrierChanges) }) { first, _ in first }
-        timer = loop.scheduleSilence(after: order.limit) { [weak self] _ in self?.end(isComplete: false) }
+        timer =
+            if order.isLimitFixed {
+                loop.schedule(at: started + order.limit) { [weak self] in self?.end(isComplete: false) }
+            } else {
+                loop.scheduleSilence(after: order.limit) { [weak self] _ in self?.end(isComplete: false) }
+            }
         loop.deferring { [weak self] in self?.begin() }
     }
 

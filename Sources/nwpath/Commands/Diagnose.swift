@@ -18,7 +18,7 @@ struct Diagnose: Command {
     var config: String?
     var isOffline = false
     var isLoading = false
-    var limit = Duration.seconds(15)
+    var limit: Duration?
 
     static let specification = Specification<Diagnose>(
         "diagnose",
@@ -57,7 +57,7 @@ struct Diagnose: Command {
                 into: \.isLoading,
                 help: "Insist on the load test, which is made anyway where diagnosis.nq names pages."
             ),
-            .option("--timeout", value: "DUR", into: \.limit, .duration, help: "How long it may take."),
+            .option("--timeout", value: "DUR", into: \.limit, .duration, help: "How long it may take (15s)."),
         ],
         common: [.output, .messages],
         exits: [
@@ -87,7 +87,8 @@ struct Diagnose: Command {
                 )
             }
             order.isLoading = destination == nil && !isOffline && settings.targets.load.isPossible
-            order.limit = limit
+            order.limit = limit ?? .seconds(15)
+            order.isLimitFixed = limit != nil
             var run = try DiagnosisRun(settings, order, needsLoad: isLoading) { ticker.tick($0) }
             let outcome = run.wait()
             ticker.clear()
@@ -102,7 +103,7 @@ struct Diagnose: Command {
 
     /// What is wrong with the command line; `nil` when nothing is.
     private var complaint: String? {
-        if limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
+        if let limit, limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
         if isLoading && isOffline { return "--load sends a lot, and --offline nothing" }
         if isLoading && target != nil { return "--load measures the network; leave HOST|URL out" }
         do throws(Destination.Mistake) {
