@@ -30,7 +30,8 @@ struct Silence {
 
     /// Decides whether the time that seems to be over is.
     mutating func end(at now: Duration, lateness: Duration) -> End {
-        let awake = now - started - (lateness - self.lateness)
+        // A timer may have been late before it began.
+        let awake = max(.zero, now - started - (lateness - self.lateness))
         let missing = limit - awake
         guard missing > Self.tolerance else { return .over(isStarved: false) }
         guard allowance > .zero else { return .over(isStarved: awake < limit / 2) }

@@ -39,6 +39,11 @@ import Testing
         #expect(end(3000, late: 2850) == .over(isStarved: true))
     }
 
+    @Test func `no limit is over at once`() {
+        var silence = Silence(limit: .zero, started: .seconds(50), lateness: .seconds(7))
+        #expect(silence.end(at: .seconds(50) + .milliseconds(20), lateness: .seconds(8)) == .over(isStarved: false))
+    }
+
     @Test mutating func `after a suspension a whole limit is waited`() {
         #expect(end(3_600_300, late: 3_600_000) == .wait(.milliseconds(700)))
         #expect(end(3_601_000, late: 3_600_000) == .over(isStarved: false))
