@@ -76,8 +76,24 @@ import Testing
         #expect(Set(addresses).count == addresses.count && addresses.allSatisfy { $0.address.isLoopback })
     }
 
-    @Test func `a limit ends it, and so does whoever wants no answer`() async {
+    /// A name server at every address there is, which never answers.
+    private static func silence() async throws -> RunningCommand {
+        let namespace = Namespace.current
+        for words in ["route add local 0.0.0.0/0 dev lo", "-6 route add local ::/0 dev lo"] { try namespace.ip(words) }
+        let program = "import socket, time; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); "
+        let server = try RunningCommand(
+            ["nsenter", "--net=\(namespace.path)", "python3", "-c", program + "s.bind(('::', 53)); time.sleep(1000)"]
+        )
+        try await namespace.loop.eventually("the server") {
+            try namespace.run("ss -Hlun sport = :53").contains(":53")
+        }
+        return server
+    }
+
+    @Test func `a limit ends it, and so does whoever wants no answer`() async throws {
+        let server = try await Self.silence()
         #expect(await Self.look(up: "no-such-host.invalid", limit: .zero) == .failed("no answer in time"))
+        withExtendedLifetime(server) {}
         let loop = Namespace.current.loop
         var count = 0
         for _ in 0..<3 { HostLookup("localhost", limit: .seconds(9), loop: loop) { _ in count += 1 }.cancel() }
