@@ -4,6 +4,7 @@
 # make test ONLY=PathModelTests,NetlinkTests/QuestionTests  builds and runs those targets or suites, and nothing else
 # make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
 # make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
+# make oracle   what is published against packets that are really sent, in every situation; ARGS="--seconds 60" some of them
 # make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
 # make conformance  Autobahn's cases for the WebSocket codec and the library Network, servers and clients
@@ -19,8 +20,8 @@ ONLY ?=
 # Debian gives an ordinary user no /usr/sbin, where sysctl, dnsmasq, ethtool and others are.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak bench fuzz conformance lab screenshots install \
-    uninstall deb test-package clean
+.PHONY: run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab screenshots \
+    install uninstall deb test-package clean
 
 run: build
 	@exec .build/release/nwpath serve $(ARGS)
@@ -52,6 +53,10 @@ sanitize: test-dependencies
 soak: build test-dependencies
 	@python3 -B Tests/Soak/judge_test -q
 	@Tests/Soak/soak --binary .build/release/nwpath --seconds $(or $(SECONDS),600) $(ARGS)
+
+oracle: build test-dependencies
+	@python3 -B Tests/Oracle/judge_test -q
+	@Tests/Oracle/oracle --binary .build/release/nwpath $(ARGS)
 
 bench: build test-dependencies
 	@Benchmarks/run --binary .build/release/nwpath $(ARGS)
