@@ -189,8 +189,15 @@ import Testing
             #expect(!UnicastSocket.isPortFree(family) && UnicastSocket.isPortFree(other))
             _ = group.rawValue
         }
-        // A program that another test starts holds what is open until it is executed.
-        await Namespace.current.loop.eventually("the port") { UnicastSocket.isPortFree(family) }
+        // A program that another test starts holds what is open, the look at the port as well, until it is executed.
+        await namespace.loop.eventually("the port") { UnicastSocket.isPortFree(family) }
+        await namespace.loop.eventually("a socket") {
+            do {
+                return try UnicastSocket(family).family == family
+            } catch {
+                return false
+            }
+        }
         let own = try UnicastSocket(family)
         #expect(!UnicastSocket.isPortFree(family) && own.family == family)
         // It shares: who comes later is not kept out.
