@@ -96,7 +96,7 @@ import Testing
             "link add eth0 type veth peer name far", "addr add 192.0.2.10/24 dev eth0", "link set eth0 up",
             "link set far up", "route add default via 192.0.2.1",
         ])
-        try Namespace.current.waitUntilRunning("eth0")
+        try Namespace.current.waitForAddresses(on: "eth0", isLinkLocal: true)
         let before = try Namespace.current.ip("-d addr show dev eth0")
         let running = try tool.launch("diagnose", "--json", "--config", file)
         await Namespace.current.loop.eventually("questions on the link") {

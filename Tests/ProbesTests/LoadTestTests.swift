@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import Glibc
 import LinuxIO
 import TestSupport
 import Testing
@@ -154,6 +155,30 @@ import Testing
             #expect(result.failures == [failure])
             #expect(result.directions.isEmpty && result.idle != nil)
         }
+    }
+
+    @Test func `what a server said before it broke the connection off is told`() async throws {
+        let network = try ProbeNetwork()
+        let server = try network.servePython(
+            """
+            import socket, struct
+            server = socket.create_server(("192.0.2.2", 80))
+            while True:
+                client, _ = server.accept()
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(b"HTTP/1.1 413 No\\r\\n\\r\\n")
+                client.close()
+            """
+        )
+        try await network.waitForPort(80)
+        let holder = Self.begin(try Self.order(nil, "/slurp", nil), on: network.loop)
+        // Each turn is so late that the answer and the end are there before the first byte is sent.
+        await network.loop.eventually("the end of the load test") {
+            poll(nil, 0, 20)
+            return holder.result != nil
+        }
+        #expect(holder.result?.failures == ["nq.upload answered with status 413"])
+        withExtendedLifetime(server) {}
     }
 
     @Test func `without a small page throughput alone is measured, and one that is wrong is told`() async throws {

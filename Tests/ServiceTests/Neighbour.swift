@@ -64,11 +64,16 @@ final class Neighbour {
     }
 
     /// Offers these services, and no longer what was offered before, of which it says nothing.
+    ///
+    /// They have been announced once when it returns.
     func offer(_ offers: [Offer], in scratch: Scratch) throws {
         let text = try OrderedJSONEncoder().string(JSONValue.array(offers.map(\.json)))
         try scratch.write(text, to: "offers.json")
-        let script = "exec python3 \(Place.fixtures)/announce.py peer0 < \(scratch.file("offers.json"))"
-        announcer = try run(["sh", "-c", script])
+        let announced = scratch.file("announced")
+        unlink(announced)
+        let words = "\(Place.fixtures)/announce.py peer0 \(announced) < \(scratch.file("offers.json"))"
+        announcer = try run(["sh", "-c", "exec python3 " + words])
+        try namespace.wait(for: "the first announcement") { scratch.exists("announced") }
     }
 
     /// Says goodbye.

@@ -46,7 +46,9 @@ extension Namespace {
         return text.split(separator: "\n").map { $0.split(separator: " ") }
     }
 
-    private func wait(for what: String, until condition: () throws -> Bool) throws {
+    /// Waits without giving the thread away.
+    /// - Throws: ``NotReady`` when it does not hold within a minute.
+    public func wait(for what: String, until condition: () throws -> Bool) throws {
         let deadline = loop.clock.boot + .seconds(60)
         while try !condition() {
             guard loop.clock.boot < deadline else { throw NotReady(description: what) }

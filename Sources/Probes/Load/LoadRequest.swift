@@ -2,6 +2,7 @@
 
 internal import CCurl
 internal import CLinuxShims
+internal import Glibc
 internal import LinuxIO
 
 /// One request of a load test: a small page, or a share of the load.
@@ -38,9 +39,9 @@ internal import LinuxIO
     private var head = PageHead()
     /// The bytes of the body that came, or were handed over.
     private var moved = 0
-    private var descriptor: Int32?
+    /// The connection of a load, kept open after libcurl has closed its own descriptor.
+    private var connection: FileDescriptor?
     private var progress = (confirmed: 0, carried: 0)
-    private var hasEnded = false
     private var finish: (LoadRequest, Ending) -> Void = { _, _ in }
     private var heads = (sent: 0, received: 0)
     private var lastMoments = RequestMoments()
@@ -122,19 +123,30 @@ internal import LinuxIO
 
     private func prepare(_ descriptor: Int32) -> Bool {
         guard case .load = purpose else { return true }
-        self.descriptor = descriptor
-        return nwp_load_drop_on_close(descriptor) == 0
+        guard nwp_load_drop_on_close(descriptor) == 0 else { return false }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        connection = copy < 0 ? nil : FileDescriptor(owning: copy)
+        return copy >= 0
     }
 
     func end(_ result: nwp_curl_result) {
         guard let raw = unsafe raw else { return }
-        hasEnded = true
         let text = unsafe String(cString: nwp_curl_error(raw))
         let finish = finish
+        if head.status == 0, !target.page.isSecure { readStatus() }
         cancel()
-        let isAnswered = (result == NWP_CURL_OK || result == NWP_CURL_STOPPED) && head.status != 0
-        if isAnswered { return finish(self, .answered(status: head.status)) }
+        let isWhole = result == NWP_CURL_OK || result == NWP_CURL_STOPPED
+        // A refusal says more than how its connection ended.
+        if head.status >= (isWhole ? 1 : 300) { return finish(self, .answered(status: head.status)) }
         finish(self, .failed(result == NWP_CURL_TIMED_OUT ? "no answer in time" : text))
+    }
+
+    /// Reads the status that had arrived when sending failed, which libcurl leaves unread.
+    private func readStatus() {
+        guard let socket = connection?.rawValue else { return }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = unsafe recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+        if count > 0 { head.take(Array(bytes.prefix(count).prefix { $0 != 10 })) }
     }
 
     // MARK: - What is known of it
@@ -161,10 +173,9 @@ internal import LinuxIO
 
     /// Asks the kernel, whose figures include the head and what encryption adds.
     private func noteProgress() {
-        // What has ended has closed its connection, and the descriptor may be another's.
-        guard unsafe raw != nil, !hasEnded, let descriptor else { return }
+        guard let socket = connection?.rawValue else { return }
         var flow = nwp_load_flow()
-        guard unsafe nwp_load_progress(descriptor, &flow) == 0 else { return }
+        guard unsafe nwp_load_progress(socket, &flow) == 0 else { return }
         progress.confirmed = max(progress.confirmed, Int(clamping: flow.confirmed))
         let carried = if case .load(.up, _) = purpose { flow.delivered } else { flow.arrived }
         progress.carried = max(progress.carried, Int(clamping: carried))
@@ -211,6 +222,7 @@ internal import LinuxIO
         noteHeads()
         lastMoments = moments
         noteProgress()
+        connection = nil
         unsafe self.raw = nil
         unsafe client.remove(raw)
         unsafe nwp_curl_close(raw)

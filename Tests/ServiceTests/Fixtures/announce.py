@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Says again and again by multicast DNS that some services are there, and goodbye when it is stopped by SIGTERM.
 
-Usage: announce.py INTERFACE < SERVICES; a JSON list of objects with name, host and txt in hexadecimal, type, port and
-addresses. Any byte may stand in names. It answers nothing.
+Usage: announce.py INTERFACE ANNOUNCED < SERVICES; a JSON list of objects with name, host and txt in hexadecimal, type,
+port and addresses. Any byte may stand in names. It answers nothing. The file ANNOUNCED is there once all have been said.
 """
-import ipaddress, json, signal, socket, struct, sys
+import ipaddress, json, pathlib, signal, socket, struct, sys
 
-interface = sys.argv[1]
+interface, announced = sys.argv[1:]
 services = json.load(sys.stdin)
 
 
@@ -59,4 +59,5 @@ def stop(*_):
 signal.signal(signal.SIGTERM, stop)
 while True:
     send(120)
+    pathlib.Path(announced).touch()
     signal.sigtimedwait([signal.SIGTERM], 0.2) and stop()
