@@ -208,6 +208,7 @@ let package = Package(
                 "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel",
             ]
         ),
+        .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),
         .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]

@@ -6,36 +6,6 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// A directory for one test.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/nwpath-commands-XXXXXX".utf8CString)
-        guard let made = unsafe mkdtemp(&template) else { throw Errno.current }
-        path = unsafe String(cString: made)
-    }
-
-    deinit {
-        _ = try? Command.run(["rm", "-rf", path])
-    }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-
-    func write(_ text: String, to name: String) throws -> String {
-        let descriptor = try FileDescriptor(opening: file(name), flags: O_WRONLY | O_CREAT | O_TRUNC)
-        try descriptor.writeAll(Array(text.utf8).span)
-        return file(name)
-    }
-
-    func read(_ name: String) -> String {
-        guard let descriptor = try? FileDescriptor(opening: file(name), flags: O_RDONLY) else { return "" }
-        var bytes: [UInt8] = []
-        while let chunk = try? descriptor.read(upTo: 65_536), !chunk.isEmpty { bytes += chunk }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
 /// What a run of the program left.
 struct Result {
     let status: Int32
@@ -57,15 +27,7 @@ struct Tool {
     var environment: [String: String] = [:]
 
     /// The built program.
-    static var program: String {
-        get throws {
-            var buffer = [CChar](repeating: 0, count: 4096)
-            let count = unsafe readlink("/proc/self/exe", &buffer, buffer.count)
-            guard count > 0 else { throw Errno.current }
-            let name = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            return name[..<(name.lastIndex(of: "/") ?? name.endIndex)] + "/nwpath"
-        }
-    }
+    static var program: String { get throws { try BuiltProgram.path() } }
 
     private func words(_ arguments: [String]) throws -> [String] {
         // Nothing of the machine that runs the tests may be found.

@@ -43,8 +43,8 @@ import Testing
     @Test func `the file comes first, then its drop-ins in the byte order of their names`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "")
-        for name in ["b", "a", "B", "é", "10", "9", "a-b", "a.b"] { try scratch.write("conf.d/\(name).yaml", "") }
+        try scratch.write("", to: "nwpath.yaml")
+        for name in ["b", "a", "B", "é", "10", "9", "a-b", "a.b"] { try scratch.write("", to: "conf.d/\(name).yaml") }
         let files = ConfigurationFiles(file: scratch.path + "/nwpath.yaml")
         #expect(
             try names(files, in: scratch) == [
@@ -57,7 +57,7 @@ import Testing
     @Test func `drop-ins count even when the standard file is missing`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("conf.d/a.yaml", "log: {keep: 5}\n")
+        try scratch.write("log: {keep: 5}\n", to: "conf.d/a.yaml")
         let paths = StandardPaths(userID: 0, environment: ["CONFIGURATION_DIRECTORY": scratch.path])
         let configuration = try Configuration.load(
             ConfigurationFiles(standard: paths),
@@ -70,9 +70,9 @@ import Testing
     @Test func `other names are no drop-ins`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "")
+        try scratch.write("", to: "nwpath.yaml")
         for name in [".a.yaml", "a.yml", "a.yaml~", "a.YAML", "yaml", "a.yaml.bak", "#a.yaml#"] {
-            try scratch.write("conf.d/" + name, "nonsense")
+            try scratch.write("nonsense", to: "conf.d/" + name)
         }
         #expect(try names(ConfigurationFiles(file: scratch.path + "/nwpath.yaml"), in: scratch) == ["nwpath.yaml"])
     }
@@ -82,7 +82,7 @@ import Testing
         scratch.directory("conf.d")
         scratch.directory("conf.d/a.yaml")
         scratch.pipe("conf.d/b.yaml")
-        try scratch.write("nwpath.yaml", "")
+        try scratch.write("", to: "nwpath.yaml")
         unsafe symlink("/nowhere/at/all", scratch.path + "/conf.d/c.yaml")
         #expect(
             problems(ConfigurationFiles(file: scratch.path + "/nwpath.yaml")) == [
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `a link to a file is a file`() throws {
         let scratch = try Scratch()
-        try scratch.write("real", "log: {keep: 8}\n")
+        try scratch.write("log: {keep: 8}\n", to: "real")
         unsafe symlink(scratch.path + "/real", scratch.path + "/nwpath.yaml")
         let sources = try ConfigurationFiles(file: scratch.path + "/nwpath.yaml").sources()
         #expect(sources.map { String(decoding: $0.bytes, as: UTF8.self) } == ["log: {keep: 8}\n"])
@@ -103,26 +103,26 @@ import Testing
 
     @Test func `a file in the place of the drop-ins' directory is no error`() throws {
         let scratch = try Scratch()
-        try scratch.write("nwpath.yaml", "")
-        try scratch.write("conf.d", "")
+        try scratch.write("", to: "nwpath.yaml")
+        try scratch.write("", to: "conf.d")
         #expect(try ConfigurationFiles(file: scratch.path + "/nwpath.yaml").sources().count == 1)
     }
 
     @Test func `more drop-ins than anybody needs are refused`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "")
-        for number in 0..<ConfigurationFiles.mostDropIns { try scratch.write("conf.d/\(number).yaml", "") }
+        try scratch.write("", to: "nwpath.yaml")
+        for number in 0..<ConfigurationFiles.mostDropIns { try scratch.write("", to: "conf.d/\(number).yaml") }
         let files = ConfigurationFiles(file: scratch.path + "/nwpath.yaml")
         #expect(try files.sources().count == ConfigurationFiles.mostDropIns + 1)
-        try scratch.write("conf.d/one-more.yaml", "")
+        try scratch.write("", to: "conf.d/one-more.yaml")
         #expect(problems(files) == ["\(scratch.path)/conf.d: the directory has more than 256 entries"])
     }
 
     @Test(arguments: [(1 << 20, []), ((1 << 20) + 1, ["larger than 1MiB"])])
     func `a file may have a mebibyte`(size: Int, expected: [String]) throws {
         let scratch = try Scratch()
-        try scratch.write("nwpath.yaml", String(repeating: "#", count: size))
+        try scratch.write(String(repeating: "#", count: size), to: "nwpath.yaml")
         let found = problems(ConfigurationFiles(file: scratch.path + "/nwpath.yaml"))
         #expect(found == expected.map { "\(scratch.path)/nwpath.yaml: \($0)" })
     }
@@ -141,9 +141,9 @@ import Testing
     @Test func `problems in several files are told in the order they are read`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "lgo: {}\n")
-        try scratch.write("conf.d/b.yaml", "log: {kep: 1}\n")
-        try scratch.write("conf.d/a.yaml", "insecure: maybe\n")
+        try scratch.write("lgo: {}\n", to: "nwpath.yaml")
+        try scratch.write("log: {kep: 1}\n", to: "conf.d/b.yaml")
+        try scratch.write("insecure: maybe\n", to: "conf.d/a.yaml")
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(
                 ConfigurationFiles(file: scratch.path + "/nwpath.yaml"),

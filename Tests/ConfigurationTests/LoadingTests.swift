@@ -3,6 +3,7 @@
 import Addressing
 import Glibc
 import Spelling
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -28,11 +29,11 @@ import Testing
     @Test func `drop-ins are merged in the order of their names`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "log: {keep: 1}\nhosts: [a]\n")
-        try scratch.write("conf.d/20-b.yaml", "log: {keep: 20}\n")
-        try scratch.write("conf.d/10-a.yaml", "log: {keep: 10, level: debug}\n")
-        try scratch.write("conf.d/.hidden.yaml", "nonsense")
-        try scratch.write("conf.d/30-c.yml", "nonsense")
+        try scratch.write("log: {keep: 1}\nhosts: [a]\n", to: "nwpath.yaml")
+        try scratch.write("log: {keep: 20}\n", to: "conf.d/20-b.yaml")
+        try scratch.write("log: {keep: 10, level: debug}\n", to: "conf.d/10-a.yaml")
+        try scratch.write("nonsense", to: "conf.d/.hidden.yaml")
+        try scratch.write("nonsense", to: "conf.d/30-c.yml")
         let configuration = try load(ConfigurationFiles(file: scratch.path + "/nwpath.yaml"))
         #expect(configuration.log.keep == 20)
         #expect(configuration.log.level == .debug)
@@ -42,8 +43,8 @@ import Testing
     @Test func `a problem names the drop-in it is in`() throws {
         let scratch = try Scratch()
         scratch.directory("conf.d")
-        try scratch.write("nwpath.yaml", "insecure: false\n")
-        try scratch.write("conf.d/10-open.yaml", "\nlisten: [\"0.0.0.0:80\"]\n")
+        try scratch.write("insecure: false\n", to: "nwpath.yaml")
+        try scratch.write("\nlisten: [\"0.0.0.0:80\"]\n", to: "conf.d/10-open.yaml")
         let found = problems { () throws(ConfigurationError) in
             try load(ConfigurationFiles(file: scratch.path + "/nwpath.yaml"))
         }
@@ -65,7 +66,7 @@ import Testing
         let scratch = try Scratch()
         scratch.directory("directory.yaml")
         scratch.pipe("pipe.yaml")
-        try scratch.write("huge.yaml", String(repeating: "# comment\n", count: 110_000))
+        try scratch.write(String(repeating: "# comment\n", count: 110_000), to: "huge.yaml")
         let expected = [
             "directory": "cannot be read: not a regular file", "pipe": "cannot be read: not a regular file",
             "huge": "larger than 1MiB",
@@ -79,7 +80,7 @@ import Testing
 
     @Test func `flags go before the environment, and that before files`() throws {
         let scratch = try Scratch()
-        try scratch.write("nwpath.yaml", "log: {keep: 1, level: debug}\nmdns: {enabled: false}\nstate_dir: /a\n")
+        try scratch.write("log: {keep: 1, level: debug}\nmdns: {enabled: false}\nstate_dir: /a\n", to: "nwpath.yaml")
         let configuration = try load(
             ConfigurationFiles(file: scratch.path + "/nwpath.yaml"),
             environment: [

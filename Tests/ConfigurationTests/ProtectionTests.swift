@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -97,7 +98,7 @@ private let hash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
 
     @Test func `files that a configuration names are looked at when all else is right`() throws {
         let scratch = try Scratch()
-        try scratch.write("nwpath.yaml", "log:\n  level: debug\ntoken_file: /t\n")
+        try scratch.write("log:\n  level: debug\ntoken_file: /t\n", to: "nwpath.yaml")
         let files = ConfigurationFiles(file: scratch.path + "/nwpath.yaml")
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(files, paths: rootPaths, environment: [:]) { configuration in
@@ -106,7 +107,7 @@ private let hash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
         }
         #expect(error?.description.hasSuffix("nwpath.yaml:3:13: token_file /t cannot be read") == true)
         var asked = 0
-        try scratch.write("nwpath.yaml", "log: []\ntoken_file: /t\n")
+        try scratch.write("log: []\ntoken_file: /t\n", to: "nwpath.yaml")
         _ = try? Configuration.load(files, paths: rootPaths, environment: [:]) { _ in
             asked += 1
             return []

@@ -23,33 +23,12 @@ func problems(_ text: String, environment: [String: String] = [:]) -> [String] {
     }
 }
 
-/// A directory that goes with its value.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/nwpath-test-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw ScratchFailure() }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    struct ScratchFailure: Error {}
-
-    func write(_ name: String, _ text: String) throws {
-        guard let file = unsafe fopen(path + "/" + name, "w") else { throw ScratchFailure() }
-        unsafe fputs(text, file)
-        unsafe fclose(file)
-    }
-
+extension Scratch {
     func directory(_ name: String) {
         unsafe mkdir(path + "/" + name, 0o755)
     }
 
     func pipe(_ name: String) {
         unsafe mkfifo(path + "/" + name, 0o600)
-    }
-
-    deinit {
-        _ = try? Command.run(["rm", "-rf", path])
     }
 }

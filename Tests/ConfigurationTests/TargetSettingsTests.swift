@@ -2,6 +2,7 @@
 
 import Addressing
 import Diagnosis
+import TestSupport
 import Testing
 
 @testable import Configuration
@@ -10,14 +11,14 @@ import Testing
     /// The targets of a text that is a file of them.
     private static func load(_ text: String) throws -> TargetSettings {
         let scratch = try Scratch()
-        try scratch.write("targets.yaml", text)
+        try scratch.write(text, to: "targets.yaml")
         return try TargetSettings.load("\(scratch.path)/targets.yaml")
     }
 
     /// What is wrong with such a file, without its folder.
     private static func problems(_ text: String) throws -> [String] {
         let scratch = try Scratch()
-        try scratch.write("targets.yaml", text)
+        try scratch.write(text, to: "targets.yaml")
         do {
             _ = try TargetSettings.load("\(scratch.path)/targets.yaml")
             return []

@@ -12,10 +12,7 @@ import Testing
 enum Writer {
     /// The directory of the running test program; the writer is built into the same one.
     static var program: String {
-        get throws {
-            let name = try Command.run(["readlink", "/proc/\(getpid())/exe"]).trimmed
-            return name[..<(name.lastIndex(of: "/") ?? name.endIndex)] + "/EventLogWriter"
-        }
+        get throws { try BuiltProgram.path("EventLogWriter") }
     }
 
     static func start(

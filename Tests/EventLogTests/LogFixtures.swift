@@ -8,18 +8,8 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// A directory that goes with the value.
-final class Scratch {
-    let path: String
-    init() throws {
-        path = "/tmp/nwpath-log-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-        try Command.run(["mkdir", path])
-    }
-    deinit { _ = try? Command.run(["rm", "-rf", path]) }
-
+extension Scratch {
     var log: String { path + "/events.jsonl" }
-
-    func file(_ name: String) -> String { path + "/" + name }
 
     /// The names in the directory without the lock, sorted.
     var names: [String] {

@@ -2,6 +2,7 @@
 
 import Addressing
 import PathModel
+import TestSupport
 import Testing
 
 @testable import Providers

@@ -4,25 +4,8 @@ import Glibc
 import LinuxIO
 import TestSupport
 
-/// A directory of a test's own; it goes with the value.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        path = try Command.run(["mktemp", "-d", "/tmp/nwpath-providers.XXXXXX"]).filter { $0 != "\n" }
-        // Services that give up root still have to reach the bus inside.
-        try Command.run(["chmod", "755", path])
-    }
-
-    deinit { _ = try? Command.run(["rm", "-rf", path]) }
-
-    func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-
-    /// Writes in place, as `echo >file` does.
-    func write(_ text: String, to name: String) throws {
-        let file = try FileDescriptor(opening: self(name), flags: O_WRONLY | O_CREAT | O_TRUNC)
-        try file.writeAll(Array(text.utf8).span)
-    }
+extension Scratch {
+    func callAsFunction(_ name: String) -> String { file(name) }
 
     /// Writes beside the file and renames over it.
     func replace(_ name: String, with text: String) throws {

@@ -6,25 +6,12 @@ import Testing
 
 /// The options of `nwpath replay`.
 @Suite struct ReplayOptionTests {
-    /// A directory that goes with the value.
-    private final class Scratch {
-        let path: String
-        init() throws { path = try Command.run(["mktemp", "-d"]).split(separator: "\n").map(String.init)[0] }
-        deinit { _ = try? Command.run(["rm", "-r", path]) }
-
-        func write(_ text: String, to name: String) throws -> String {
-            try Command.run(["tee", "\(path)/\(name)"], input: text)
-            return "\(path)/\(name)"
-        }
-    }
-
     private func replay(_ words: String...) throws -> (text: String, code: Int32) { try replay(words) }
 
     private func replay(_ words: [String]) throws -> (text: String, code: Int32) {
-        let own = try Command.run(["sh", "-c", "readlink /proc/$PPID/exe"]).split(separator: "\n").map(String.init)[0]
-        let program = own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let program = try BuiltProgram.path()
         do {
-            return (try Command.run([program + "/nwpath", "replay"] + words), 0)
+            return (try Command.run([program, "replay"] + words), 0)
         } catch let failure as CommandFailure {
             return (failure.output, failure.code)
         }

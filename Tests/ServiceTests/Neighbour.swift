@@ -70,7 +70,7 @@ final class Neighbour {
         let text = try OrderedJSONEncoder().string(JSONValue.array(offers.map(\.json)))
         try scratch.write(text, to: "offers.json")
         let announced = scratch.file("announced")
-        unlink(announced)
+        unsafe unlink(announced)
         let words = "\(Place.fixtures)/announce.py peer0 \(announced) < \(scratch.file("offers.json"))"
         announcer = try run(["sh", "-c", "exec python3 " + words])
         try namespace.wait(for: "the first announcement") { scratch.exists("announced") }

@@ -6,27 +6,7 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// A directory that goes with the value; anybody may enter it.
-final class Scratch {
-    let path: String
-
-    init() throws {
-        path = "/tmp/nwpath-service-\(getpid())-\(UInt64.random(in: 0 ... .max))"
-        try Command.run(["mkdir", "-m", "755", path])
-    }
-
-    deinit { _ = try? Command.run(["rm", "-rf", path]) }
-
-    func file(_ name: String) -> String { path + "/" + name }
-
-    func text(_ name: String) throws -> String { try Command.run(["cat", file(name)]) }
-
-    func write(_ text: String, to name: String) throws {
-        try FileDescriptor(opening: file(name), flags: O_WRONLY | O_CREAT | O_TRUNC).writeAll(Array(text.utf8).span)
-    }
-
-    func exists(_ name: String) -> Bool { unsafe access(file(name), F_OK) == 0 }
-
+extension Scratch {
     func mode(_ name: String) throws -> String { try Command.run(["stat", "-c", "%a %U", file(name)]).trimmed }
 }
 
@@ -41,14 +21,7 @@ enum Place {
     static let fixtures = root + "/Tests/ServiceTests/Fixtures"
 
     /// The program under test, built into the directory of the test bundle.
-    static var program: String {
-        get throws {
-            let name = try Command.run(["readlink", "/proc/\(getpid())/exe"]).trimmed
-            // Under `swift test` the bundle is the program itself; a helper of the toolchain may run it instead.
-            let beside = name[..<(name.lastIndex(of: "/") ?? name.endIndex)] + "/nwpath"
-            return unsafe access(String(beside), X_OK) == 0 ? String(beside) : root + "/.build/debug/nwpath"
-        }
-    }
+    static var program: String { get throws { try BuiltProgram.path() } }
 
     /// Runs one of our checks in the virtual environment of the tests, which is made where `make` has not done so.
     static func python(_ arguments: [String], input: String = "") throws -> String {

@@ -2,27 +2,6 @@
 
 internal import Glibc
 
-/// A directory of its own for a peer's files, removed with this value.
-public final class Scratch {
-    /// The directory.
-    public let path: String
-
-    /// Makes it.
-    public init() throws {
-        path =
-            try Command.run(["mktemp", "-d", "/tmp/nwpath-test-XXXXXX"]).split(separator: "\n").first.map(String.init)
-            ?? ""
-    }
-
-    deinit { _ = try? Command.run(["rm", "-rf", path]) }
-
-    /// Writes a file, and gives its path.
-    public func write(_ name: String, _ text: String) throws -> String {
-        try Command.run(["sh", "-c", "cat > \(path)/\(name)"], input: text)
-        return "\(path)/\(name)"
-    }
-}
-
 /// A program whose output is looked at while it runs; it ends with this value.
 public final class PrintingProgram {
     private let scratch: Scratch
@@ -55,16 +34,15 @@ public final class AvahiPeer {
         scratch = try Scratch()
         let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
         let busFile = try scratch.write(
-            "bus.conf",
             """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
              "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
             <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
             <policy context="default">\(policy)</policy></busconfig>
-            """
+            """,
+            to: "bus.conf"
         )
         let file = try scratch.write(
-            "avahi.conf",
             """
             [server]
             host-name=\(hostName)
@@ -75,7 +53,8 @@ public final class AvahiPeer {
             publish-workstation=no
             publish-hinfo=no
             [rlimits]
-            """
+            """,
+            to: "avahi.conf"
         )
         processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
         // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.

@@ -229,7 +229,7 @@ final class Asking {
 
     init(in namespace: Namespace, _ script: String, _ arguments: [String]) throws {
         scratch = try Scratch()
-        let file = try scratch.write("ask.py", script)
+        let file = try scratch.write(script, to: "ask.py")
         let command = "python3 \"$@\" > \(scratch.path)/out; touch \(scratch.path)/done"
         process = try RunningCommand(
             ["nsenter", "--net=\(namespace.path)", "sh", "-c", command, "sh", file] + arguments

@@ -16,9 +16,8 @@ import Testing
     init() throws {
         certificates = try Certificates.shared.get()
         folder = try Scratch()
-        _ = try folder.write("page", String(repeating: "0123456789", count: 100_000))
+        try folder.write(String(repeating: "0123456789", count: 100_000), to: "page")
         let file = try folder.write(
-            "nginx.conf",
             """
             daemon off; master_process off; pid \(folder.path)/pid; error_log stderr;
             events {}
@@ -30,7 +29,8 @@ import Testing
                     ssl_certificate_key \(certificates.key("server"));
                 }
             }
-            """
+            """,
+            to: "nginx.conf"
         )
         server = try RunningCommand([
             "nsenter", "--net=\(Namespace.current.path)", "nginx", "-e", "stderr", "-c", file,

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import LinuxIO
 import OrderedJSON
 import TestSupport
 import Testing
@@ -21,7 +20,7 @@ import Testing
     }()
 
     private static func check(_ faults: [String], _ options: [String] = []) async throws -> [JSONValue] {
-        let words = [script, "check", "--binary", try Tool.program] + options + faults
+        let words = [script, "check", "--binary", try BuiltProgram.path()] + options + faults
         let scratch = try Scratch()
         let lab = try RunningCommand(
             ["sh", "-c", "\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", scratch.file("lab")] + words
