@@ -15,7 +15,7 @@ final class Turnstile: Sendable {
     /// come in while processors are idle.
     static let namespaces = Turnstile(
         width: 4 * ProcessInfo.processInfo.activeProcessorCount,
-        widest: 16 * ProcessInfo.processInfo.activeProcessorCount,
+        widest: 8 * ProcessInfo.processInfo.activeProcessorCount,
         processors: ProcessorTime.read
     )
 
