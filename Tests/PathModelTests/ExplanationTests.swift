@@ -51,7 +51,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             $0.rule(10, action: 7)
         },
         BrokenCase("a kernel without the family", .rule, "the kernel runs without IPv4", "!????????") { world in
-            for probe in PathPolicy.defaultProbes[.ipv4] ?? [] { world.world.table.fixed[probe] = .familyUnsupported }
+            world.world.table.refusals[.ipv4] = .familyUnsupported
         },
     ]
 
@@ -79,7 +79,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         },
         BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!??????") {
             world in
-            for probe in PathPolicy.defaultProbes[.ipv4] ?? [] { world.world.table.fixed[probe] = .unreachable }
+            world.world.table.refusals[.ipv4] = .unreachable
         },
     ]
 
@@ -88,7 +88,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             world.world.removeRoutes("0.0.0.0/0")
             world.world.route("0.0.0.0/0") { $0.nexthopID = 7 }
             world.nexthops = [Nexthop(id: 7, isBlackhole: true)]
-            for probe in PathPolicy.defaultProbes[.ipv4] ?? [] { world.world.table.fixed[probe] = .blackhole }
+            world.world.table.refusals[.ipv4] = .blackhole
         },
         BrokenCase("a nexthop object that is empty", .nexthop, "nexthop object 7 has no way out", "+++!?????") {
             $0.world.removeRoutes("0.0.0.0/0")
@@ -133,7 +133,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("no carrier", .carrier, "eth0 has no carrier", "+++++!???") { $0.world.unplug("eth0") },
         BrokenCase("no carrier, and the route is passed over", .carrier, "eth0 has no carrier", "+++++!???") { world in
             world.world.unplug("eth0")
-            for probe in PathPolicy.defaultProbes[.ipv4] ?? [] { world.world.table.fixed[probe] = .noRoute }
+            world.world.table.refusals[.ipv4] = .noRoute
         },
         BrokenCase("no carrier and no route", .carrier, "eth0 has no carrier", "++??+!???") {
             $0.world.unplug("eth0")

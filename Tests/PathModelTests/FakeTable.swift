@@ -44,11 +44,13 @@ struct FakeTable: ForwardingTable {
     var state = KernelState()
     /// Answers that stand before everything else.
     var fixed: [IPAddress: RouteFailure] = [:]
+    /// The same for every destination of a family.
+    var refusals: [AddressFamily: RouteFailure] = [:]
     let log = QueryLog()
 
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         log.queries.append(query)
-        if let failure = fixed[query.destination] { return .failure(failure) }
+        if let failure = fixed[query.destination] ?? refusals[query.destination.family] { return .failure(failure) }
         if let bound = query.outputInterface, state.links[bound] == nil { return .failure(.noSuchInterface) }
         for rule in rules.sorted(by: { $0.priority < $1.priority }) where rule.matches(query) {
             if let failure = rule.failure { return .failure(failure) }

@@ -68,7 +68,7 @@ import Testing
 
     @Test func `a kernel without IPv6 is no error (S50)`() {
         var world = World.ordinary()
-        for probe in PathPolicy.defaultProbes[.ipv6] ?? [] { world.table.fixed[probe] = .familyUnsupported }
+        world.table.refusals[.ipv6] = .familyUnsupported
         let path = world.path()
         #expect(path.status == .satisfied)
         #expect(path.supportsIPv4)

@@ -54,7 +54,7 @@ extension EvaluationRound {
             let finding = survey.survey(family)
             findings[family] = finding
             switch finding {
-            case .refused(let failure): outcomes[family] = .refused(failure)
+            case .refused(let failure, _): outcomes[family] = .refused(failure)
             case .found(let probe, let answer, _):
                 outcomes[family] = outcome(family, probe: probe, answer: answer, by: nil, with: &survey)
             }
@@ -207,7 +207,7 @@ extension EvaluationRound {
         mark: UInt32? = nil,
         with survey: inout RouteSurvey
     ) -> (probe: IPAddress, answer: RouteAnswer)? {
-        let finding = findings[family] ?? .refused(.noRoute)
+        let finding = findings[family] ?? .refused(.noRoute, probe: nil)
         guard let found = survey.survey(family, by: index, like: finding, mark: mark) else { return nil }
         let legs = found.answer.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }

@@ -23,12 +23,11 @@ public struct Explainer<Table: ForwardingTable> {
     /// With a name, what became of the question for it stands in place of the name servers.
     /// - Returns: `nil` when the policy has no probe of the family.
     public func explainInternet(_ family: AddressFamily, names: NameQuestion = .general) -> Explanation? {
-        let probes = facts.judge.policy.probes
-        guard let first = probes[family]?.first else { return nil }
+        guard let first = facts.judge.policy.probes[family]?.first else { return nil }
         var survey = survey()
         switch survey.survey(family) {
         case .found(let probe, let answer, _): return explain(.success(answer), to: probe, names: names)
-        case .refused(let failure): return explain(.failure(failure), to: first, names: names)
+        case .refused(let failure, let probe): return explain(.failure(failure), to: probe ?? first, names: names)
         }
     }
 
