@@ -95,7 +95,9 @@ import Testing
     @Test(arguments: [0, 1, 2, 3, 4]) func `most of a full table without the probes is the Internet`(missing: Int) {
         var world = Self.world(.ipv4, hasDefault: false)
         let announced = ["1.0.0.0/9", "8.8.0.0/16", "9.9.9.0/24", "208.67.222.0/24"].dropFirst(missing)
-        let others = ["151.101.0.0/16", "13.32.0.0/15", "196.216.0.0/14", "45.57.0.0/17", "80.67.0.0/20", "177.54.0.0/16"]
+        let others = [
+            "151.101.0.0/16", "13.32.0.0/15", "196.216.0.0/14", "45.57.0.0/17", "80.67.0.0/20", "177.54.0.0/16",
+        ]
         for prefix in announced + others { world.route(prefix, "eth0", via: "192.0.2.1") }
         #expect(world.path().status == (missing < 4 ? .satisfied : .unsatisfied))
     }

@@ -50,9 +50,10 @@ struct RoutePoll {
     mutating func hear(_ result: Result<RouteAnswer, RouteFailure>) -> RouteFinding? {
         let probe = addresses[heard]
         let isSample = isBuiltIn && Self.samples(family).contains(probe)
+        let limit = isSample ? Self.longestPart : Self.longestPrefix(family)
         heard += 1
         switch result {
-        case .success(let answer) where answer.prefixLength <= (isSample ? Self.longestPart : Self.longestPrefix(family)):
+        case .success(let answer) where answer.prefixLength <= limit:
             if let refusal = answer.type.refusal {
                 if routed.isEmpty, parts.isEmpty { return .refused(refusal, probe: probe) }
                 failures.append((probe, refusal))
