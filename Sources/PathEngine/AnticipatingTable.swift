@@ -28,6 +28,9 @@ final class AnticipatingTable: ForwardingTable {
         plan.begin(asking: kernel)
         return plan.take(query) ?? kernel.lookup(query)
     }
+
+    /// What connect(2) of a UDP socket gives.
+    func connect(_ query: RouteQuery) -> ConnectAnswer? { kernel.connect(query) }
 }
 
 /// The questions that are expected, and their answers as long as nobody took them.

@@ -15,4 +15,7 @@ public struct KernelTable: ForwardingTable {
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         source.lookup(query)
     }
+
+    /// What connect(2) of a UDP socket gives.
+    public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
 }

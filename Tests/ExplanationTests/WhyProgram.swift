@@ -52,6 +52,7 @@ extension Namespace {
         try peer.ip("addr add 2001:db8:1::1/64 dev p0 nodad")
         try ip("route add default via 192.0.2.1 metric 100 proto dhcp")
         try ip("-6 route add default via 2001:db8:1::1 metric 100")
+        try waitForAddresses(on: "eth0")
         return peer
     }
 }

@@ -33,7 +33,7 @@ import Testing
         world.facts.dns = DNSConfiguration(servers: [server("10.10.10.10"), server("8.8.8.8"), server("9.9.9.9")])
         let evaluation = world.evaluate()
         #expect(evaluation.path.supportsDNS)
-        #expect(evaluation.lookups == 6)
+        #expect(evaluation.lookups == 7)
     }
 
     @Test func `no server is no DNS (S35)`() {

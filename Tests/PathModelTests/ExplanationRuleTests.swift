@@ -26,7 +26,8 @@ import Testing
             ("not fwmark 0xca6c", 0, true), ("not fwmark 0xca6c", 0xCA6C, false), ("uidrange 1000-1000", 0, true),
             ("uidrange 0-999", 0, false), ("iif lo", 0, true), ("iif eth0", 0, false), ("oif eth0", 0, false),
             ("l3mdev", 0, false), ("ipproto 6", 0, false), ("dport 53", 0, false), ("sport 1-2", 0, false),
-            ("from 192.0.2.0/24", 0, false), ("tos 0x10", 0, false), ("to 1.1.1.1 fwmark 0x1", 0, false),
+            ("from 192.0.2.0/24", 0, true), ("from 192.0.3.0/24", 0, false), ("tos 0x10", 0, false),
+            ("to 1.1.1.1 fwmark 0x1", 0, false),
             ("suppress_prefixlength 0", 0, false), ("suppress_ifgroup 1", 0, true), ("strange words", 0, false),
             ("to nonsense", 0, false), ("uidrange 9-1", 0, false), ("fwmark", 0, false), ("not all", 0, false),
         ] as [(String, UInt32, Bool)]

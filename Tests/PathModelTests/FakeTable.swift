@@ -17,6 +17,8 @@ struct FakeTable: ForwardingTable {
         var nexthopID: UInt32?
         /// A nexthop object in compatibility mode 0: entries tell its number only.
         var hidesLegs = false
+        /// Only packets from here match (`from` of an IPv6 route).
+        var origin: IPPrefix?
     }
 
     struct Rule {
@@ -29,8 +31,11 @@ struct FakeTable: ForwardingTable {
         var outputInterface: Int?
         /// Matches of this length or shorter do not count (`suppress_prefixlength`).
         var suppressedLength: Int?
+        /// Only packets from here match.
+        var origin: IPPrefix?
 
         func matches(_ query: RouteQuery) -> Bool {
+            if let origin, !origin.covers(query.source) { return false }
             if let mark, (query.mark == mark) == isMarkInverted { return false }
             if let uids, !uids.contains(query.uid ?? 0) { return false }
             if let outputInterface, query.outputInterface != outputInterface { return false }
@@ -70,6 +75,7 @@ struct FakeTable: ForwardingTable {
         routes.filter { route in
             guard route.table == rule.table, route.prefix.contains(query.destination) else { return false }
             if let limit = rule.suppressedLength, route.prefix.length <= limit { return false }
+            if let origin = route.origin, !origin.covers(query.source) { return false }
             guard let bound = query.outputInterface, route.type == .unicast else { return true }
             if let vrf = state.links[bound], vrf.kind == "vrf" { return true }
             return route.legs.contains { $0.index == bound }
@@ -93,7 +99,8 @@ struct FakeTable: ForwardingTable {
         if query.kind == .decision {
             legs = Array((legs.filter { query.outputInterface == nil || $0.index == query.outputInterface }).prefix(1))
             answer.prefixLength = query.destination.family.bitWidth
-            answer.preferredSource = route.source ?? source(for: legs.first?.index, family: query.destination.family)
+            answer.preferredSource =
+                query.source ?? route.source ?? source(for: legs.first?.index, family: query.destination.family)
             answer.legs = legs
         } else {
             answer.preferredSource = route.source
@@ -115,6 +122,13 @@ struct FakeTable: ForwardingTable {
         }
         if family == .ipv6 { return .v6(1) }
         return state.addresses.sorted { $0.key < $1.key }.flatMap(\.value).first(where: usable)?.value.address
+    }
+}
+
+extension IPPrefix {
+    /// Whether packets from the address match a selector; without an address none do.
+    fileprivate func covers(_ source: IPAddress?) -> Bool {
+        source.map { $0.family == address.family && contains($0) } ?? false
     }
 }
 

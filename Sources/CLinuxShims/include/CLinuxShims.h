@@ -15,6 +15,7 @@
 #include "nwp_probe.h"
 #include "nwp_process.h"
 #include "nwp_resolve.h"
+#include "nwp_source.h"
 #include "nwp_stream.h"
 #include "nwp_user.h"
 

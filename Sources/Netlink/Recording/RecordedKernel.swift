@@ -125,6 +125,20 @@ public final class RecordedKernel: MessageSource {
         }
     }
 
+    /// Answers as the kernel did, if it was not asked just that, as it did to the query that is most like it.
+    ///
+    /// Recordings outlive the program that made them, which may not have asked with a source.
+    public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+        var similar = [query, query]
+        similar[1].source = nil
+        similar += similar.map { query in
+            var other = query
+            other.kind = query.kind == .entry ? .decision : .entry
+            return other
+        }
+        return answer(to: similar.first { answers[.lookup($0)] != nil } ?? query)
+    }
+
     /// A replay does not wait.
     public func pauseBeforeRetry() {}
 

@@ -55,9 +55,16 @@ public protocol KernelSource: AnyObject {
     ) throws(NetlinkError) -> Dump<RouteEntry>
     /// Where a packet would go.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
+    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
+    func connect(_ query: RouteQuery) -> ConnectAnswer?
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
     func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
+}
+
+extension KernelSource {
+    /// Nobody can tell.
+    public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

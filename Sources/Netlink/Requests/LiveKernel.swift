@@ -1,6 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Glibc
+internal import LinuxIO
 
 /// The running kernel as a source of answers: one socket for requests, in the namespace it was made in.
 ///
@@ -85,6 +87,16 @@ public final class LiveKernel: MessageSource {
         if !areComplete { answers = answers.map { answer in answer.map { $0.flatMap(resolve) } } }
     }
 
+    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` for packets of others or with a mark.
+    public func connect(_ query: RouteQuery) -> ConnectAnswer? {
+        guard query.mark == 0, query.uid == nil || query.uid == geteuid() else { return nil }
+        do {
+            return .source(try ConnectedSource.find(for: query.destination, port: 443, by: query.outputInterface))
+        } catch {
+            return .refused
+        }
+    }
+
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }
 }
@@ -94,9 +106,9 @@ public struct PreparedLookups: Sendable {
     public let queries: [RouteQuery]
     var batch: QuestionBatch
 
-    /// Prepares questions about packets that are not bound to a source address; others are left out.
+    /// Prepares questions; those whose source is of another family than their destination are left out.
     public init(_ queries: [RouteQuery]) {
-        self.queries = queries.filter { $0.source == nil }
+        self.queries = queries.filter { $0.source == nil || $0.source?.family == $0.destination.family }
         batch = QuestionBatch(self.queries.map(Question.lookup))
     }
 }

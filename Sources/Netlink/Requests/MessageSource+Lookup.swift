@@ -8,7 +8,10 @@ extension MessageSource {
     /// IPv6 answers some lookups with a route that rejects; that reads as the failure it would be. A route that tells
     /// only its nexthop object (`nexthop_compat_mode=0`, rule S31) has its legs read from there. Where lookups are not
     /// answered at all, the main table is read (rule S50).
-    public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
+    public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> { answer(to: query) }
+
+    /// The same for sources that choose what to ask.
+    func answer(to query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         if let source = query.source, source.family != query.destination.family { return .failure(.familyUnsupported) }
         var entry: RouteEntry?
         do {

@@ -97,6 +97,14 @@ public struct RouteAnswer: Hashable, Sendable {
     }
 }
 
+/// What connect(2) of a UDP socket gives.
+public enum ConnectAnswer: Hashable, Sendable {
+    /// Packets come from this address.
+    case source(IPAddress)
+    /// An error.
+    case refused
+}
+
 public struct RouteLeg: Hashable, Sendable {
     /// The interface packets leave by.
     public var index: Int

@@ -41,10 +41,10 @@ struct DNSJudge {
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index
         }
-        guard case .success(let answer) = survey.ask(address, .entry, by: index) else { return false }
-        switch answer.type {
+        guard case .success(let choice) = survey.connect(address, by: index) else { return false }
+        switch choice.entry.type {
         case .local: return true
-        case .unicast: return answer.legs.isEmpty || answer.legs.contains { isLive($0) }
+        case .unicast: return choice.legs.contains { isLive($0) }
         default: return false
         }
     }

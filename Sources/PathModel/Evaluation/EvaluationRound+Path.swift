@@ -27,6 +27,7 @@ extension EvaluationRound {
         guard let first = inUse.first else {
             (path.reason, path.subject) = unsatisfiedReason()
             path.status = canConnect ? .requiresConnection : .unsatisfied
+            if datagramsLeave(with: &survey) { path.warnings = [.datagramsDiffer] }
             return path
         }
         path.status = .satisfied
@@ -47,6 +48,14 @@ extension EvaluationRound {
         path.isConstrained = own?.isConstrained ?? cost.isConstrained(payer)
         path.isUltraConstrained = own?.isUltraConstrained ?? cost.isUltraConstrained(payer)
         return path
+    }
+
+    /// Whether IPv4 datagrams leave that no connect(2) went before, although packets from their source are refused.
+    private func datagramsLeave(with survey: inout RouteSurvey) -> Bool {
+        guard case .refused(let refusal) = outcomes[.ipv4], refusal.source != nil,
+            case .refused(_, let probe?) = findings[.ipv4], let answer = try? survey.ask(probe, .decision).get()
+        else { return false }
+        return answer.type == .unicast && answer.legs.contains(where: isLive)
     }
 
     /// The interfaces in use: for both families first, then for IPv4, then for IPv6 (rule S17).

@@ -121,9 +121,10 @@ extension EvaluationRound {
         case nil: break
         case let shortcoming?: return (shortcoming.reason, subject)
         }
-        let (failure, family) = decisiveFailure()
+        let (refusal, family) = decisiveRefusal()
         subject.family = family
-        return (failure.reason, subject)
+        subject.refusedSource = refusal.source
+        return (refusal.failure.reason, subject)
     }
 
     private func allows(_ type: InterfaceType) -> Bool {
@@ -161,7 +162,7 @@ extension EvaluationRound {
     }
 
     /// The refusal to tell: an explicit one before a missing route, of the families that have an address.
-    private func decisiveFailure() -> (failure: RouteFailure, family: AddressFamily?) {
+    private func decisiveRefusal() -> (refusal: RouteRefusal, family: AddressFamily?) {
         let sources = SourceJudge(interfaces: judge)
         let addressed = AddressFamily.allCases.filter { family in
             judge.state.routableInterfaces.contains { index in
@@ -169,11 +170,11 @@ extension EvaluationRound {
                 return sources.hasSource(index, family: family)
             }
         }
-        let failures = addressed.compactMap { family -> (RouteFailure, AddressFamily)? in
-            if case .refused(let failure) = outcomes[family] { (failure, family) } else { nil }
+        let refusals = addressed.compactMap { family -> (RouteRefusal, AddressFamily)? in
+            if case .refused(let refusal) = outcomes[family] { (refusal, family) } else { nil }
         }
-        if let explicit = failures.first(where: { $0.0.isExplicit }) { return explicit }
-        return (failures.first?.0 ?? .noRoute, nil)
+        if let telling = refusals.first(where: { $0.0.failure.isExplicit || $0.0.source != nil }) { return telling }
+        return (refusals.first?.0 ?? RouteRefusal(failure: .noRoute), nil)
     }
 }
 

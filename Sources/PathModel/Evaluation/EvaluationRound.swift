@@ -54,36 +54,20 @@ extension EvaluationRound {
             let finding = survey.survey(family)
             findings[family] = finding
             switch finding {
-            case .refused(let failure, _): outcomes[family] = .refused(failure)
-            case .found(let probe, let answer, _):
-                outcomes[family] = outcome(family, probe: probe, answer: answer, by: nil, with: &survey)
+            case .refused(let refusal, _): outcomes[family] = .refused(refusal)
+            case .found(let choice, _): outcomes[family] = outcome(choice, by: nil, with: &survey)
             }
         }
     }
 
     /// Judges legs, interfaces, source and gateways of a route.
-    mutating func outcome(
-        _ family: AddressFamily,
-        probe: IPAddress,
-        answer: RouteAnswer,
-        by index: Int?,
-        with survey: inout RouteSurvey
-    ) -> FamilyOutcome {
-        var decision: Result<RouteAnswer, RouteFailure>?
-        var legs = answer.legs
-        if legs.isEmpty {
-            // A nexthop object in compatibility mode 0 has no legs in the entry (rule S31).
-            let asked = survey.ask(probe, .decision, by: index)
-            decision = asked
-            legs = (try? asked.get().legs) ?? []
-        }
-        let way = WayOut(family: family, probe: probe, answer: answer)
-        for leg in legs {
+    mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
+        let way = WayOut(choice)
+        for leg in choice.legs {
             if judge.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
         }
         guard !way.live.isEmpty else {
-            if legs.isEmpty, case .failure(let failure) = decision { return .refused(failure) }
-            return legs.isEmpty ? .refused(.noRoute) : .dead(way)
+            return choice.legs.isEmpty ? .refused(RouteRefusal(failure: .noRoute)) : .dead(way)
         }
         if view.makesDemands {
             let demands = way.live.map { leg in judge.state.links[leg.index].flatMap { view.unmetDemand(ofWayBy: $0) } }
@@ -92,34 +76,46 @@ extension EvaluationRound {
             }
             way.live = zip(way.live, demands).filter { $1 == nil }.map(\.0)
         }
+        if index == nil { leaveOutRefusedLegs(of: way, with: &survey) }
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
-        switch decision ?? survey.ask(probe, .decision, by: index) {
-        case .failure(let failure): return .refused(failure)
-        case .success(let first):
-            return finish(way, decision: liveDecision(of: way, after: first, with: &survey))
+        if choice.datagramsDiffer { way.warnings.insert(.datagramsDiffer) }
+        chooseLiveLeg(of: way, with: &survey)
+        return finish(way)
+    }
+
+    /// Leaves out legs of an IPv4 multipath route from whose addresses packets are refused while there are others: the
+    /// kernel looks up again from the address of the leg that it took (rule S20).
+    private func leaveOutRefusedLegs(of way: WayOut, with survey: inout RouteSurvey) {
+        guard way.family == .ipv4, way.live.count > 1 else { return }
+        let isRefused = way.live.map { leg in
+            let source = try? survey.ask(way.probe, .decision, by: leg.index).get().preferredSource
+            guard let source, source != way.choice.source else { return false }
+            return survey.isRefused(way.probe, from: source)
         }
+        guard isRefused.contains(false) else { return }
+        way.dead += zip(way.live, isRefused).filter(\.1).map(\.0)
+        way.live = zip(way.live, isRefused).filter { !$1 }.map(\.0)
     }
 
-    /// The decision for a live leg: the kernel may still hash the probe onto a dead one (rule S31).
-    private func liveDecision(
-        of way: WayOut,
-        after decision: RouteAnswer,
-        with survey: inout RouteSurvey
-    ) -> RouteAnswer {
-        let isLive = decision.legs.contains { chosen in way.live.contains { $0.index == chosen.index } }
-        if isLive || decision.legs.isEmpty { return decision }
-        let bound = survey.ask(way.probe, .decision, by: way.live.first?.index)
-        return (try? bound.get()) ?? decision
+    /// Takes the source of a live leg: the kernel may still hash the probe onto a dead one (rule S31).
+    private func chooseLiveLeg(of way: WayOut, with survey: inout RouteSurvey) {
+        let chosen = way.choice.decision.legs
+        let isLive = chosen.contains { leg in way.live.contains { $0.index == leg.index } }
+        if isLive || chosen.isEmpty { return }
+        guard let decision = try? survey.ask(way.probe, .decision, by: way.live.first?.index).get() else { return }
+        way.choice.decision = decision
+        way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
     }
 
-    private mutating func finish(_ way: WayOut, decision: RouteAnswer) -> FamilyOutcome {
-        let leg = decision.legs.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
-        let source = decision.preferredSource ?? way.answer.preferredSource
+    private mutating func finish(_ way: WayOut) -> FamilyOutcome {
+        let chosen = way.choice.decision.legs
+        let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
+        let source = way.choice.source
         let verdict = SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family)
         guard let source, verdict.isUsable else { return .noSource(way, isPending: verdict.isPending) }
         way.source = source
         way.warnings.formUnion(verdict.warnings)
-        if let seconds = way.answer.expiresIn ?? decision.expiresIn {
+        if let seconds = way.answer.expiresIn ?? way.choice.decision.expiresIn {
             way.expiries.append(Expiry(subject: .route(way.family, index: leg.index), at: now + .seconds(seconds)))
         }
         if let held = verdict.held, let end = held.validUntil {
@@ -193,7 +189,7 @@ extension EvaluationRound {
         for family in AddressFamily.allCases where sources.hasSource(link.index, family: family) {
             for mark in [nil] + marks.map(Optional.some) {
                 if let found = boundRoute(family, by: link.index, mark: mark, with: &survey) {
-                    return found.answer.metric
+                    return found.entry.metric
                 }
             }
         }
@@ -206,10 +202,9 @@ extension EvaluationRound {
         by index: Int,
         mark: UInt32? = nil,
         with survey: inout RouteSurvey
-    ) -> (probe: IPAddress, answer: RouteAnswer)? {
-        let finding = findings[family] ?? .refused(.noRoute, probe: nil)
-        guard let found = survey.survey(family, by: index, like: finding, mark: mark) else { return nil }
-        let legs = found.answer.legs
+    ) -> RouteChoice? {
+        guard let found = survey.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
+        let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
         return found
     }
@@ -222,10 +217,9 @@ extension EvaluationRound {
         for family in AddressFamily.allCases where outcomes[family]?.openWay == nil {
             for other in others where sources.hasSource(other.link.index, family: family) {
                 let index = other.link.index
-                guard let (probe, entry) = boundRoute(family, by: index, with: &survey) else { continue }
-                var answer = entry
-                answer.legs.removeAll { $0.index != index }
-                let found = outcome(family, probe: probe, answer: answer, by: index, with: &survey)
+                guard var choice = boundRoute(family, by: index, with: &survey) else { continue }
+                choice.entry.legs.removeAll { $0.index != index }
+                let found = outcome(choice, by: index, with: &survey)
                 guard found.openWay != nil else { continue }
                 outcomes[family] = found
                 taken.insert(index)

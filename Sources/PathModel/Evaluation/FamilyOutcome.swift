@@ -7,9 +7,8 @@ internal import Netlink
 ///
 /// An object, because it is handed from step to step; it does not change any more once it is the outcome of a family.
 final class WayOut {
-    let family: AddressFamily
-    let probe: IPAddress
-    let answer: RouteAnswer
+    /// What connect(2) finds.
+    var choice: RouteChoice
     /// Legs that work, in the kernel's order.
     var live: [RouteLeg] = []
     var dead: [RouteLeg] = []
@@ -19,11 +18,13 @@ final class WayOut {
     /// What ends unless it is refreshed.
     var expiries: [Expiry] = []
 
-    init(family: AddressFamily, probe: IPAddress, answer: RouteAnswer) {
-        self.family = family
-        self.probe = probe
-        self.answer = answer
+    init(_ choice: RouteChoice) {
+        self.choice = choice
     }
+
+    var family: AddressFamily { choice.destination.family }
+    var probe: IPAddress { choice.destination }
+    var answer: RouteAnswer { choice.entry }
 
     var namedIndex: Int? { (live.first ?? dead.first)?.index }
 }
@@ -39,7 +40,7 @@ enum FamilyOutcome {
     /// Packets would leave by interfaces that do not count here.
     case forbidden(WayOut, demand: String)
     /// No route, or one that says no.
-    case refused(RouteFailure)
+    case refused(RouteRefusal)
 
     var openWay: WayOut? {
         if case .open(let way) = self { way } else { nil }

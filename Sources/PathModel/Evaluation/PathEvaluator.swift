@@ -32,8 +32,8 @@ public struct PathEvaluator: Sendable {
     ) -> Evaluation {
         let view = MonitorView(monitor, judge: judge)
         var survey = RouteSurvey(
+            judge: judge,
             table: table,
-            probes: judge.policy.probes,
             mark: monitor.mark,
             uid: monitor.uid,
             bound: view.bound?.index

@@ -6,9 +6,9 @@ internal import Netlink
 /// What the table says about the Internet.
 enum RouteFinding {
     /// Packets match a route; `isFullTable` when no default but most of a full table answered.
-    case found(probe: IPAddress, answer: RouteAnswer, isFullTable: Bool)
+    case found(RouteChoice, isFullTable: Bool)
     /// Packets are refused, those to `probe` for example.
-    case refused(RouteFailure, probe: IPAddress?)
+    case refused(RouteRefusal, probe: IPAddress?)
 }
 
 /// Hears what becomes of packets to some addresses until it is clear what becomes of those to the Internet (rule S20).
@@ -22,10 +22,10 @@ struct RoutePoll {
     private let family: AddressFamily
     private let isBuiltIn: Bool
     private var heard = 0
-    private var routed: [(probe: IPAddress, answer: RouteAnswer)] = []
+    private var routed: [RouteChoice] = []
     /// Those that are routed as single destinations of a full table are.
-    private var parts: [(probe: IPAddress, answer: RouteAnswer)] = []
-    private var failures: [(probe: IPAddress, failure: RouteFailure)] = []
+    private var parts: [RouteChoice] = []
+    private var failures: [(probe: IPAddress, refusal: RouteRefusal)] = []
 
     init(_ family: AddressFamily, probes: [IPAddress]) {
         self.family = family
@@ -47,24 +47,25 @@ struct RoutePoll {
 
     /// Takes the answer for the next address.
     /// - Returns: What is clear now; `nil` when others have to be asked.
-    mutating func hear(_ result: Result<RouteAnswer, RouteFailure>) -> RouteFinding? {
+    mutating func hear(_ result: Result<RouteChoice, RouteRefusal>) -> RouteFinding? {
         let probe = addresses[heard]
         let isSample = isBuiltIn && Self.samples(family).contains(probe)
-        let limit = isSample ? Self.longestPart : Self.longestPrefix(family)
         heard += 1
         switch result {
-        case .success(let answer) where answer.prefixLength <= limit:
-            if let refusal = answer.type.refusal {
-                if routed.isEmpty, parts.isEmpty { return .refused(refusal, probe: probe) }
-                failures.append((probe, refusal))
-            } else {
-                routed.append((probe, answer))
+        case .success(let choice):
+            let length = choice.entry.prefixLength
+            let isUnicast = choice.entry.type == .unicast
+            if length <= (isSample ? Self.longestPart : Self.longestPrefix(family)) {
+                // A default route that is local or the like forwards nothing.
+                guard isUnicast else { return .refused(RouteRefusal(failure: .noRoute), probe: probe) }
+                routed.append(choice)
+            } else if isUnicast, !isBuiltIn || length <= Self.longestAnnounced(family) {
+                parts.append(choice)
             }
-        case .success(let answer) where answer.type == .unicast:
-            if !isBuiltIn || answer.prefixLength <= Self.longestAnnounced(family) { parts.append((probe, answer)) }
-        case .success(let answer):
-            if !isBuiltIn, let refusal = answer.type.refusal { failures.append((probe, refusal)) }
-        case .failure(let failure): failures.append((probe, failure))
+        case .failure(let refusal):
+            // Who could not ask, as where a recording lacks the answer, knows nothing.
+            if case .other = refusal.failure { break }
+            failures.append((probe, refusal))
         }
         return early
     }
@@ -72,12 +73,12 @@ struct RoutePoll {
     private var early: RouteFinding? {
         if let first = routed.first {
             if failures.isEmpty || isBuiltIn && failures.count == 1 && routed.count >= Self.quorum {
-                return .found(probe: first.probe, answer: first.answer, isFullTable: false)
+                return .found(first, isFullTable: false)
             }
         } else if isBuiltIn, parts.isEmpty, failures.count >= Self.quorum, let last = failures.last,
-            failures.suffix(Self.quorum).allSatisfy({ $0.failure == last.failure })
+            failures.suffix(Self.quorum).allSatisfy({ $0.refusal == last.refusal })
         {
-            return .refused(last.failure, probe: last.probe)
+            return .refused(last.refusal, probe: last.probe)
         }
         return nil
     }
@@ -85,23 +86,23 @@ struct RoutePoll {
     /// What everything that was heard says together.
     var finding: RouteFinding {
         if isBuiltIn {
-            if let first = routed.first, routed.count >= failures.count {
-                return .found(probe: first.probe, answer: first.answer, isFullTable: false)
-            }
+            if let first = routed.first, routed.count >= failures.count { return .found(first, isFullTable: false) }
             let samples = Self.samples(family)
             let probes = addresses.count - samples.count
             let isFull =
-                parts.count { !samples.contains($0.probe) } * 2 > probes && !failures.contains { $0.failure.isExplicit }
+                parts.count { !samples.contains($0.destination) } * 2 > probes
+                && !failures.contains { $0.refusal.failure.isExplicit }
             if let first = parts.first, isFull || parts.count >= Self.quorum && parts.count > failures.count {
-                return .found(probe: first.probe, answer: first.answer, isFullTable: true)
+                return .found(first, isFullTable: true)
             }
         } else if let first = routed.first ?? parts.first, (routed.count + parts.count) * 2 > addresses.count {
-            return .found(probe: first.probe, answer: first.answer, isFullTable: routed.isEmpty)
+            return .found(first, isFullTable: routed.isEmpty)
         }
         let commonest = failures.max { left, right in
-            failures.count { $0.failure == left.failure } < failures.count { $0.failure == right.failure }
+            failures.count { $0.refusal == left.refusal } < failures.count { $0.refusal == right.refusal }
         }
-        return .refused(commonest?.failure ?? .noRoute, probe: commonest?.probe ?? addresses.first)
+        guard let commonest else { return .refused(RouteRefusal(failure: .noRoute), probe: addresses.first) }
+        return .refused(commonest.refusal, probe: commonest.probe)
     }
 
     /// Addresses spread over what the five regional registries assign, which nobody makes routes for.
@@ -120,17 +121,4 @@ struct RoutePoll {
         .v6(0x2A00_1450 << 96 | 7), .v6(0x2600_1400 << 96 | 7), .v6(0x2400_CB00 << 96 | 7), .v6(0x2800_03F0 << 96 | 7),
         .v6(0x2C0F_FB50 << 96 | 7), .v6(0x2001_0500 << 96 | 7), .v6(0x2803_F800 << 96 | 7),
     ]
-}
-
-extension RouteType {
-    /// What a type that does not forward means; `nil` for one that does.
-    fileprivate var refusal: RouteFailure? {
-        switch self {
-        case .unicast: nil
-        case .blackhole: .blackhole
-        case .unreachable: .unreachable
-        case .prohibit: .prohibited
-        default: .noRoute
-        }
-    }
 }

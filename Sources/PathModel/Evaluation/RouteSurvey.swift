@@ -3,19 +3,46 @@
 internal import Addressing
 internal import Netlink
 
+/// What connect(2) finds for a socket that is bound to no address: the route, and the address packets come from.
+struct RouteChoice {
+    /// Where packets go.
+    let destination: IPAddress
+    /// The table entry that packets match, with all its legs.
+    var entry: RouteAnswer
+    /// The kernel's decision for one packet.
+    var decision: RouteAnswer
+    /// The source of the look-up that found the entry; `nil` for one without.
+    var soughtFrom: IPAddress?
+    /// Whether a datagram that no connect(2) went before leaves in another way, or not at all.
+    var datagramsDiffer = false
+
+    /// The ways out: a nexthop object in compatibility mode 0 has none in the entry (rule S31).
+    var legs: [RouteLeg] { entry.legs.isEmpty ? decision.legs : entry.legs }
+    /// The address packets come from; `nil` where the kernel has none.
+    var source: IPAddress? { soughtFrom ?? decision.preferredSource ?? entry.preferredSource }
+}
+
+/// Why connect(2) fails.
+struct RouteRefusal: Error, Equatable {
+    /// What the kernel says.
+    var failure: RouteFailure
+    /// The source address that is refused, where packets without one are not.
+    var source: IPAddress?
+}
+
 /// Asks the forwarding table on behalf of one monitor, and counts the questions.
 struct RouteSurvey {
+    let judge: InterfaceJudge
     let table: any ForwardingTable
-    let probes: [AddressFamily: [IPAddress]]
     let mark: UInt32
     let uid: UInt32?
     /// The interface of the monitor (rule S29).
     let bound: Int?
     private(set) var lookups = 0
 
-    init(table: any ForwardingTable, probes: [AddressFamily: [IPAddress]], mark: UInt32, uid: UInt32?, bound: Int?) {
+    init(judge: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
+        self.judge = judge
         self.table = table
-        self.probes = probes
         self.mark = mark
         self.uid = uid
         self.bound = bound
@@ -24,12 +51,28 @@ struct RouteSurvey {
     mutating func ask(
         _ destination: IPAddress,
         _ kind: RouteQuery.Kind,
+        from source: IPAddress? = nil,
         by index: Int? = nil,
         mark: UInt32? = nil
     ) -> Result<RouteAnswer, RouteFailure> {
         lookups += 1
-        return table.lookup(
-            RouteQuery(destination, kind: kind, outputInterface: index ?? bound, mark: mark ?? self.mark, uid: uid)
+        return table.lookup(query(destination, kind, from: source, by: index, mark: mark))
+    }
+
+    private func query(
+        _ destination: IPAddress,
+        _ kind: RouteQuery.Kind,
+        from source: IPAddress? = nil,
+        by index: Int?,
+        mark: UInt32?
+    ) -> RouteQuery {
+        RouteQuery(
+            destination,
+            kind: kind,
+            source: source,
+            outputInterface: index ?? bound,
+            mark: mark ?? self.mark,
+            uid: uid
         )
     }
 
@@ -38,12 +81,131 @@ struct RouteSurvey {
         lookups += 1
         return try? table.lookup(RouteQuery(destination, kind: .entry, mark: mark, uid: uid)).get()
     }
+}
 
+// MARK: - One destination
+
+extension RouteSurvey {
+    /// Does what connect(2) does, without a packet (rule S20).
+    ///
+    /// IPv4 looks up without a source, takes the preferred one, and looks up again from that: the second answer counts
+    /// (`ip_route_connect`). IPv6 looks up again only when the first answer is an error, from the address that it
+    /// chooses among all (`ip6_dst_lookup_tail`).
+    mutating func connect(
+        _ destination: IPAddress,
+        by index: Int? = nil,
+        mark: UInt32? = nil
+    ) -> Result<RouteChoice, RouteRefusal> {
+        destination.family == .ipv4
+            ? connectIPv4(destination, by: index, mark: mark) : connectIPv6(destination, by: index, mark: mark)
+    }
+
+    private mutating func connectIPv4(
+        _ destination: IPAddress,
+        by index: Int?,
+        mark: UInt32?
+    ) -> Result<RouteChoice, RouteRefusal> {
+        let first: RouteAnswer
+        switch ask(destination, .decision, by: index, mark: mark) {
+        case .success(let answer): first = answer
+        case .failure(let failure): return .failure(RouteRefusal(failure: failure))
+        }
+        let source = first.preferredSource
+        let entry: RouteAnswer
+        switch ask(destination, .entry, from: source, by: index, mark: mark) {
+        case .success(let answer): entry = answer
+        case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
+        }
+        var choice = RouteChoice(destination: destination, entry: entry, decision: first, soughtFrom: source)
+        let isAlike = first.legs.contains { leg in entry.legs.contains { $0.isSameWay(as: leg) } }
+        if isAlike || entry.legs.isEmpty { return .success(choice) }
+        choice.datagramsDiffer = entry.type == .unicast
+        switch ask(destination, .decision, from: source, by: index, mark: mark) {
+        case .success(let decision): choice.decision = decision
+        case .failure(let failure): return .failure(RouteRefusal(failure: failure, source: source))
+        }
+        return .success(choice)
+    }
+
+    private mutating func connectIPv6(
+        _ destination: IPAddress,
+        by index: Int?,
+        mark: UInt32?
+    ) -> Result<RouteChoice, RouteRefusal> {
+        var entry = ask(destination, .entry, by: index, mark: mark)
+        var source: IPAddress?
+        if case .failure(let failure) = entry, failure != .familyUnsupported {
+            source = chosenSource(for: destination, by: index, mark: mark)
+            guard let source else { return .failure(RouteRefusal(failure: failure)) }
+            entry = ask(destination, .entry, from: source, by: index, mark: mark)
+            if case .failure(let again) = entry {
+                return .failure(RouteRefusal(failure: again, source: again == failure ? nil : source))
+            }
+        }
+        do throws(RouteFailure) {
+            let decision = try ask(destination, .decision, from: source, by: index, mark: mark).get()
+            return .success(
+                RouteChoice(destination: destination, entry: try entry.get(), decision: decision, soughtFrom: source)
+            )
+        } catch {
+            return .failure(RouteRefusal(failure: error, source: source))
+        }
+    }
+
+    /// What connections get that take a leg of a multipath IPv4 route whose address is not refused as `source` is.
+    private mutating func otherLeg(of destination: IPAddress, than source: IPAddress) -> RouteChoice? {
+        guard bound == nil, let legs = try? ask(destination, .entry).get().legs, legs.count > 1 else { return nil }
+        for leg in legs {
+            guard let decision = try? ask(destination, .decision, by: leg.index).get(),
+                let other = decision.preferredSource, other != source,
+                let entry = try? ask(destination, .entry, from: other).get()
+            else { continue }
+            return RouteChoice(destination: destination, entry: entry, decision: decision, soughtFrom: other)
+        }
+        return nil
+    }
+
+    /// Whether the table has no way for packets from an address.
+    mutating func isRefused(_ destination: IPAddress, from source: IPAddress) -> Bool {
+        guard case .failure(let failure) = ask(destination, .entry, from: source) else { return false }
+        return failure.isExplicit || failure == .noRoute
+    }
+
+    /// More sources than this are not tried one by one.
+    private static let mostSources = 4
+
+    /// The address that the kernel chooses for IPv6 packets that no route matches as long as they have none; `nil` when
+    /// it makes no difference.
+    private mutating func chosenSource(for destination: IPAddress, by index: Int?, mark: UInt32?) -> IPAddress? {
+        let selection = SourceSelection(judge.state, for: destination, by: index ?? bound)
+        let candidates = selection.candidates.prefix(Self.mostSources)
+        guard candidates.count > 1 else { return selection.best }
+        let fates = candidates.map { ask(destination, .entry, from: $0, by: index, mark: mark) }
+        let failures = fates.compactMap { fate in if case .failure(let failure) = fate { failure } else { nil } }
+        if failures.count == fates.count, Set(failures).count == 1 { return selection.best }
+        // Among equals the kernel's order decides, which connect(2) tells, of its caller's packets only.
+        switch table.connect(query(destination, .decision, by: index, mark: mark)) {
+        case .source(let source): return source
+        case .refused: return zip(candidates, fates).first { (try? $1.get()) == nil }?.0
+        case nil: return selection.best
+        }
+    }
+}
+
+// MARK: - The Internet
+
+extension RouteSurvey {
     /// Finds the route of the family that stands for the Internet (rule S20).
     mutating func survey(_ family: AddressFamily) -> RouteFinding {
-        var poll = RoutePoll(family, probes: probes[family] ?? [])
+        var poll = RoutePoll(family, probes: judge.policy.probes[family] ?? [])
         for address in poll.addresses {
-            if let finding = poll.hear(ask(address, .entry)) { return finding }
+            var result = connect(address)
+            if family == .ipv4, case .failure(let refusal) = result, let source = refusal.source,
+                let other = otherLeg(of: address, than: source)
+            {
+                result = .success(other)
+            }
+            if let finding = poll.hear(result) { return finding }
         }
         return poll.finding
     }
@@ -52,24 +214,30 @@ struct RouteSurvey {
     mutating func survey(
         _ family: AddressFamily,
         by index: Int,
-        like finding: RouteFinding,
+        like finding: RouteFinding?,
         mark: UInt32? = nil
-    ) -> (probe: IPAddress, answer: RouteAnswer)? {
-        var probes = RoutePoll(family, probes: probes[family] ?? []).addresses
+    ) -> RouteChoice? {
+        var probes = RoutePoll(family, probes: judge.policy.probes[family] ?? []).addresses
         var limit = RoutePoll.longestPrefix(family)
-        if case .found(let probe, _, let isFullTable) = finding {
-            probes = [probe] + probes.filter { $0 != probe }
+        if case .found(let choice, let isFullTable) = finding {
+            probes = [choice.destination] + probes.filter { $0 != choice.destination }
             if isFullTable { limit = family.bitWidth }
         }
         for probe in probes {
-            switch ask(probe, .entry, by: index, mark: mark) {
-            case .success(let answer) where answer.prefixLength <= limit:
-                return answer.type == .unicast ? (probe, answer) : nil
+            switch connect(probe, by: index, mark: mark) {
+            case .success(let choice) where choice.entry.prefixLength <= limit:
+                return choice.entry.type == .unicast ? choice : nil
+            case .success: continue
             // A route to the probe may refuse; without any route all fail alike.
-            case .success, .failure(.blackhole), .failure(.prohibited): continue
+            case .failure(let refusal) where [.blackhole, .prohibited].contains(refusal.failure): continue
             case .failure: return nil
             }
         }
         return nil
     }
+}
+
+extension RouteLeg {
+    /// Whether both lead to the same router by the same interface.
+    func isSameWay(as other: RouteLeg) -> Bool { index == other.index && gateway == other.gateway }
 }

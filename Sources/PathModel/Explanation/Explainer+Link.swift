@@ -5,10 +5,13 @@ internal import Netlink
 
 extension Explainer {
     /// Follows a route from its nexthop to the neighbour.
-    func follow(_ answer: RouteAnswer, to destination: IPAddress, _ chain: inout ExplanationChain) {
-        var survey = survey()
-        let decision = survey.ask(destination, .decision)
-        let decided = try? decision.get()
+    func follow(
+        _ choice: RouteChoice?,
+        _ answer: RouteAnswer,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        let decided = choice?.decision
         let legs = answer.legs.isEmpty ? decided?.legs ?? [] : answer.legs
         let isLocal = answer.type == .local
         guard let leg = choose(legs, decided: decided) else {
@@ -20,7 +23,7 @@ extension Explainer {
         guard !chain.isBroken, let link = state.links[leg.index] else { return }
         chain.interface = link.name
         explainLink(link, &chain)
-        explainSource(decision, answer, by: link, to: destination, &chain)
+        explainSource(choice, answer, by: link, to: destination, &chain)
         explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
     }
 
@@ -111,13 +114,13 @@ extension Explainer {
     // MARK: - Source
 
     private func explainSource(
-        _ decision: Result<RouteAnswer, RouteFailure>,
+        _ choice: RouteChoice?,
         _ answer: RouteAnswer,
         by link: Link,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
-        guard case .success(let decided) = decision else {
+        guard let choice else {
             chain.fail(
                 .source,
                 "the kernel refuses packets to \(destination) although it has a route",
@@ -125,7 +128,7 @@ extension Explainer {
             )
             return
         }
-        let source = decided.preferredSource ?? answer.preferredSource
+        let source = choice.source
         let isNear = destination.isLinkLocal || destination.isLoopback || destination.isMulticast
         if let source, answer.type == .local || isNear && !source.isUnspecified {
             return chain.fine(.source, "\(source)")

@@ -6,12 +6,13 @@ internal import Netlink
 extension Explainer {
     /// Finds out who refused: a rule, a route, a nexthop object, or the lack of one of them.
     func explain(
-        _ failure: RouteFailure,
+        _ refusal: RouteRefusal,
         to destination: IPAddress,
         _ walk: RuleWalk,
         _ chain: inout ExplanationChain
     ) {
         let family = destination.family
+        let failure = refusal.failure
         if failure == .familyUnsupported {
             chain.fail(.rule, "the kernel runs without \(family.label)", hint: nil)
             return
@@ -31,6 +32,12 @@ extension Explainer {
             chain.unknown(.table, "not known")
             chain.fail(.route, "a route to \(destination): \(failure)", ReasonText(failure.reason, subject(family)))
             return
+        }
+        if let source = refusal.source {
+            // Packets without a source do match a route, so that the machine has one.
+            chain.unknown(.table, "none of those that packets from \(source) are looked up in")
+            let subject = ReasonSubject(family: family, refusedSource: source)
+            return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
         }
         explainLack(of: destination, walk, general, &chain)
     }
@@ -123,7 +130,7 @@ extension Explainer {
             chain.fine(.rule, rule.line)
             chain.fine(.table, RouteText.name(ofTable: rule.table))
             chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links) + ", passed over")
-            follow(entry.answer, to: destination, &chain)
+            follow(nil, entry.answer, to: destination, &chain)
             return
         }
         let tables = Set(walk.lookups.map(\.table))

@@ -26,8 +26,8 @@ public struct Explainer<Table: ForwardingTable> {
         guard let first = facts.judge.policy.probes[family]?.first else { return nil }
         var survey = survey()
         switch survey.survey(family) {
-        case .found(let probe, let answer, _): return explain(.success(answer), to: probe, names: names)
-        case .refused(let failure, let probe): return explain(.failure(failure), to: probe ?? first, names: names)
+        case .found(let choice, _): return explain(.success(choice), to: choice.destination, names: names)
+        case .refused(let refusal, let probe): return explain(.failure(refusal), to: probe ?? first, names: names)
         }
     }
 
@@ -37,7 +37,7 @@ public struct Explainer<Table: ForwardingTable> {
         by interface: String? = nil,
         names: NameQuestion = .unneeded
     ) -> Explanation {
-        guard let interface else { return explain(survey().asking(destination), to: destination, names: names) }
+        guard let interface else { return explain(connect(to: destination), to: destination, names: names) }
         guard let link = state.link(named: interface) else {
             var chain = ExplanationChain()
             for element in [ExplanationElement.rule, .table, .route, .nexthop] { chain.unknown(element, "not reached") }
@@ -52,22 +52,34 @@ public struct Explainer<Table: ForwardingTable> {
         }
         var bound = self
         bound.bound = link.index
-        return bound.explain(bound.survey().asking(destination), to: destination, names: names)
+        return bound.explain(bound.connect(to: destination), to: destination, names: names)
     }
 
     func survey() -> RouteSurvey {
-        RouteSurvey(table: table, probes: facts.judge.policy.probes, mark: facts.mark, uid: facts.uid, bound: bound)
+        RouteSurvey(judge: facts.judge, table: table, mark: facts.mark, uid: facts.uid, bound: bound)
+    }
+
+    /// What connect(2) to one address finds.
+    private func connect(to destination: IPAddress) -> Result<RouteChoice, RouteRefusal> {
+        var survey = survey()
+        return survey.connect(destination)
     }
 
     private func explain(
-        _ finding: Result<RouteAnswer, RouteFailure>,
+        _ finding: Result<RouteChoice, RouteRefusal>,
         to destination: IPAddress,
         names: NameQuestion
     ) -> Explanation {
         var chain = ExplanationChain()
-        let walk = RuleWalk(facts.rules, to: destination, mark: facts.mark, uid: facts.uid)
+        var packet = RuleWalk.Packet(to: destination, mark: facts.mark, uid: facts.uid)
         switch finding {
-        case .success(var answer):
+        case .success(let choice): packet.from = choice.soughtFrom
+        case .failure(let refusal): packet.from = refusal.source
+        }
+        let walk = RuleWalk(facts.rules, for: packet)
+        switch finding {
+        case .success(let choice):
+            var answer = choice.entry
             // Without rules of one's own the kernel holds the local table in the main one, and names that.
             if answer.table == 254, [.local, .broadcast].contains(answer.type) { answer.table = 255 }
             if let rule = walk.rule(to: answer) {
@@ -77,8 +89,8 @@ public struct Explainer<Table: ForwardingTable> {
             }
             chain.fine(.table, RouteText.name(ofTable: answer.table))
             chain.fine(.route, RouteText.line(answer, to: destination, links: state.links))
-            follow(answer, to: destination, &chain)
-        case .failure(let failure): explain(failure, to: destination, walk, &chain)
+            follow(choice, answer, to: destination, &chain)
+        case .failure(let refusal): explain(refusal, to: destination, walk, &chain)
         }
         explainNames(names, &chain)
         return Explanation(
@@ -91,9 +103,9 @@ public struct Explainer<Table: ForwardingTable> {
     }
 
     /// Whether the machine has neither a route nor an address of the family.
-    private func isAbsent(_ family: AddressFamily, _ finding: Result<RouteAnswer, RouteFailure>) -> Bool {
+    private func isAbsent(_ family: AddressFamily, _ finding: Result<RouteChoice, RouteRefusal>) -> Bool {
         switch finding {
-        case .failure(.noRoute), .failure(.familyUnsupported):
+        case .failure(let refusal) where [.noRoute, .familyUnsupported].contains(refusal.failure):
             !state.addresses.values.joined().contains { $0.value.address.family == family && $0.isRoutable }
         default: false
         }
@@ -128,13 +140,5 @@ public struct Explainer<Table: ForwardingTable> {
                 )
             }
         }
-    }
-}
-
-extension RouteSurvey {
-    /// Asks for the entry that packets to `destination` match.
-    fileprivate func asking(_ destination: IPAddress) -> Result<RouteAnswer, RouteFailure> {
-        var survey = self
-        return survey.ask(destination, .entry)
     }
 }

@@ -6,20 +6,32 @@ internal import Netlink
 /// The policy rules that a packet meets, in the kernel's order.
 ///
 /// The kernel does not tell which rule led to its answer, so this reads them as it does: by rising priority, passing
-/// over those whose selector does not fit a packet that no socket has bound to anything yet.
+/// over those whose selector does not fit the packet.
 struct RuleWalk {
     /// The rules that fit, in the order the kernel comes to them.
     let rules: [PolicyRule]
 
-    /// Reads the rules of the family of `destination`.
-    init(_ all: [PolicyRule], to destination: IPAddress, mark: UInt32, uid: UInt32) {
-        let ordered = all.filter { $0.family == destination.family }.enumerated()
+    /// What rules select by.
+    struct Packet {
+        /// Where the packet goes.
+        var to: IPAddress
+        /// Where it comes from; `nil` while its socket has no address yet.
+        var from: IPAddress?
+        /// Its firewall mark.
+        var mark: UInt32
+        /// The user whose packet it is.
+        var uid: UInt32
+    }
+
+    /// Reads the rules of the packet's family.
+    init(_ all: [PolicyRule], for packet: Packet) {
+        let ordered = all.filter { $0.family == packet.to.family }.enumerated()
             .sorted { ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset) }.map(\.element)
         var fitting: [PolicyRule] = []
         var next: UInt32 = 0
         for rule in ordered where rule.priority >= next {
             let selector = RuleSelector(rule.selector)
-            guard selector.fits(destination, mark: mark, uid: uid) else { continue }
+            guard selector.fits(packet) else { continue }
             if rule.action == 2 {
                 // A jump leads onwards only.
                 next = max(selector.target ?? 0, rule.priority)
@@ -70,15 +82,16 @@ struct RuleSelector {
         }
     }
 
-    /// Whether the rule applies to a packet of this machine whose source and interface are still open.
-    func fits(_ destination: IPAddress, mark: UInt32, uid: UInt32) -> Bool {
+    /// Whether the rule applies to a packet of this machine that is bound to no interface.
+    func fits(_ packet: RuleWalk.Packet) -> Bool {
         conditions.allSatisfy { word, value in
             switch word {
-            case "to": Self.prefix(value)?.contains(destination) ?? false
+            case "to": Self.prefix(value)?.contains(packet.to) ?? false
+            case "from": packet.from.map { Self.prefix(value)?.contains($0) ?? false } ?? false
             case "iif": value == "lo"
-            case "fwmark": Self.matches(mark, value)
-            case "uidrange": Self.range(value)?.contains(uid) ?? false
-            // A source, an interface, a protocol or a port is not known yet, which is as different.
+            case "fwmark": Self.matches(packet.mark, value)
+            case "uidrange": Self.range(value)?.contains(packet.uid) ?? false
+            // An interface, a protocol or a port is not known yet, which is as different.
             default: false
             }
         } != isInverted

@@ -6,4 +6,12 @@ public import Netlink
 public protocol ForwardingTable {
     /// Asks where a packet would go.
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
+
+    /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
+    func connect(_ query: RouteQuery) -> ConnectAnswer?
+}
+
+extension ForwardingTable {
+    /// Does not tell.
+    public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
 }

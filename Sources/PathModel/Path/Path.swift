@@ -245,6 +245,8 @@ public struct ReasonSubject: Hashable, Sendable {
     public var alternative: String?
     /// The unmet demand, for `policy`, such as `require_vpn`.
     public var demand: String?
+    /// The only address whose packets are refused, where others would leave.
+    public var refusedSource: IPAddress?
 
     /// Names what is known.
     public init(
@@ -252,13 +254,15 @@ public struct ReasonSubject: Hashable, Sendable {
         family: AddressFamily? = nil,
         table: UInt32? = nil,
         alternative: String? = nil,
-        demand: String? = nil
+        demand: String? = nil,
+        refusedSource: IPAddress? = nil
     ) {
         self.interface = interface
         self.family = family
         self.table = table
         self.alternative = alternative
         self.demand = demand
+        self.refusedSource = refusedSource
     }
 }
 
@@ -367,6 +371,8 @@ public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
     case linkLocalSource = "link_local_source"
     /// The gateway does not answer (rule S52).
     case gatewayUnreachable = "gateway_unreachable"
+    /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).
+    case datagramsDiffer = "datagrams_differ"
     /// The router's promise or the address is about to run out without a refresh (rule S28).
     case expiring
 }

@@ -18,6 +18,11 @@ public struct ReasonText: Hashable, Sendable {
     private static func clause(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String {
         let interface = subject.interface ?? "the interface"
         let family = subject.family.map { "\($0.label) " } ?? ""
+        if let source = subject.refusedSource {
+            var bare = subject
+            bare.refusedSource = nil
+            return "\(clause(reason, bare)) for packets from \(source)"
+        }
         return switch reason {
         case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
         case .linkDown: "\(interface) is switched off"
@@ -55,6 +60,9 @@ public struct ReasonText: Hashable, Sendable {
     private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
         let interface = subject.interface ?? "INTERFACE"
         let option = subject.family == .ipv6 ? "ip -6" : "ip"
+        if let source = subject.refusedSource {
+            return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
+        }
         switch reason {
         case .noInterface: return "check the driver and `ip link`"
         case .linkDown: return "`ip link set \(interface) up`"
