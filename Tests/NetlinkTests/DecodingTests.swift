@@ -46,6 +46,36 @@ import Testing
         #expect(Link(bytes: Self.plain.attribute(18, information).bytes)?.tunnelMark == expected)
     }
 
+    @Test(
+        arguments: [
+            ("gre", 6, 7), ("gretap", 6, 7), ("ip6gre", 6, 7), ("ipip", 2, 3), ("sit", 2, 3), ("ip6tnl", 2, 3),
+            ("vti", 4, 5),
+            ("vxlan", 4, 2), ("vxlan", 17, 16), ("geneve", nil, 2), ("geneve", nil, 7),
+        ] as [(String, Int?, Int)]
+    )
+    func `tunnels tell their ends`(kind: String, local: Int?, remote: Int) {
+        for (near, far) in [("192.0.2.1", "192.0.2.2"), ("2001:db8::1", "2001:db8::2"), ("0.0.0.0", "0.0.0.0")] {
+            var data = Builder().attribute(remote, IPAddress.of(far).bytes)
+            if let local { data = data.attribute(local, IPAddress.of(near).bytes) }
+            let information = Builder().attribute(1, kind).attribute(2, data)
+            let link = Link(bytes: Self.plain.attribute(18, information).bytes)
+            let isSet = far != "0.0.0.0"
+            #expect(link?.tunnelRemote == (isSet ? .of(far) : nil))
+            #expect(link?.tunnelLocal == (isSet && local != nil ? .of(near) : nil))
+        }
+    }
+
+    @Test func `a group is no end, and neither are bytes of another length or an address of the other family`() {
+        func link(_ remote: [UInt8], _ local: [UInt8]) -> Link? {
+            let data = Builder().attribute(2, remote).attribute(4, local)
+            return Link(bytes: Self.plain.attribute(18, Builder().attribute(1, "vxlan").attribute(2, data)).bytes)
+        }
+        #expect(link([239, 1, 1, 1], [192, 0, 2, 1])?.tunnelRemote == nil)
+        #expect(link([192, 0, 2], [192, 0, 2, 1])?.tunnelRemote == nil)
+        let mixed = link([192, 0, 2, 2], IPAddress.of("2001:db8::1").bytes)
+        #expect(mixed?.tunnelRemote == .of("192.0.2.2") && mixed?.tunnelLocal == nil)
+    }
+
     @Test func `a VLAN has its kind and the link below, and no mark`() {
         // IFLA_VLAN_ID and IFLA_VLAN_FLAGS inside IFLA_INFO_DATA, as an 802.1Q link tells them.
         let data = Builder().attribute(1, [10, 0]).attribute(2, [1, 0, 0, 0, 255, 255, 255, 255])

@@ -169,6 +169,16 @@ def compound_devices():
     found += one("vxlan/default by it", vxlan, ["ip route add default via 10.4.0.1 dev vx0 metric 1"], needs=("vxlan",))
     found += one("vxlan/lower uplink is cut", vxlan + ["ip route add default via 10.4.0.1 dev vx0 metric 1"],
                  ["ip link set vx0 down"], needs=("vxlan",))
+    by_vxlan = ["ip route add default via 10.4.0.1 dev vx0 metric 1"]
+    for name, base in (("bound to the uplink", vxlan), ("bound to nothing", [
+            step.replace(" dev v0", "") if "vxlan" in step else step for step in vxlan])):
+        found += pair(f"vxlan/{name}, the outer packets lose carrier", base + by_vxlan, ["far v0 down"], ["far v0 up"],
+                      needs=("vxlan",))
+        found += one(f"vxlan/{name}, the outer packets' uplink goes down", base + by_vxlan, ["ip link set v0 down"],
+                     needs=("vxlan",))
+        found += one(f"vxlan/{name}, the outer packets' uplink fails beside another", base + by_vxlan + uplink4("w0", 200),
+                     ["far v0 down"], needs=("vxlan",))
+    found += one("vxlan/its other end is refused", vxlan + by_vxlan, ["ip route add prohibit 10.1.0.9"], needs=("vxlan",))
     tun = ["tun tun0", "ip address add 10.5.0.2/32 dev tun0"]
     found += one("tun/default by it", V + tun, ["ip route add default dev tun0 metric 1"], needs=("tun",))
     found += one("tun/both families", V + tun + ["ip address add 2001:db8:5::2/128 dev tun0"], [

@@ -68,9 +68,12 @@ import Testing
         try await loop.eventually(within: .seconds(60), "the services") {
             try service.json("/api/v1/sd/prometheus?type=_lamp._tcp").array?.count == 2
         }
-        let found = try JSONValue(parsing: try inside(check).finish())
-        let targets = try #require(found.array)
-        #expect(targets.count == 2)
+        var targets: [JSONValue] = []
+        // It tells what it has found when its time is over, which may be nothing yet.
+        await loop.eventually("both services as targets", found: targets) {
+            targets = (try? JSONValue(parsing: try inside(check).finish()))?.array ?? []
+            return targets.count == 2
+        }
         let addresses = targets.compactMap { $0["discoveredLabels"]?["__address__"]?.string }
         #expect(addresses.sorted() == ["192.0.2.1:9100", "[fe80::1%up0]:9100"])
         for target in targets {

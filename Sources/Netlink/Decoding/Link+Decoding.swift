@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import CNetlink
 
 extension Link {
@@ -49,26 +50,53 @@ extension Link {
             switch attributes.kind {
             case IFLA_INFO_KIND: kind = attributes.text
             case IFLA_INFO_SLAVE_KIND: portKind = attributes.text
-            case IFLA_INFO_DATA: takeTunnelMark(attributes.payload)
+            case IFLA_INFO_DATA: takeTunnel(attributes.payload)
             default: break
             }
         }
     }
 
-    /// Reads the mark of a tunnel's own packets; its number depends on the kind, which the kernel tells first.
-    private mutating func takeTunnelMark(_ nested: Span<UInt8>) {
-        // IFLA_GRE_FWMARK, IFLA_IPTUN_FWMARK and IFLA_VTI_FWMARK of linux/if_tunnel.h, whose other types clash with
-        // those of the C library.
-        let wanted: Int
-        switch kind {
-        case "gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan": wanted = 20
-        case "ipip", "sit", "ip6tnl": wanted = 20
-        case "vti", "vti6": wanted = 6
-        default: return
-        }
+    /// Reads the mark and the ends of a tunnel's own packets; the kernel tells its kind first.
+    private mutating func takeTunnel(_ nested: Span<UInt8>) {
+        guard let numbers = TunnelAttributes(kind) else { return }
         var attributes = AttributeReader(nested)
         while attributes.advance() {
-            if attributes.kind == wanted && attributes.word != 0 { tunnelMark = attributes.word }
+            switch attributes.kind {
+            case numbers.mark where attributes.word != 0: tunnelMark = attributes.word
+            case _ where numbers.remote.contains(attributes.kind):
+                tunnelRemote = Self.end(attributes.payload) ?? tunnelRemote
+            case _ where numbers.local.contains(attributes.kind):
+                tunnelLocal = Self.end(attributes.payload) ?? tunnelLocal
+            default: break
+            }
+        }
+        // A multicast group has many ends.
+        if tunnelRemote?.isMulticast == true { tunnelRemote = nil }
+        if tunnelLocal?.family != tunnelRemote?.family { tunnelLocal = nil }
+    }
+
+    /// An end that is set.
+    private static func end(_ payload: Span<UInt8>) -> IPAddress? {
+        guard let address = IPAddress(bytes: payload), !address.isUnspecified else { return nil }
+        return address
+    }
+}
+
+/// The numbers of attributes that depend on the kind: linux/if_tunnel.h (IFLA_GRE_*, IFLA_IPTUN_*, IFLA_VTI_*), whose types
+/// clash with those of the C library, and linux/if_link.h (IFLA_VXLAN_*, IFLA_GENEVE_*).
+private struct TunnelAttributes {
+    let mark: Int
+    let local: [Int]
+    let remote: [Int]
+
+    init?(_ kind: String?) {
+        switch kind {
+        case "gre", "gretap", "erspan", "ip6gre", "ip6gretap", "ip6erspan": (mark, local, remote) = (20, [6], [7])
+        case "ipip", "sit", "ip6tnl": (mark, local, remote) = (20, [2], [3])
+        case "vti", "vti6": (mark, local, remote) = (6, [4], [5])
+        case "vxlan": (mark, local, remote) = (-1, [4, 17], [2, 16])
+        case "geneve": (mark, local, remote) = (-1, [], [2, 7])
+        default: return nil
         }
     }
 }

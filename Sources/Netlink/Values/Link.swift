@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
+
 /// One network interface as the kernel describes it in `RTM_NEWLINK` with `ifi_family` `AF_UNSPEC`.
 public struct Link: Hashable, Sendable {
     /// The kernel's number of the interface, 1 or more; a rename keeps it.
@@ -30,6 +32,10 @@ public struct Link: Hashable, Sendable {
     public var portKind: String?
     /// The fwmark of a tunnel's own packets, where the kind has one (wireguard tells it elsewhere: `nil`).
     public var tunnelMark: UInt32?
+    /// The address that a tunnel's own packets go to; `nil` where there are several, or somebody else sends them.
+    public var tunnelRemote: IPAddress?
+    /// The address they come from, where the tunnel has one.
+    public var tunnelLocal: IPAddress?
     /// The hardware address; empty for links without one (`IFLA_ADDRESS`).
     public var hardwareAddress: [UInt8]
     /// How often the carrier changed since the link was made (`IFLA_CARRIER_CHANGES`).
@@ -55,6 +61,8 @@ public struct Link: Hashable, Sendable {
         kind: String? = nil,
         portKind: String? = nil,
         tunnelMark: UInt32? = nil,
+        tunnelRemote: IPAddress? = nil,
+        tunnelLocal: IPAddress? = nil,
         hardwareAddress: [UInt8] = [],
         carrierChanges: UInt32 = 0,
         parentBus: String? = nil,
@@ -74,6 +82,8 @@ public struct Link: Hashable, Sendable {
         self.kind = kind
         self.portKind = portKind
         self.tunnelMark = tunnelMark
+        self.tunnelRemote = tunnelRemote
+        self.tunnelLocal = tunnelLocal
         self.hardwareAddress = hardwareAddress
         self.carrierChanges = carrierChanges
         self.parentBus = parentBus

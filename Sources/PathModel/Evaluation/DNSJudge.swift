@@ -6,6 +6,8 @@ internal import Netlink
 /// Judges whether a name server can be asked (rule S35); no packet is sent.
 struct DNSJudge {
     let interfaces: InterfaceJudge
+    /// Tunnels whose own packets do not leave.
+    let strandedTunnels: Set<Int>
     private var facts: DNSConfiguration { interfaces.facts.dns }
 
     /// The servers and the verdict; questions stop at the first server that can be reached.
@@ -51,5 +53,6 @@ struct DNSJudge {
 
     private func isLive(_ leg: RouteLeg) -> Bool {
         leg.flags.isDisjoint(with: [.dead, .linkDown]) && interfaces.state.links[leg.index]?.isUsable == true
+            && !strandedTunnels.contains(leg.index)
     }
 }

@@ -23,7 +23,7 @@ extension EvaluationRound {
             let found = familyPath(way, inUse)
             if way.family == .ipv4 { path.ipv4 = found } else { path.ipv6 = found }
         }
-        path.dns = DNSJudge(interfaces: judge).judge(with: &survey)
+        path.dns = DNSJudge(interfaces: judge, strandedTunnels: strandedTunnels).judge(with: &survey)
         guard let first = inUse.first else {
             (path.reason, path.subject) = unsatisfiedReason()
             path.status = canConnect ? .requiresConnection : .unsatisfied
@@ -37,7 +37,7 @@ extension EvaluationRound {
         var payer = first.link
         var type = first.interface.type
         for used in inUse where judge.isTunnel(used.link) {
-            guard let below = underlay(of: used.link, inUse: inUse.map(\.link), with: &survey) else { continue }
+            guard case .link(let below) = underlay(of: used.link, with: &survey) else { continue }
             let typeBelow = judge.type(of: below)
             if used.link.index == first.link.index { (payer, type) = (below, typeBelow) }
             if !path.underlyingTypes.contains(typeBelow) { path.underlyingTypes.append(typeBelow) }
@@ -98,39 +98,6 @@ extension EvaluationRound {
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }
         return FamilyPath(interfaces: interfaces, gateways: gateways, source: source)
-    }
-
-    /// The interface that carries a tunnel's own packets (rule S18).
-    ///
-    /// The kernel tells it for kinds that stand on a link or mark their packets. For others, such as a VPN program
-    /// behind `tun`, it is the best other interface that reaches the Internet.
-    private func underlay(
-        of tunnel: Link,
-        inUse: [Link],
-        with survey: inout RouteSurvey
-    ) -> Link? {
-        var link = tunnel
-        for _ in 0..<4 {
-            guard judge.isTunnel(link) else { return link }
-            if let below = link.standsOn.flatMap({ judge.state.links[$0] }) {
-                link = below
-            } else if let below = markedUnderlay(of: link, with: &survey) {
-                link = below
-            } else {
-                return (others.map(\.link) + inUse).first { !judge.isTunnel($0) }
-            }
-        }
-        return nil
-    }
-
-    private func markedUnderlay(of tunnel: Link, with survey: inout RouteSurvey) -> Link? {
-        guard let mark = tunnel.tunnelMark, mark != 0 else { return nil }
-        for way in openWays {
-            guard let answer = survey.askUnbound(way.probe, mark: mark) else { continue }
-            let leg = answer.legs.first { $0.index != tunnel.index && isLive($0) }
-            if let below = leg.flatMap({ judge.state.links[$0.index] }) { return below }
-        }
-        return nil
     }
 
     /// Whether something can be brought up on demand, or is being brought up (rule S23).

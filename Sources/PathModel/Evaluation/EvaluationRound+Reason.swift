@@ -57,6 +57,9 @@ extension EvaluationRound {
         if let demand, demand == "require_vpn" { return (.policy, ReasonSubject(demand: demand)) }
         for outcome in ordered {
             switch outcome {
+            case .stranded(let way, let reason, var subject):
+                subject.family = way.family
+                return (reason, subject)
             case .dead(let way): return reason(ofDead: way)
             case .noSource(let way, let isPending): return reason(ofSourceless: way, isPending: isPending)
             default: continue
@@ -131,7 +134,7 @@ extension EvaluationRound {
         (view.monitor.requiredType ?? type) == type && !view.monitor.prohibitedTypes.contains(type)
     }
 
-    private func reasonCandidates() -> [ReasonCandidate] {
+    func reasonCandidates() -> [ReasonCandidate] {
         var candidates: [ReasonCandidate] = []
         for link in judge.state.links.values {
             guard judge.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }

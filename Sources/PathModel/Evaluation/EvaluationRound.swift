@@ -13,6 +13,8 @@ struct EvaluationRound {
     var others: [Available] = []
     var watchedGateways: Set<NeighborKey> = []
     var configuringEnd: Duration?
+    /// What carries the tunnels that were looked at.
+    var underlays: [Int: Underlay] = [:]
 
     /// An interface that reaches the Internet when packets are bound to it.
     struct Available {
@@ -33,6 +35,11 @@ struct EvaluationRound {
         case (let only?, nil), (nil, let only?): [only]
         case (nil, nil): []
         }
+    }
+
+    /// Tunnels whose own packets do not leave.
+    var strandedTunnels: Set<Int> {
+        Set(underlays.compactMap { index, underlay in if case .broken = underlay { index } else { nil } })
     }
 
     /// What ends unless it is refreshed.

@@ -37,6 +37,8 @@ enum FamilyOutcome {
     case dead(WayOut)
     /// The gateways do not answer, and that counts.
     case silent(WayOut)
+    /// Packets would leave by tunnels whose own packets do not.
+    case stranded(WayOut, UnsatisfiedReason, ReasonSubject)
     /// Packets would leave by interfaces that do not count here.
     case forbidden(WayOut, demand: String)
     /// No route, or one that says no.

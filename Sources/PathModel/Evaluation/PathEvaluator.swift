@@ -42,6 +42,7 @@ public struct PathEvaluator: Sendable {
         if !view.isMissing {
             round.askFamilies(with: &survey)
             round.askInterfaces(with: &survey)
+            round.followTunnels(with: &survey)
             round.askOtherWays(with: &survey)
         }
         var path = round.path(with: &survey)

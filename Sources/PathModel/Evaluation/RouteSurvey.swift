@@ -83,6 +83,23 @@ struct RouteSurvey {
     }
 }
 
+extension RouteSurvey {
+    /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
+    mutating func askOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
+        guard let remote = tunnel.tunnelRemote else { return nil }
+        lookups += 1
+        return table.lookup(
+            RouteQuery(
+                remote,
+                kind: .entry,
+                source: tunnel.tunnelLocal,
+                outputInterface: tunnel.lower,
+                mark: tunnel.tunnelMark ?? 0
+            )
+        )
+    }
+}
+
 // MARK: - One destination
 
 extension RouteSurvey {

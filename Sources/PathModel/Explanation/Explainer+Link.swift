@@ -97,7 +97,12 @@ extension Explainer {
         switch link.shortcoming {
         case nil:
             chain.fine(.link, describe(link))
-            chain.fine(.carrier, describeCarrier(link))
+            switch underlay(of: link) {
+            case .link(let below): chain.fine(.carrier, "\(describeCarrier(link)), runs over \(below.name)")
+            case .broken(let reason, let subject):
+                chain.fail(.carrier, describeCarrier(link), ReasonText(reason, subject))
+            case .unknown: chain.fine(.carrier, describeCarrier(link))
+            }
         case .linkDown:
             chain.fail(.link, "\(link.name): switched off", ReasonText(.linkDown, ReasonSubject(interface: link.name)))
         case let shortcoming?:
@@ -109,6 +114,15 @@ extension Explainer {
             let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
             chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))
         }
+    }
+
+    private func underlay(of link: Link) -> Underlay {
+        guard facts.judge.isTunnel(link) else { return .unknown }
+        var survey = RouteSurvey(judge: facts.judge, table: table, mark: 0, uid: nil, bound: nil)
+        let view = MonitorView(MonitorPolicy(), judge: facts.judge)
+        var round = EvaluationRound(judge: facts.judge, view: view, now: facts.now)
+        round.askInterfaces(with: &survey)
+        return round.underlay(of: link, with: &survey)
     }
 
     // MARK: - Source

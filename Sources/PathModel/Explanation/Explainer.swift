@@ -129,7 +129,7 @@ public struct Explainer<Table: ForwardingTable> {
             )
         case .general:
             var survey = survey()
-            if DNSJudge(interfaces: facts.judge).judge(with: &survey).isUsable {
+            if DNSJudge(interfaces: facts.judge, strandedTunnels: []).judge(with: &survey).isUsable {
                 chain.fine(.dns, origin)
             } else {
                 chain.fail(

@@ -245,6 +245,8 @@ public struct ReasonSubject: Hashable, Sendable {
     public var alternative: String?
     /// The unmet demand, for `policy`, such as `require_vpn`.
     public var demand: String?
+    /// The tunnel whose own packets the reason holds for; `interface` is what it runs over, if that is known.
+    public var tunnel: String?
     /// The only address whose packets are refused, where others would leave.
     public var refusedSource: IPAddress?
 
@@ -255,6 +257,7 @@ public struct ReasonSubject: Hashable, Sendable {
         table: UInt32? = nil,
         alternative: String? = nil,
         demand: String? = nil,
+        tunnel: String? = nil,
         refusedSource: IPAddress? = nil
     ) {
         self.interface = interface
@@ -262,6 +265,7 @@ public struct ReasonSubject: Hashable, Sendable {
         self.table = table
         self.alternative = alternative
         self.demand = demand
+        self.tunnel = tunnel
         self.refusedSource = refusedSource
     }
 }

@@ -18,6 +18,11 @@ public struct ReasonText: Hashable, Sendable {
     private static func clause(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String {
         let interface = subject.interface ?? "the interface"
         let family = subject.family.map { "\($0.label) " } ?? ""
+        if let tunnel = subject.tunnel {
+            guard let lower = subject.interface else { return "\(tunnel) has no way to its other end" }
+            let bare = clause(reason, ReasonSubject(interface: lower))
+            return "\(tunnel) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
+        }
         if let source = subject.refusedSource {
             var bare = subject
             bare.refusedSource = nil
@@ -60,6 +65,9 @@ public struct ReasonText: Hashable, Sendable {
     private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
         let interface = subject.interface ?? "INTERFACE"
         let option = subject.family == .ipv6 ? "ip -6" : "ip"
+        if let tunnel = subject.tunnel, subject.interface == nil {
+            return "`ip -d link show \(tunnel)` tells the other end, `ip route get` the way to it"
+        }
         if let source = subject.refusedSource {
             return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
         }
