@@ -48,8 +48,8 @@ int nwp_receive_timeout(int descriptor, int64_t nanoseconds) {
 }
 
 int nwp_attach_filter(int descriptor, const uint64_t *program, int count) {
-    struct sock_filter code[32];
-    if (count < 1 || count > 32) return -EINVAL;
+    struct sock_filter code[BPF_MAXINSNS];
+    if (count < 1 || count > BPF_MAXINSNS) return -EINVAL;
     for (int i = 0; i < count; i++) {
         code[i].code = program[i] >> 48;
         code[i].jt = program[i] >> 40 & 0xFF;

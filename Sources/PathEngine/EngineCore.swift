@@ -24,6 +24,8 @@ public struct EngineCore: Sendable {
     private var cause: EngineCause?
     private var ledger = InterfaceLedger()
     private var looksAtAll = true
+    /// The notifications that the answers rest on (rule S3).
+    public private(set) var filter = NotificationFilter()
 
     public init(_ settings: EngineSettings) {
         self.settings = settings
@@ -154,6 +156,7 @@ extension EngineCore {
         var touched = state.takeTouched()
         for index in touched where state.links[index] == nil { memory.forget(index) }
         let answers = answers(of: table, at: started, neighbor: neighbor)
+        filter = NotificationFilter(destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) })
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
         var calmed: [String: Int] = [:]

@@ -33,6 +33,8 @@ public final class PathEngine {
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
     private var gateways: GatewaySchedule
+    /// What the kernel lets through.
+    private var attached = NotificationFilter()
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
     private var isStarted = false
@@ -205,6 +207,13 @@ public final class PathEngine {
     }
 
     private func evaluate() {
+        var looks = 1
+        // What an answer newly rests on was not listened to while it was made.
+        while look(), looks < 3 { looks += 1 }
+    }
+
+    /// - Returns: Whether to look again at once.
+    private func look() -> Bool {
         let update = core.evaluate(table, clock: clock) { [kernel] key in
             // A gateway without an entry is as unknown as one whose entry cannot be read.
             try? kernel.neighbor(key.address, index: key.index)
@@ -212,7 +221,7 @@ public final class PathEngine {
         table.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
-        guard isStarted else { return }
+        guard isStarted else { return false }
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
             isSatisfied: core.path.status == .satisfied,
@@ -223,11 +232,26 @@ public final class PathEngine {
         if core.state.watchesGateways || gateways.due != nil {
             ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
         }
+        let hearsMore = followAnswer(narrows: kind == .audit)
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
         case .evaluate: arm(after: .zero)
         case .idle: arm(after: nil)
         }
+        return hearsMore
+    }
+
+    /// Lets those notifications through that the answer rests on; others are only shut out when `narrows`, for an answer
+    /// that changes to and fro.
+    /// - Returns: Whether there are new ones.
+    private func followAnswer(narrows: Bool) -> Bool {
+        let wanted = core.filter
+        let isNew = !attached.covers(wanted)
+        guard isNew || narrows && attached != wanted else { return false }
+        // Refused, changes are found by audits.
+        guard (try? monitor?.attach(wanted)) != nil else { return false }
+        attached = wanted
+        return isNew
     }
 
     /// When to read everything again: for an audit, or because the last reading was not consistent.

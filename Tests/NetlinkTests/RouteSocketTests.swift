@@ -154,7 +154,7 @@ import Testing
 
     @Test func `without the filter long prefixes are heard too`() async throws {
         var filtered = try EventSocket(groups: [.ipv4Route])
-        var open = try EventSocket(groups: [.ipv4Route], isFiltered: false)
+        var open = try EventSocket(groups: [.ipv4Route], filter: nil)
         try namespace.ip("route add 10.0.0.0/9 dev lo")
         let (few, all) = (heard(&filtered).groups.count, heard(&open).groups.count)
         #expect(few == 0 && all == 1)

@@ -103,6 +103,32 @@ import Testing
         #expect(live.path == fresh.path)
     }
 
+    @Test func `a full table that comes and goes is noticed at once (S3)`() async throws {
+        try namespace.uplink("v0", 1, to: peer, metric: nil)
+        let subject = try Subject()
+        await subject.unsatisfied(.noDefaultRoute)
+        let prefixes = (1..<224).filter { $0 != 10 && $0 != 127 }.flatMap { ["\($0).0.0.0/9", "\($0).128.0.0/9"] }
+        try namespace.ipBatch(prefixes.map { "route add \($0) via 10.1.0.1 dev v0" })
+        await subject.satisfied()
+        try namespace.ipBatch(prefixes.map { "route del \($0) via 10.1.0.1 dev v0" })
+        await subject.unsatisfied(.noDefaultRoute)
+        try namespace.ipBatch(prefixes.map { "route add \($0) via 10.1.0.1 dev v0" })
+        await subject.satisfied()
+        // Nothing but what covers the probes and samples was heard of 1,332 changes.
+        #expect(subject.engine.statistics.messages[.ipv4Route, default: 0] < 200)
+    }
+
+    @Test func `a route that cuts off the name server is noticed at once (S3, S35)`() async throws {
+        try namespace.uplink("v0", 1, to: peer)
+        let server = DNSServer(ScopedAddress(.of("198.51.100.53")))
+        let subject = try Subject(facts: ProviderFacts(dns: DNSConfiguration(servers: [server])))
+        await subject.eventually("a name server") { $0.dns.isUsable }
+        try namespace.ip("route add unreachable 198.51.100.53")
+        await subject.eventually("none") { !$0.dns.isUsable }
+        try namespace.ip("route del unreachable 198.51.100.53")
+        await subject.eventually("a name server") { $0.dns.isUsable }
+    }
+
     @Test func `a leg from whose address connections are refused is left out (S20, S31)`() async throws {
         try namespace.uplink("v0", 1, to: peer, metric: nil)
         try namespace.uplink("w0", 2, to: peer, metric: nil)

@@ -26,21 +26,17 @@ public struct EventSocket: ~Copyable {
     /// - Parameters:
     ///   - groups: What to hear.
     ///   - bufferSize: The bytes to ask for; without `CAP_NET_ADMIN` the kernel gives at most `net.core.rmem_max`.
-    ///   - isFiltered: Whether routes with long prefixes are dropped in the kernel (rule S3).
+    ///   - filter: What is let through; `nil` is everything.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
         groups: Set<EventGroup> = EventGroup.standard,
         bufferSize: Int = 8 << 20,
-        isFiltered: Bool = true
+        filter: NotificationFilter? = NotificationFilter()
     ) throws(NetlinkError) {
         let socket = try NetlinkSocket(family: NETLINK_ROUTE, capacity: 65_536)
         let granted = nwp_receive_buffer(socket.descriptor, Int32(clamping: bufferSize))
         _ = try Self.check(granted, "SO_RCVBUF")
-        if isFiltered {
-            let program = RouteFilter.program
-            let code = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))
-            _ = try Self.check(code, "SO_ATTACH_FILTER")
-        }
+        if let filter { try Self.attach(filter, to: socket.descriptor) }
         for group in groups {
             let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, Int32(group.rawValue))
             _ = try Self.check(code, "\(Self.joining) \(group.name)")
@@ -55,6 +51,18 @@ public struct EventSocket: ~Copyable {
         let option = isWanted ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP
         let code = nwp_netlink_option(socket.descriptor, option, Int32(group.rawValue))
         _ = try Self.check(code, "\(isWanted ? Self.joining : "NETLINK_DROP_MEMBERSHIP") \(group.name)")
+    }
+
+    /// Lets other notifications through from now on.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public func attach(_ filter: NotificationFilter) throws(NetlinkError) {
+        try Self.attach(filter, to: socket.descriptor)
+    }
+
+    private static func attach(_ filter: NotificationFilter, to descriptor: Int32) throws(NetlinkError) {
+        let program = filter.program
+        let code = unsafe nwp_attach_filter(descriptor, program, Int32(program.count))
+        _ = try check(code, "SO_ATTACH_FILTER")
     }
 
     private static func check(_ code: Int32, _ step: String) throws(NetlinkError) -> Int32 {

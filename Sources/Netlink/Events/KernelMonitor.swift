@@ -71,6 +71,12 @@ public final class KernelMonitor {
         try socket.hear(group, isWanted)
     }
 
+    /// Lets other notifications through from now on.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public func attach(_ filter: NotificationFilter) throws(NetlinkError) {
+        try socket.attach(filter)
+    }
+
     /// Reads what the kernel has said by now, without waiting for the loop's turn.
     public func poll() {
         if watch != nil { read() }

@@ -43,7 +43,7 @@ struct DNSJudge {
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index
         }
-        guard case .success(let choice) = survey.connect(address, by: index) else { return false }
+        guard let choice = survey.connect(toServer: address, by: index) else { return false }
         switch choice.entry.type {
         case .local: return true
         case .unicast: return choice.legs.contains { isLive($0) }

@@ -12,19 +12,23 @@ public struct Evaluation: Hashable, Sendable {
     /// The gateways whose neighbour entries matter, also those that made a path unsatisfied (rule S52).
     public var gateways: Set<NeighborKey>
     public var lookups: Int
+    /// Addresses whose routes the path rests on although their prefixes may be long (rule S3).
+    public var restsOn: Set<IPAddress>
 
     public init(
         path: Path,
         expiries: [Expiry] = [],
         nextCheck: Duration? = nil,
         gateways: Set<NeighborKey> = [],
-        lookups: Int = 0
+        lookups: Int = 0,
+        restsOn: Set<IPAddress> = []
     ) {
         self.path = path
         self.expiries = expiries
         self.nextCheck = nextCheck
         self.gateways = gateways
         self.lookups = lookups
+        self.restsOn = restsOn
     }
 }
 

@@ -57,7 +57,8 @@ public struct PathEvaluator: Sendable {
             expiries: expiries,
             nextCheck: nextCheck,
             gateways: round.watchedGateways,
-            lookups: survey.lookups
+            lookups: survey.lookups,
+            restsOn: survey.restsOn
         )
     }
 }

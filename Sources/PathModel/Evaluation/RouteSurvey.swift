@@ -39,6 +39,8 @@ struct RouteSurvey {
     /// The interface of the monitor (rule S29).
     let bound: Int?
     private(set) var lookups = 0
+    /// Addresses whose routes count although their prefixes may be long (rule S3).
+    private(set) var restsOn: Set<IPAddress> = []
 
     init(judge: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
         self.judge = judge
@@ -46,6 +48,12 @@ struct RouteSurvey {
         self.mark = mark
         self.uid = uid
         self.bound = bound
+    }
+
+    /// Asks where packets to a name server go.
+    mutating func connect(toServer address: IPAddress, by index: Int?) -> RouteChoice? {
+        restsOn.insert(address)
+        return try? connect(address, by: index).get()
     }
 
     mutating func ask(
@@ -87,6 +95,7 @@ extension RouteSurvey {
     /// Asks where a tunnel's own packets go; `nil` when the kernel does not tell its other end.
     mutating func askOuter(of tunnel: Link) -> Result<RouteAnswer, RouteFailure>? {
         guard let remote = tunnel.tunnelRemote else { return nil }
+        restsOn.insert(remote)
         lookups += 1
         return table.lookup(
             RouteQuery(
@@ -223,6 +232,7 @@ extension RouteSurvey {
                 result = .success(other)
             }
             if let finding = poll.hear(result) { return finding }
+            if restsOn.isDisjoint(with: poll.addresses) { restsOn.formUnion(poll.addresses) }
         }
         return poll.finding
     }
