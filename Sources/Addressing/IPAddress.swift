@@ -68,6 +68,14 @@ extension IPAddress: Comparable {
 // MARK: - Classes of addresses
 
 extension IPAddress {
+    /// The IPv4 address in an IPv4-mapped IPv6 address, else itself.
+    ///
+    /// Sockets send there what is addressed to `::ffff:192.0.2.1` (RFC 4291 section 2.5.5.2).
+    public var unmapped: IPAddress {
+        guard case .v6(let value) = self, value >> 32 == 0xFFFF else { return self }
+        return .v4(UInt32(truncatingIfNeeded: value))
+    }
+
     /// `0.0.0.0` or `::`.
     public var isUnspecified: Bool { self == .v4(0) || self == .v6(0) }
 

@@ -6,21 +6,17 @@ public import PathModel
 internal import Providers
 
 public enum ExplanationReader {
-    /// Reads the name servers, and which of those on this machine have something that listens (rule S35).
+    /// Reads the name servers, and which of those on this machine answer (rule S35).
     public static func nameServers(at path: String) -> DNSConfiguration {
         var configuration = ResolverFile.configuration(at: path)
-        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else {
-            return configuration
-        }
-        let local = configuration.servers.map(\.address.address).filter(\.isLoopback)
-        configuration.listeningLoopbacks = Set(local.filter { address in listeners.contains { $0.serves(address) } })
+        configuration.servedHere = LocalServerWatch.served(Set(configuration.servers.map(\.address.address.unmapped)))
         return configuration
     }
 
     /// The name servers to ask: none where no file names one and nothing on this machine answers in their place.
     public static func usedServers(at path: String) -> [DNSServer] {
         let configuration = nameServers(at: path)
-        let isMeant = ResolverFile.namesServer(at: path) || !configuration.listeningLoopbacks.isEmpty
+        let isMeant = ResolverFile.namesServer(at: path) || configuration.servedHere.contains(where: \.isLoopback)
         return isMeant ? configuration.servers : []
     }
 

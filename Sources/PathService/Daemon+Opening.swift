@@ -41,12 +41,6 @@ extension Daemon {
             throw .netlink(error)
         }
     }
-
-    /// Which loopback addresses have something that listens on the DNS port (rule S35).
-    static func listening(_ addresses: Set<IPAddress>) -> Set<IPAddress> {
-        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else { return [] }
-        return addresses.filter { address in listeners.contains { $0.serves(address) } }
-    }
 }
 
 extension DaemonIdentity {

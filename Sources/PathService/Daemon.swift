@@ -83,7 +83,6 @@ public final class Daemon {
         providers = ProviderSet(
             loop: loop,
             options: configuration.providerOptions,
-            listening: Self.listening,
             wired: { [engine] in engine.core.judge.wiredLinks }
         )
         census =

@@ -2,6 +2,7 @@
 
 public import Addressing
 public import LinuxIO
+public import Netlink
 public import PathModel
 
 /// All providers together: one value of facts, one closure, one health report.
@@ -49,7 +50,7 @@ public final class ProviderSet {
     public private(set) var facts = ProviderFacts()
 
     private let options: Options
-    private let listening: (Set<IPAddress>) -> Set<IPAddress>
+    private let servers: LocalServerWatch
     let connection: BusConnection
     private let resolver: ResolverConfigurationWatcher
     private let resolved: ResolvedProvider
@@ -77,12 +78,12 @@ public final class ProviderSet {
         loop: EventLoop,
         options: Options = Options(),
         names: InterfaceNames = .kernel,
-        listening: @escaping (Set<IPAddress>) -> Set<IPAddress>,
+        listening: @escaping (Set<IPAddress>) -> Set<IPAddress> = { ListenerSocket.served($0) },
         wired: @escaping () -> WiredLinks = { WiredLinks() }
     ) {
         self.loop = loop
         self.options = options
-        self.listening = listening
+        servers = LocalServerWatch(loop: loop, listening: listening)
         let timing = options.serviceTiming
         connection = BusConnection(loop: loop, address: options.busAddress, timing: options.busTiming)
         resolver = ResolverConfigurationWatcher(
@@ -121,7 +122,7 @@ public final class ProviderSet {
         if isEnabled(.logind) { sleep.start() }
         let services: [Name] = [.resolved, .networkManager, .modemManager, .logind]
         if services.contains(where: isEnabled) { connection.start() }
-        facts = snapshot.merged(listening: listening)
+        facts = merged
     }
 
     /// Stops all providers; a stopped set is not started again.
@@ -130,6 +131,7 @@ public final class ProviderSet {
         isRunning = false
         settler.cancel()
         resolver.stop()
+        servers.stop()
         leases.stop()
         switches.stop()
         wireless.stop()
@@ -144,6 +146,7 @@ public final class ProviderSet {
     public func refresh() {
         guard isRunning else { return }
         if isEnabled(.resolvConf) { resolver.refresh() }
+        servers.refresh()
         if isEnabled(.leases) { leases.refresh() }
         if isEnabled(.rfkill) { switches.refresh() }
         wireless.refresh()
@@ -159,7 +162,7 @@ public final class ProviderSet {
     public func measureWires() {
         guard isRunning else { return }
         wired.refresh()
-        facts = snapshot.merged(listening: listening)
+        facts = merged
     }
 
     /// Whether Wi-Fi signals are sampled: only while somebody subscribes to link quality (rule S39).
@@ -200,9 +203,17 @@ public final class ProviderSet {
         return snapshot
     }
 
+    private var merged: ProviderFacts {
+        snapshot.merged { [servers] addresses in
+            servers.follow(addresses)
+            return servers.served
+        }
+    }
+
     private func isEnabled(_ name: Name) -> Bool { options.enabled.contains(name) }
 
     private func connectClosures() {
+        servers.onChange = { [weak self] in self?.note(.resolvConf) }
         resolver.onChange = { [weak self] in self?.note(.resolvConf) }
         // systemd-resolved writes its files whenever its servers change, and does not announce it on the bus.
         resolver.onEvent = { [weak self] in self?.resolved.refresh() }
@@ -223,9 +234,9 @@ public final class ProviderSet {
     }
 
     private func publish() {
-        let merged = snapshot.merged(listening: listening)
-        guard merged != facts else { return }
-        facts = merged
-        onChange(merged, cause)
+        let now = merged
+        guard now != facts else { return }
+        facts = now
+        onChange(now, cause)
     }
 }

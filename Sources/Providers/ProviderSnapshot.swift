@@ -38,7 +38,7 @@ public struct ProviderSnapshot: Hashable, Sendable {
     ///
     /// systemd-resolved speaks for its own stub only, NetworkManager for its own dnsmasq only, and resolv.conf for
     /// everything else. A radio is off when anybody says so.
-    /// - Parameter listening: Which of the given loopback addresses somebody listens on, at port 53.
+    /// - Parameter listening: Which of the given addresses a name server on this machine answers at.
     /// - Returns: The facts a path is made of.
     public func merged(listening: (Set<IPAddress>) -> Set<IPAddress>) -> ProviderFacts {
         ProviderFacts(
@@ -66,12 +66,12 @@ public struct ProviderSnapshot: Hashable, Sendable {
 
     private func mergedDNS(listening: (Set<IPAddress>) -> Set<IPAddress>) -> DNSConfiguration {
         var dns = resolver
-        let loopbacks = Set(dns.servers.map(\.address.address).filter(\.isLoopback))
-        dns.listeningLoopbacks = loopbacks.isEmpty ? [] : listening(loopbacks).intersection(loopbacks)
+        let addresses = Set(dns.servers.map(\.address.address.unmapped))
+        dns.servedHere = listening(addresses).intersection(addresses)
         if usesResolved {
             dns.upstream = resolved
             if resolved != nil { dns.source = "systemd-resolved" }
-        } else if loopbacks.count == Set(dns.servers.map(\.address.address)).count, let managerUpstream {
+        } else if addresses.allSatisfy(\.isLoopback), let managerUpstream {
             dns.upstream = managerUpstream
             dns.source = "NetworkManager"
         }

@@ -44,12 +44,38 @@ import Testing
         #expect(!verdict(DNSConfiguration(servers: [server("8.8.8.8")])) { $0.unplug("eth0") })
     }
 
-    @Test func `a server on this machine's own address counts (S35)`() {
+    @Test(arguments: [true, false]) func `a server on this machine's own address counts when it answers (S35)`(
+        answers: Bool
+    ) throws {
+        let own = try #require(IPAddress("192.0.2.10"))
+        let dns = DNSConfiguration(servers: [server("192.0.2.10")], servedHere: answers ? [own] : [])
+        #expect(verdict(dns) { $0.route("192.0.2.10/32", "lo", type: .local) } == answers)
+    }
+
+    @Test func `a question needs a source that answers come to (S24, S35)`() {
+        #expect(!verdict(DNSConfiguration(servers: [server("8.8.8.8")])) { $0.flush("eth0") })
+        // By the loopback interface nothing leaves.
         #expect(
-            verdict(DNSConfiguration(servers: [server("192.0.2.10")])) {
-                $0.route("192.0.2.10/32", "lo", type: .local)
+            !verdict(DNSConfiguration(servers: [server("8.8.8.8")])) {
+                $0.removeRoutes("0.0.0.0/0")
+                $0.route("0.0.0.0/0", "lo")
             }
         )
+        // A link-local source serves on the link alone.
+        for (text, scope, isUsable) in [
+            ("fe80::53", "eth0", true), ("2001:db8:53::53", nil, false), ("fe80::53", nil, false),
+        ] as [(String, String?, Bool)] {
+            let verdict = verdict(DNSConfiguration(servers: [server(text, scope: scope)])) {
+                $0.remove("2001:db8::10/64", from: "eth0")
+                $0.route("fe80::/64", "eth0") { $0.source = IPAddress("fe80::10") }
+            }
+            #expect(verdict == isUsable, "\(text)")
+        }
+    }
+
+    @Test func `an IPv4-mapped address is asked by IPv4 (S35)`() {
+        #expect(verdict(DNSConfiguration(servers: [server("::ffff:8.8.8.8")])) { $0.removeRoutes("::/0") })
+        #expect(!verdict(DNSConfiguration(servers: [server("::ffff:8.8.8.8")])) { $0.removeRoutes("0.0.0.0/0") })
     }
 
     @Test func `a server behind a black hole does not count (S35)`() {
@@ -63,7 +89,7 @@ import Testing
     @Test(arguments: [true, false])
     func `a loopback server counts when something listens (S35)`(isListening: Bool) {
         let loopback = IPAddress.v4(0x7F00_0001)
-        let dns = DNSConfiguration(servers: [server("127.0.0.1")], listeningLoopbacks: isListening ? [loopback] : [])
+        let dns = DNSConfiguration(servers: [server("127.0.0.1")], servedHere: isListening ? [loopback] : [])
         #expect(verdict(dns) == isListening)
     }
 
@@ -83,7 +109,7 @@ import Testing
         let dns = DNSConfiguration(
             servers: [server("127.0.0.53")],
             upstream: upstream.map { server($0) },
-            listeningLoopbacks: isListening ? [.v4(0x7F00_0035)] : []
+            servedHere: isListening ? [.v4(0x7F00_0035)] : []
         )
         let verdict = verdict(dns) { $0.table.fixed[.v4(0x0A09_0909)] = .noRoute }
         #expect(verdict == isUsable)
@@ -96,7 +122,7 @@ import Testing
             upstream: [server("8.8.8.8")],
             search: ["example.test"],
             source: "systemd-resolved",
-            listeningLoopbacks: [.v4(0x7F00_0035)]
+            servedHere: [.v4(0x7F00_0035)]
         )
         let dns = world.path().dns
         #expect(dns.servers.map(\.description) == ["8.8.8.8"])
@@ -108,7 +134,7 @@ import Testing
         let dns = DNSConfiguration(
             servers: [server("127.0.0.53")],
             upstream: [server("127.0.0.1")],
-            listeningLoopbacks: [.v4(0x7F00_0035)]
+            servedHere: [.v4(0x7F00_0035)]
         )
         #expect(verdict(dns))
     }

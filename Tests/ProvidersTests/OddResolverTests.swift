@@ -16,10 +16,16 @@ import Testing
     @Test(
         arguments: [
             ("nameserver 192.0.2.1", ["192.0.2.1"]), ("nameserver\t\t192.0.2.1\t\n", ["192.0.2.1"]),
-            ("\n\n\r\nnameserver 192.0.2.1\r\n", ["192.0.2.1"]), ("nameserver 192.0.2.1;x\n", []),
+            ("\n\n\r\nnameserver 192.0.2.1\r\n", []), ("nameserver 192.0.2.1;x\n", []),
             ("nameserver ::1\nnameserver 127.0.0.1\n", ["::1", "127.0.0.1"]),
             ("nameserver 192.0.2.1\nnameserver 192.0.2.1\n", ["192.0.2.1", "192.0.2.1"]),
-            ("nameserver [2001:db8::1]\n", []), ("nameserver 192.0.2.1:53\n", []), ("nameserver 192.0.2\n", []),
+            ("nameserver [2001:db8::1]\n", []), ("nameserver 192.0.2.1:53\n", []),
+            ("nameserver 192.0.2\n", ["192.0.0.2"]),
+            // What the C library of Debian 12 makes of them (res_ninit).
+            ("nameserver 10.9\n", ["10.0.0.9"]), ("nameserver 010.9.0.11\n", ["8.9.0.11"]),
+            ("nameserver 0x7f000001\n", ["127.0.0.1"]), ("nameserver 256.1\n", []), ("nameserver 192.0.2.1#x\n", []),
+            ("nameserver 192.0.2.1 \r\n", ["192.0.2.1"]), ("nameserver 1.1.1.1\rnameserver 2.2.2.2\r", []),
+            ("nameserver abc\n", []), ("nameserver 192.0.2.1\rfoo\n", []),
             ("nameserver 192.0.2.256\nnameserver 192.0.2.2\n", ["192.0.2.2"]),
             ("nameservers 192.0.2.1\n", []), ("name server 192.0.2.1\n", []),
             ("nameserver fe80::1%eth0%eth1\n", ["fe80::1%eth0%eth1"]),

@@ -53,20 +53,15 @@ import Testing
         #expect(dns([stub]) { $0.managerUpstream = [far] }.upstream == nil)
     }
 
-    @Test func `asks for listeners on loopback servers only`() {
+    @Test func `asks which of its servers are on this machine`() {
         var asked: [Set<IPAddress>] = []
         var snapshot = ProviderSnapshot()
-        snapshot.resolver = DNSConfiguration(servers: [far])
-        let none = snapshot.merged {
-            asked.append($0); return $0
-        }
-        #expect(asked.isEmpty && none.dns.listeningLoopbacks.isEmpty)
         snapshot.resolver = DNSConfiguration(servers: [far, local])
-        let one = snapshot.merged {
-            asked.append($0); return $0.union([.v4(1)])
+        let facts = snapshot.merged {
+            asked.append($0); return [.v4(0x7F00_0001), .v4(1)]
         }
-        #expect(asked == [[.v4(0x7F00_0001)]])
-        #expect(one.dns.listeningLoopbacks == [.v4(0x7F00_0001)])
+        #expect(asked == [[far.address.address, .v4(0x7F00_0001)]])
+        #expect(facts.dns.servedHere == [.v4(0x7F00_0001)])
     }
 
     @Test func `adds the hint of a lease to what the manager says`() {
@@ -217,7 +212,7 @@ import Testing
         set.start()
         await loop.eventually { set.facts.isConnecting && set.facts.dns.upstream?.count == 1 }
         #expect(set.facts.dns.source == "systemd-resolved")
-        #expect(set.facts.dns.listeningLoopbacks == [.v4(0x7F00_0035)])
+        #expect(set.facts.dns.servedHere == [.v4(0x7F00_0035)])
         #expect(causes.isSubset(of: ["NetworkManager", "systemd-resolved"]) && !causes.isEmpty)
         try bus.tell(name, "sleep(False)")
         await loop.eventually { resumes == 1 }

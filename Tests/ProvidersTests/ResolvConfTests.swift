@@ -45,6 +45,7 @@ import Testing
             ("search a.example\ndomain b.example\n", ["b.example"]),
             ("domain b.example\nsearch a.example c.example\n", ["a.example", "c.example"]),
             ("search .\n", []),
+            ("search a.example b.example\r\n", ["a.example"]),
             ("search\n", []),
         ] as [(String, [String])]
     )
@@ -55,6 +56,7 @@ import Testing
     @Test(
         arguments: [
             ("options ndots:3\n", 3, []),
+            ("options ndots:2\r\n", 2, []),
             ("options ndots:99 rotate\n", 15, ["rotate"]),
             ("options ndots:-1 ndots:x edns0\n", 1, ["edns0"]),
             ("options edns0 trust-ad\noptions timeout:2\n", 1, ["edns0", "trust-ad", "timeout:2"]),

@@ -8,6 +8,7 @@
 #include "nwp_event.h"
 #include "nwp_lease.h"
 #include "nwp_load.h"
+#include "nwp_local_server.h"
 #include "nwp_memory.h"
 #include "nwp_neighbor.h"
 #include "nwp_netlink.h"

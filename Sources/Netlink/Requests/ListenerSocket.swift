@@ -128,3 +128,47 @@ extension Listener {
         )
     }
 }
+
+extension ListenerSocket {
+    /// Which of the addresses somebody on this machine serves at a port; none where the kernel does not tell.
+    public static func served(_ addresses: Set<IPAddress>, port: UInt16 = 53) -> Set<IPAddress> {
+        guard !addresses.isEmpty, var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: port)
+        else { return [] }
+        return addresses.filter { address in listeners.contains { $0.serves(address) } }
+    }
+}
+
+/// Owns a socket that hears when UDP sockets of a port are closed (`SKNLGRP_INET_UDP_DESTROY`); needs no privilege.
+public struct ListenerEndSocket: ~Copyable {
+    private var socket: NetlinkSocket
+
+    /// Opens a socket in the network namespace of the calling thread; the kernel drops what is about other ports.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public init(port: UInt16) throws(NetlinkError) {
+        let socket = try NetlinkSocket(family: NETLINK_SOCK_DIAG, capacity: 4096)
+        // `struct nlmsghdr` has 16 bytes, and `idiag_sport` is the third member of `struct inet_diag_msg`.
+        let program: [UInt64] = [
+            UInt64(BPF_LD | BPF_H | BPF_ABS) << 48 | 20,
+            UInt64(BPF_JMP | BPF_JEQ | BPF_K) << 48 | 1 << 32 | UInt64(port),
+            UInt64(BPF_RET | BPF_K) << 48 | 0xFFFF_FFFF, UInt64(BPF_RET | BPF_K) << 48,
+        ]
+        let filtered = unsafe nwp_attach_filter(socket.descriptor, program, Int32(program.count))
+        guard filtered >= 0 else { throw .noSocket(step: "SO_ATTACH_FILTER", code: -filtered) }
+        // SKNLGRP_INET_UDP_DESTROY and SKNLGRP_INET6_UDP_DESTROY of linux/sock_diag.h.
+        for group in [2, 4] as [Int32] {
+            let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, group)
+            guard code >= 0 else { throw .noSocket(step: "NETLINK_ADD_MEMBERSHIP", code: -code) }
+        }
+        self.socket = socket
+    }
+
+    /// The socket's number, for an event loop to watch.
+    public var descriptor: Int32 { socket.descriptor }
+
+    /// Reads what has been said.
+    public mutating func drain() {
+        while true {
+            if case .nothing(let code) = socket.receive(waiting: false), code != .noBufferSpace { return }
+        }
+    }
+}

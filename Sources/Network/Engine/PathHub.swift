@@ -154,7 +154,6 @@ final class PathHub {
         let providers = ProviderSet(
             loop: loop,
             options: options,
-            listening: Self.listening,
             wired: { [unowned engine] in engine.core.judge.wiredLinks }
         )
         engine.onFirstReading = { [unowned engine] in
@@ -179,12 +178,6 @@ final class PathHub {
         } catch {
             stop()
         }
-    }
-
-    /// Which of the addresses a resolver listens on.
-    private static func listening(_ addresses: Set<RawAddress>) -> Set<RawAddress> {
-        guard var socket = try? ListenerSocket(), let listeners = try? socket.listeners(port: 53) else { return [] }
-        return addresses.filter { address in listeners.contains { $0.serves(address) } }
     }
 
     private func forgetAnswers() { (answers, localAnswers) = ([:], [:]) }

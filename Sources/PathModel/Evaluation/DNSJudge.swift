@@ -25,7 +25,7 @@ struct DNSJudge {
     /// Whether something on this machine answers at the server's address.
     private func isListening(_ server: DNSServer) -> Bool {
         let address = server.address.address
-        return !address.isLoopback || facts.listeningLoopbacks.contains(address)
+        return !address.isLoopback || facts.servedHere.contains(address)
     }
 
     private func canReach(
@@ -33,7 +33,7 @@ struct DNSJudge {
         with survey: inout RouteSurvey,
         isUpstream: Bool
     ) -> Bool {
-        let address = server.address.address
+        let address = server.address.address.unmapped
         // Nobody tells which upstream servers on loopback have a listener: the stub found them, so they count.
         if address.isLoopback || address.isUnspecified { return isUpstream || isListening(server) }
         var index = server.interfaceIndex
@@ -43,16 +43,28 @@ struct DNSJudge {
             guard let link = state.link(named: scope) ?? Int(scope).flatMap({ state.links[$0] }) else { return false }
             index = link.index
         }
+        // connect(2) refuses a link-local IPv6 address without an interface (EINVAL).
+        if address.family == .ipv6, address.isLinkLocal, index == nil { return false }
         guard let choice = survey.connect(toServer: address, by: index) else { return false }
         switch choice.entry.type {
-        case .local: return true
-        case .unicast: return choice.legs.contains { isLive($0) }
+        case .local: return facts.servedHere.contains(address)
+        case .unicast: return isOpen(choice)
         default: return false
         }
     }
 
+    /// Whether a question would leave: by a link that works, from an address that an answer can come to.
+    private func isOpen(_ choice: RouteChoice) -> Bool {
+        let chosen = choice.decision.legs.first(where: isLive)
+        guard let leg = chosen ?? choice.legs.first(where: isLive) else { return false }
+        let family = choice.destination.family
+        let isNear = leg.gateway == nil && choice.entry.prefixLength > RoutePoll.longestPrefix(family)
+        let sources = SourceJudge(interfaces: interfaces)
+        guard let source = choice.source else { return family == .ipv6 && sources.hasSource(leg.index, family: .ipv6) }
+        return sources.judge(source, leg: leg.index, family: family, isNear: isNear).isUsable
+    }
+
     private func isLive(_ leg: RouteLeg) -> Bool {
-        leg.flags.isDisjoint(with: [.dead, .linkDown]) && interfaces.state.links[leg.index]?.isUsable == true
-            && !strandedTunnels.contains(leg.index)
+        interfaces.isLive(leg) && !strandedTunnels.contains(leg.index)
     }
 }

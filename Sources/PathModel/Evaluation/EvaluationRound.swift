@@ -145,7 +145,7 @@ extension EvaluationRound {
 
 extension InterfaceJudge {
     /// Whether packets get out by the leg: its link works, and it is not the machine itself.
-    fileprivate func isLive(_ leg: RouteLeg) -> Bool {
+    func isLive(_ leg: RouteLeg) -> Bool {
         guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = state.links[leg.index] else { return false }
         return link.isUsable && !isLoopback(link)
     }

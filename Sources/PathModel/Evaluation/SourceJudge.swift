@@ -15,12 +15,13 @@ struct SourceJudge {
         var held: HeldAddress?
     }
 
-    /// Judges `source` for packets that leave by the interface `leg`.
-    func judge(_ source: IPAddress?, leg: Int, family: AddressFamily) -> Verdict {
+    /// Judges `source` for packets that leave by the interface `leg`; `isNear` when they stay on its link, where an
+    /// IPv6 link-local source serves.
+    func judge(_ source: IPAddress?, leg: Int, family: AddressFamily, isNear: Bool = false) -> Verdict {
         var verdict = Verdict()
         let own = interfaces.state.addresses[leg] ?? []
         guard let source, !source.isUnspecified, !source.isLoopback, !source.isMulticast, source.family == family,
-            family == .ipv4 || !source.isLinkLocal
+            family == .ipv4 || isNear || !source.isLinkLocal
         else {
             verdict.isPending = own.contains {
                 $0.value.address.family == family && $0.isRoutable && $0.value.isPending

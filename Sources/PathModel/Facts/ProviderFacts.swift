@@ -53,8 +53,8 @@ public struct DNSConfiguration: Hashable, Sendable {
     public var options: [String]
     /// Where this was read: a path, `systemd-resolved` or `NetworkManager`.
     public var source: String
-    /// Addresses on port 53 that something on this machine listens on, of the loopback servers among `servers`.
-    public var listeningLoopbacks: Set<IPAddress>
+    /// Those of the addresses of `servers` that a name server on this machine answers at, should they lead here.
+    public var servedHere: Set<IPAddress>
 
     /// Describes a configuration; the default is the C library's for a missing resolv.conf: 127.0.0.1.
     public init(
@@ -64,7 +64,7 @@ public struct DNSConfiguration: Hashable, Sendable {
         ndots: Int = 1,
         options: [String] = [],
         source: String = "",
-        listeningLoopbacks: Set<IPAddress> = []
+        servedHere: Set<IPAddress> = []
     ) {
         self.servers = servers
         self.upstream = upstream
@@ -72,7 +72,7 @@ public struct DNSConfiguration: Hashable, Sendable {
         self.ndots = ndots
         self.options = options
         self.source = source
-        self.listeningLoopbacks = listeningLoopbacks
+        self.servedHere = servedHere
     }
 }
 

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+internal import Glibc
 internal import PathModel
 
 /// The contents of a resolv.conf(5), as the C library understands them.
@@ -42,7 +43,7 @@ struct ResolvConf: Equatable {
         // A keyword starts its line; comments start with # or ;.
         guard let first = line.first, (97...122).contains(first) else { return }
         let text = String(decoding: line, as: UTF8.self)
-        let words = text.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
+        let words = text.unicodeScalars.split { $0 == " " || $0 == "\t" }.map { String($0) }
         guard words.count > 1 else { return }
         let values = words[1...]
         switch words[0] {
@@ -59,27 +60,37 @@ struct ResolvConf: Equatable {
 
     private static func domains(_ words: ArraySlice<String>) -> [String] {
         // A lone dot, as systemd-resolved writes it, asks for no search.
-        Array(words.filter { $0 != "." && $0.utf8.count <= 255 }.prefix(listLimit))
+        // The C library keeps the carriage return of a line, and finds no name with it.
+        Array(words.filter { $0 != "." && !$0.utf8.contains(13) && $0.utf8.count <= 255 }.prefix(listLimit))
     }
 
     private mutating func readOption(_ option: String) {
         if option.hasPrefix("ndots:") {
-            guard let number = Int(option.dropFirst(6)), number >= 0 else { return }
+            guard let number = Int(option.dropFirst(6).prefix { $0.isASCII && $0.isNumber }) else { return }
             ndots = min(number, 15)
         } else if options.count < Self.listLimit, option.utf8.count <= 64 {
-            options.append(option)
+            options.append(option.filter { $0 != "\r" })
         }
     }
 }
 
 extension ScopedAddress {
-    /// Reads an address literal with an optional scope, such as `fe80::1%eth0`.
+    /// Reads an address as the C library does: inet_aton(3), which knows `10.9` and octal numbers, or IPv6 with an optional
+    /// scope, such as `fe80::1%eth0`.
     init?(literal text: String) {
+        if text.utf8.allSatisfy({ Self.classicLetters.contains($0) }) {
+            var address = in_addr()
+            guard unsafe inet_aton(text, &address) != 0 else { return nil }
+            self.init(.v4(UInt32(bigEndian: address.s_addr)))
+            return
+        }
         let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = IPAddress(parts[0]) else { return nil }
+        guard let address = IPAddress(parts[0]), address.family == .ipv6 else { return nil }
         if parts.count == 2 {
-            guard address.family == .ipv6, !parts[1].isEmpty, parts[1].utf8.count <= 15 else { return nil }
+            guard !parts[1].isEmpty, parts[1].utf8.count <= 15 else { return nil }
         }
         self.init(address, scope: parts.count == 2 ? String(parts[1]) : nil)
     }
+
+    private static let classicLetters = Set("0123456789abcdefABCDEFxX.".utf8)
 }
