@@ -84,7 +84,7 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         gateways = path.gateways.map { "\($0.address)" }
         isUltraConstrained = path.isUltraConstrained
         linkQuality = path.linkQuality
-        sources = [path.ipv4?.source, path.ipv6?.source].compactMap { $0.map { "\($0)" } }
+        sources = ((path.ipv4?.sources ?? []) + (path.ipv6?.sources ?? [])).map { "\($0)" }
         underlyingTypes = path.underlyingTypes
         warnings = path.warnings
         pathID = path.pathId

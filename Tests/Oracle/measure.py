@@ -174,7 +174,11 @@ class Prober:
                  for destination in destinations(family)[:1]]
         outcomes = self.send(flows + queries + bound)
         count = len(flows)
-        names = {server: self.local_answer(server, outcome)
+        # What connections from an address show: no answer to it is taken.
+        deaf = {one.source for one in outcomes[:count] if one.error == "no answer"} - {
+            one.source for one in outcomes[:count] if one.works and one.flow.protocol == "tcp"}
+        names = {server: outcome._replace(works=False, error="no answer") if outcome.left and outcome.source in deaf
+                 else self.local_answer(server, outcome)
                  for server, outcome in zip(servers, outcomes[count:count + len(servers)])}
         usable = {interface: self.usable([outcome for outcome in outcomes[count + len(servers):]
                                           if outcome.flow.interface == interface]) for interface in interfaces}

@@ -142,6 +142,7 @@ def other_rules():
         found += one(f"rule/v{number} goto past main", v, [f"{ip} rule add pref 50 goto 40000",
                                                          f"{ip} rule add pref 40000 lookup 99"])
         found += one(f"rule/v{number} main removed", v, [f"{ip} rule del pref 32766"])
+        found += pair(f"rule/v{number} local removed", v, [f"{ip} rule del pref 0"], [f"{ip} rule add pref 0 lookup local"])
         found += one(f"rule/v{number} to halves",
                      v, [f"{ip} rule add pref 50 to {half} prohibit" for half in
                          (("0.0.0.0/1", "128.0.0.0/1") if number == 4 else ("::/1", "8000::/1"))])

@@ -47,6 +47,7 @@ import Testing
 
         func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
             if query.destination.family == .ipv6 { return .failure(.noRoute) }
+            if query.destination == .of("10.1.0.2") { return .success(RouteAnswer(type: .local, prefixLength: 32)) }
             if let failure { return .failure(failure) }
             let leg = RouteLeg(index: 2, gateway: .of("10.1.0.1"))
             return .success(

@@ -124,11 +124,11 @@ import Testing
             var random = SplitMix(seed: seed)
             let world = Self.world(&random)
             let evaluation = world.evaluate()
-            // Two questions per family, two per further interface and family, two for a server; where there is no
+            // Three questions per family, two per further interface and family, two for a server; where there is no
             // default, two for each address that stands for the Internet, from up to four sources.
             let interfaces = world.state.routableInterfaces.count
             let isPlain = evaluation.path.supportsIPv4 && evaluation.path.supportsIPv6
-            #expect(evaluation.lookups <= (isPlain ? 4 : 26 + 60) + 4 * interfaces + 2, "seed \(seed)")
+            #expect(evaluation.lookups <= (isPlain ? 6 : 28 + 60) + 6 * interfaces + 3, "seed \(seed)")
             #expect(evaluation.lookups == world.table.log.queries.count)
             for query in world.table.log.queries where query.outputInterface != nil {
                 #expect(world.state.routableInterfaces.contains(query.outputInterface ?? 0))

@@ -185,7 +185,7 @@ import Testing
 @Suite struct RouteSurveyTests {
     private func queries(_ world: World, _ monitor: MonitorPolicy = MonitorPolicy()) -> [RouteQuery] {
         _ = world.path(monitor)
-        return world.table.log.queries
+        return world.table.log.leaving(world)
     }
 
     @Test func `mark and user are in every question of a view (S29)`() {

@@ -45,6 +45,8 @@ struct FakeTable: ForwardingTable {
 
     var routes: [Route] = []
     var rules: [Rule] = [Rule(priority: 32766)]
+    /// Whether a rule leads to the table of local addresses.
+    var leadsToLocal = true
     /// What the kernel chooses source addresses from.
     var state = KernelState()
     /// Answers that stand before everything else.
@@ -56,6 +58,12 @@ struct FakeTable: ForwardingTable {
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         log.queries.append(query)
         if let failure = fixed[query.destination] ?? refusals[query.destination.family] { return .failure(failure) }
+        if leadsToLocal, query.outputInterface == nil, let holder = holder(of: query.destination) {
+            let length = query.destination.family.bitWidth
+            var answer = RouteAnswer(type: .local, table: 255, prefixLength: length, legs: [RouteLeg(index: holder)])
+            answer.preferredSource = query.destination
+            return .success(answer)
+        }
         if let bound = query.outputInterface, state.links[bound] == nil { return .failure(.noSuchInterface) }
         for rule in rules.sorted(by: { $0.priority < $1.priority }) where rule.matches(query) {
             if let failure = rule.failure { return .failure(failure) }
@@ -69,6 +77,11 @@ struct FakeTable: ForwardingTable {
             }
         }
         return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
+    }
+
+    /// The interface that has an address.
+    func holder(of address: IPAddress) -> Int? {
+        state.addresses.values.joined().first { $0.value.address == address }?.value.index
     }
 
     private func best(in rule: Rule, for query: RouteQuery) -> Route? {
@@ -135,4 +148,11 @@ extension IPPrefix {
 /// The questions a table was asked.
 final class QueryLog {
     var queries: [RouteQuery] = []
+
+    /// Those about packets that leave: what comes in has neither a user nor a mark.
+    func leaving(_ world: World) -> [RouteQuery] {
+        queries.filter { query in
+            !world.state.addresses.values.joined().contains { $0.value.address == query.destination }
+        }
+    }
 }

@@ -108,7 +108,7 @@ import Testing
         }
         let path = world.path(MonitorPolicy(name: "user", uid: uid))
         #expect((path.reason == .routeProhibited) == isProhibited)
-        #expect(world.table.log.queries.allSatisfy { $0.uid == uid })
+        #expect(world.table.log.leaving(world).allSatisfy { $0.uid == uid })
     }
 
     @Test func `a table without a rule is not seen, with one it is (S29)`() {

@@ -48,8 +48,8 @@ import Testing
     @Test func `a default by loopback is no default`() {
         var world = addressed()
         world.route("0.0.0.0/0", "lo")
-        #expect(told(world) == ["no_default_route", nil])
-        #expect(world.path().subject?.family == .ipv4)
+        #expect(told(world) == ["no_default_route", "lo"])
+        #expect(world.path().subject?.family == .ipv4 && world.path().subject?.obstacle == .loopback)
     }
 
     @Test(

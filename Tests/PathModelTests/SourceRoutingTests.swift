@@ -31,7 +31,7 @@ import Testing
         }
         let path = world.path()
         #expect(path.status == .unsatisfied && path.reason == reason)
-        #expect(path.subject?.refusedSource == IPAddress("192.0.2.10") && path.subject?.family == .ipv4)
+        #expect(path.subject?.obstacle == IPAddress("192.0.2.10").map { .source($0) } && path.subject?.family == .ipv4)
         #expect(path.warnings == [.datagramsDiffer])
         let text = ReasonText(reason, path.subject)
         #expect(text.clause.hasSuffix(" for packets from 192.0.2.10"), "\(text.clause)")

@@ -48,20 +48,21 @@ struct DNSJudge {
         guard let choice = survey.connect(toServer: address, by: index) else { return false }
         switch choice.entry.type {
         case .local: return facts.servedHere.contains(address)
-        case .unicast: return isOpen(choice)
+        case .unicast: return isOpen(choice, with: &survey)
         default: return false
         }
     }
 
     /// Whether a question would leave: by a link that works, from an address that an answer can come to.
-    private func isOpen(_ choice: RouteChoice) -> Bool {
+    private func isOpen(_ choice: RouteChoice, with survey: inout RouteSurvey) -> Bool {
         let chosen = choice.decision.legs.first(where: isLive)
         guard let leg = chosen ?? choice.legs.first(where: isLive) else { return false }
         let family = choice.destination.family
         let isNear = leg.gateway == nil && choice.entry.prefixLength > RoutePoll.longestPrefix(family)
         let sources = SourceJudge(interfaces: interfaces)
         guard let source = choice.source else { return family == .ipv6 && sources.hasSource(leg.index, family: .ipv6) }
-        return sources.judge(source, leg: leg.index, family: family, isNear: isNear).isUsable
+        guard sources.judge(source, leg: leg.index, family: family, isNear: isNear).isUsable else { return false }
+        return survey.bound != nil || !survey.isForeign(source)
     }
 
     private func isLive(_ leg: RouteLeg) -> Bool {

@@ -97,7 +97,7 @@ extension EvaluationRound {
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }
-        return FamilyPath(interfaces: interfaces, gateways: gateways, source: source)
+        return FamilyPath(interfaces: interfaces, gateways: gateways, source: source, otherSources: way.otherSources)
     }
 
     /// Whether something can be brought up on demand, or is being brought up (rule S23).

@@ -61,7 +61,7 @@ extension EvaluationRound {
                 subject.family = way.family
                 return (reason, subject)
             case .dead(let way): return reason(ofDead: way)
-            case .noSource(let way, let isPending): return reason(ofSourceless: way, isPending: isPending)
+            case .noSource(let way, let verdict): return reason(ofSourceless: way, verdict)
             default: continue
             }
         }
@@ -86,16 +86,26 @@ extension EvaluationRound {
         }
         guard let link = way.namedIndex.flatMap({ judge.state.links[$0] }) else { return (.noCarrier, subject) }
         if judge.isLoopback(link) {
-            return (.noDefaultRoute, ReasonSubject(family: way.family, table: way.answer.table))
+            subject.obstacle = .loopback
+            return (.noDefaultRoute, subject)
+        }
+        if link.isUsable, judge.isEnslaved(link), let master = link.master.flatMap({ judge.state.links[$0] }) {
+            subject.obstacle = .port(of: master.name)
+            return (.noDefaultRoute, subject)
         }
         return (link.shortcoming?.reason ?? .noCarrier, subject)
     }
 
     /// There is a route by a link that works, but no address to come from.
-    private mutating func reason(ofSourceless way: WayOut, isPending: Bool) -> (UnsatisfiedReason, ReasonSubject?) {
-        if isPending { return (.dadPending, subject(of: way)) }
-        if let index = way.namedIndex, isConfiguring(index) { return (.configuring, subject(of: way)) }
-        return (.noSourceAddress, subject(of: way))
+    private mutating func reason(
+        ofSourceless way: WayOut,
+        _ verdict: SourceJudge.Verdict
+    ) -> (UnsatisfiedReason, ReasonSubject?) {
+        var subject = subject(of: way)
+        if verdict.isPending { return (.dadPending, subject) }
+        subject.obstacle = verdict.obstacle
+        if verdict.obstacle == nil, let index = way.namedIndex, isConfiguring(index) { return (.configuring, subject) }
+        return (.noSourceAddress, subject)
     }
 
     /// No family has a route: the interface that got furthest tells why.
@@ -126,7 +136,7 @@ extension EvaluationRound {
         }
         let (refusal, family) = decisiveRefusal()
         subject.family = family
-        subject.refusedSource = refusal.source
+        subject.obstacle = refusal.source.map { .source($0) }
         return (refusal.failure.reason, subject)
     }
 

@@ -87,7 +87,25 @@ extension EvaluationRound {
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
         if choice.datagramsDiffer { way.warnings.insert(.datagramsDiffer) }
         chooseLiveLeg(of: way, with: &survey)
-        return finish(way)
+        let outcome = finish(way)
+        guard case .open = outcome else { return outcome }
+        if let source = way.source, survey.bound == nil, survey.isForeign(source) {
+            return .noSource(way, SourceJudge.Verdict(obstacle: .noLocalTable(source)))
+        }
+        noteOtherSources(of: way, with: &survey)
+        return outcome
+    }
+
+    /// Finds the addresses of packets that take other legs of a multipath route (rule S31).
+    private func noteOtherSources(of way: WayOut, with survey: inout RouteSurvey) {
+        guard way.live.count > 1 else { return }
+        for leg in way.live {
+            guard let source = try? survey.ask(way.probe, .decision, by: leg.index).get().preferredSource,
+                source != way.source, !way.otherSources.contains(source),
+                SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family).isUsable
+            else { continue }
+            way.otherSources.append(source)
+        }
     }
 
     /// Leaves out legs of an IPv4 multipath route from whose addresses packets are refused while there are others: the
@@ -119,7 +137,7 @@ extension EvaluationRound {
         let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = way.choice.source
         let verdict = SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family)
-        guard let source, verdict.isUsable else { return .noSource(way, isPending: verdict.isPending) }
+        guard let source, verdict.isUsable else { return .noSource(way, verdict) }
         way.source = source
         way.warnings.formUnion(verdict.warnings)
         if let seconds = way.answer.expiresIn ?? way.choice.decision.expiresIn {
@@ -144,10 +162,12 @@ extension EvaluationRound {
 }
 
 extension InterfaceJudge {
-    /// Whether packets get out by the leg: its link works, and it is not the machine itself.
+    /// Whether packets get out by the leg: its link works, and it is neither the machine itself nor a port.
+    ///
+    /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
     func isLive(_ leg: RouteLeg) -> Bool {
         guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = state.links[leg.index] else { return false }
-        return link.isUsable && !isLoopback(link)
+        return link.isUsable && !isLoopback(link) && !isEnslaved(link)
     }
 }
 
@@ -213,6 +233,7 @@ extension EvaluationRound {
         guard let found = survey.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
         let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
+        if let source = found.source, survey.bound == nil, survey.isForeign(source) { return nil }
         return found
     }
 

@@ -14,6 +14,8 @@ final class WayOut {
     var dead: [RouteLeg] = []
     /// The address packets come from, once it is known.
     var source: IPAddress?
+    /// The addresses of packets that take other legs.
+    var otherSources: [IPAddress] = []
     var warnings: Set<PathWarning> = []
     /// What ends unless it is refreshed.
     var expiries: [Expiry] = []
@@ -31,8 +33,8 @@ final class WayOut {
 
 enum FamilyOutcome {
     case open(WayOut)
-    /// There is a live leg, but no address to come from; `isPending` while duplicates are looked for.
-    case noSource(WayOut, isPending: Bool)
+    /// There is a live leg, but no address to come from.
+    case noSource(WayOut, SourceJudge.Verdict)
     /// The kernel would send into dead legs.
     case dead(WayOut)
     /// The gateways do not answer, and that counts.

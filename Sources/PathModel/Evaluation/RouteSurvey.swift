@@ -39,6 +39,7 @@ struct RouteSurvey {
     /// The interface of the monitor (rule S29).
     let bound: Int?
     private(set) var lookups = 0
+    private var foreign: [IPAddress: Bool] = [:]
     /// Addresses whose routes count although their prefixes may be long (rule S3).
     private(set) var restsOn: Set<IPAddress> = []
 
@@ -195,6 +196,20 @@ extension RouteSurvey {
     mutating func isRefused(_ destination: IPAddress, from source: IPAddress) -> Bool {
         guard case .failure(let failure) = ask(destination, .entry, from: source) else { return false }
         return failure.isExplicit || failure == .noRoute
+    }
+
+    /// Whether what comes to one of this machine's addresses is not for this machine, since no rule leads to the table of
+    /// local addresses.
+    mutating func isForeign(_ own: IPAddress) -> Bool {
+        if let known = foreign[own] { return known }
+        lookups += 1
+        let isForeign =
+            switch table.lookup(RouteQuery(own, kind: .entry)) {
+            case .success(let answer): answer.type == .unicast
+            case .failure(let failure): failure == .noRoute
+            }
+        foreign[own] = isForeign
+        return isForeign
     }
 
     /// More sources than this are not tried one by one.

@@ -11,6 +11,8 @@ struct SourceJudge {
         var isUsable = false
         /// Why it is not: addresses of the leg are still being checked for duplicates.
         var isPending = false
+        /// Why it is not, in words for others.
+        var obstacle: ReasonSubject.Obstacle?
         var warnings: Set<PathWarning> = []
         var held: HeldAddress?
     }
@@ -23,14 +25,22 @@ struct SourceJudge {
         guard let source, !source.isUnspecified, !source.isLoopback, !source.isMulticast, source.family == family,
             family == .ipv4 || isNear || !source.isLinkLocal
         else {
-            verdict.isPending = own.contains {
-                $0.value.address.family == family && $0.isRoutable && $0.value.isPending
-            }
+            let routable = own.filter { $0.value.address.family == family && $0.isRoutable }
+            verdict.isPending = routable.contains { $0.value.isPending }
+            let duplicate = routable.first { $0.value.flags.contains(.duplicateDetected) }
+            verdict.obstacle = duplicate.map { .duplicate($0.value.address) }
             return verdict
         }
         verdict.held = own.first { $0.value.address == source } ?? elsewhere(source)
+        if let held = verdict.held, held.value.index != leg, family == .ipv6, !canSolicit(by: leg) {
+            verdict.obstacle = .noLinkLocal
+            return verdict
+        }
         if let flags = verdict.held?.value.flags {
-            if flags.contains(.duplicateDetected) { return verdict }
+            if flags.contains(.duplicateDetected) {
+                verdict.obstacle = .duplicate(source)
+                return verdict
+            }
             if verdict.held?.value.isPending == true {
                 verdict.isPending = true
                 return verdict
@@ -42,6 +52,18 @@ struct SourceJudge {
         if source.isLinkLocal { verdict.warnings.insert(.linkLocalSource) }
         if source.isUniqueLocal { verdict.warnings.insert(.ulaOnly) }
         return verdict
+    }
+
+    /// Whether the kernel can look for neighbours there on behalf of another interface's address: Neighbor Solicitation
+    /// takes an address of its own interface (RFC 4861 section 4.3), without one no packet leaves (measured).
+    private func canSolicit(by leg: Int) -> Bool {
+        guard let link = interfaces.state.links[leg], link.flags.isDisjoint(with: [.noARP, .pointToPoint]) else {
+            return true
+        }
+        return (interfaces.state.addresses[leg] ?? []).contains { held in
+            held.value.address.family == .ipv6 && !held.value.isPending
+                && !held.value.flags.contains(.duplicateDetected)
+        }
     }
 
     /// The same address on whatever interface has it; asked only for borrowed ones.

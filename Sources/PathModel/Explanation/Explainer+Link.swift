@@ -14,6 +14,11 @@ extension Explainer {
         let decided = choice?.decision
         let legs = answer.legs.isEmpty ? decided?.legs ?? [] : answer.legs
         let isLocal = answer.type == .local
+        if isLocal, answer.prefixLength <= RoutePoll.longestPrefix(destination.family), !destination.isLoopback {
+            let name = legs.first.flatMap { state.links[$0.index]?.name } ?? "lo"
+            let subject = ReasonSubject(interface: name, family: destination.family, obstacle: .loopback)
+            return chain.fail(.nexthop, "this machine", ReasonText(.noDefaultRoute, subject))
+        }
         guard let leg = choose(legs, decided: decided) else {
             let object = answer.nexthopID.map { "nexthop object \($0)" } ?? "the route"
             chain.fail(.nexthop, "\(object) has no way out", hint: "`ip nexthop show`, `ip route show table all`")
@@ -22,7 +27,7 @@ extension Explainer {
         explainNexthop(leg, of: legs, isLocal: isLocal, &chain)
         guard !chain.isBroken, let link = state.links[leg.index] else { return }
         chain.interface = link.name
-        explainLink(link, &chain)
+        if isLocal || !explainDetour(link, destination.family, &chain) { explainLink(link, &chain) }
         explainSource(choice, answer, by: link, to: destination, &chain)
         explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
     }
@@ -83,6 +88,20 @@ extension Explainer {
     }
 
     // MARK: - Link
+
+    /// Says so when the route leads to the machine itself, or by a port of a bridge or bond.
+    private func explainDetour(_ link: Link, _ family: AddressFamily, _ chain: inout ExplanationChain) -> Bool {
+        var subject = ReasonSubject(interface: link.name, family: family)
+        if facts.judge.isLoopback(link) {
+            subject.obstacle = .loopback
+        } else if link.isUsable, facts.judge.isEnslaved(link), let master = link.master.flatMap({ state.links[$0] }) {
+            subject.obstacle = .port(of: master.name)
+        } else {
+            return false
+        }
+        chain.fail(.link, describe(link), ReasonText(.noDefaultRoute, subject))
+        return true
+    }
 
     func describe(_ link: Link) -> String {
         let kind = link.kind.map { " \($0)" } ?? ""
@@ -149,10 +168,19 @@ extension Explainer {
         }
         let verdict = SourceJudge(interfaces: facts.judge).judge(source, leg: link.index, family: destination.family)
         guard let source, verdict.isUsable else {
-            let subject = ReasonSubject(interface: link.name, family: destination.family)
+            let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: verdict.obstacle)
             let text = source.map { "\($0) is of no use beyond this machine" }
             let reason = verdict.isPending ? UnsatisfiedReason.dadPending : .noSourceAddress
             return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
+        }
+        var survey = survey()
+        if survey.isForeign(source) {
+            let subject = ReasonSubject(
+                interface: link.name,
+                family: destination.family,
+                obstacle: .noLocalTable(source)
+            )
+            return chain.fail(.source, "\(source)", ReasonText(.noSourceAddress, subject))
         }
         let owner = verdict.held.flatMap { state.links[$0.value.index]?.name }
         var notes = owner.map { [$0] } ?? []

@@ -36,7 +36,7 @@ extension Explainer {
         if let source = refusal.source {
             // Packets without a source do match a route, so that the machine has one.
             chain.unknown(.table, "none of those that packets from \(source) are looked up in")
-            let subject = ReasonSubject(family: family, refusedSource: source)
+            let subject = ReasonSubject(family: family, obstacle: .source(source))
             return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
         }
         explainLack(of: destination, walk, general, &chain)

@@ -112,6 +112,8 @@ private struct CanonicalBytes {
         add(family.interfaces) { $0.add($1) }
         add(family.gateways) { $0.add($1) }
         add(family.source)
+        // Only multipath routes have others: the identity of all other paths stays what it was.
+        for source in family.otherSources { add(source) }
     }
 
     mutating func add(_ dns: DNSState) {

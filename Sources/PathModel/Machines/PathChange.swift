@@ -59,7 +59,7 @@ public enum PathField: String, Hashable, Sendable, Codable, CaseIterable {
         case .gateways:
             left.ipv4?.gateways ?? [] != right.ipv4?.gateways ?? []
                 || left.ipv6?.gateways ?? [] != right.ipv6?.gateways ?? []
-        case .sources: left.ipv4?.source != right.ipv4?.source || left.ipv6?.source != right.ipv6?.source
+        case .sources: left.ipv4?.sources != right.ipv4?.sources || left.ipv6?.sources != right.ipv6?.sources
         case .routes: left.ipv4?.interfaces != right.ipv4?.interfaces || left.ipv6?.interfaces != right.ipv6?.interfaces
         case .dns:
             left.dns.servers != right.dns.servers || left.dns.search != right.dns.search

@@ -245,10 +245,26 @@ public struct ReasonSubject: Hashable, Sendable {
     public var alternative: String?
     /// The unmet demand, for `policy`, such as `require_vpn`.
     public var demand: String?
-    /// The tunnel whose own packets the reason holds for; `interface` is what it runs over, if that is known.
-    public var tunnel: String?
-    /// The only address whose packets are refused, where others would leave.
-    public var refusedSource: IPAddress?
+    /// What stands in the way, where the reason alone would mislead.
+    public var obstacle: Obstacle?
+
+    /// What keeps packets from leaving although other things are in order.
+    public enum Obstacle: Hashable, Sendable {
+        /// Packets from this address are refused, by a rule or a route for it; others are not.
+        case source(IPAddress)
+        /// The reason holds for this tunnel's own packets; the subject's interface is what it runs over, if that is known.
+        case tunnel(String)
+        /// The default route leads to the machine itself.
+        case loopback
+        /// The default route leads by a port, whose traffic belongs to this master.
+        case port(of: String)
+        /// Another machine has this address too (RFC 4862 section 5.4).
+        case duplicate(IPAddress)
+        /// The interface has no address of its own to look for IPv6 neighbours with.
+        case noLinkLocal
+        /// No rule leads to the table of local addresses, so that nothing that comes to this address is taken.
+        case noLocalTable(IPAddress)
+    }
 
     /// Names what is known.
     public init(
@@ -257,16 +273,14 @@ public struct ReasonSubject: Hashable, Sendable {
         table: UInt32? = nil,
         alternative: String? = nil,
         demand: String? = nil,
-        tunnel: String? = nil,
-        refusedSource: IPAddress? = nil
+        obstacle: Obstacle? = nil
     ) {
         self.interface = interface
         self.family = family
         self.table = table
         self.alternative = alternative
         self.demand = demand
-        self.tunnel = tunnel
-        self.refusedSource = refusedSource
+        self.obstacle = obstacle
     }
 }
 
@@ -300,11 +314,22 @@ public struct FamilyPath: Hashable, Sendable {
     /// The routers in use; empty on point-to-point links.
     public var gateways: [Gateway]
     public var source: IPAddress
+    /// The addresses of packets that take other legs of a multipath route (rule S31).
+    public var otherSources: [IPAddress]
 
-    public init(interfaces: [PathInterface], gateways: [Gateway], source: IPAddress) {
+    /// All addresses packets come from, the one of the probe first.
+    public var sources: [IPAddress] { [source] + otherSources }
+
+    public init(
+        interfaces: [PathInterface],
+        gateways: [Gateway],
+        source: IPAddress,
+        otherSources: [IPAddress] = []
+    ) {
         self.interfaces = interfaces
         self.gateways = gateways
         self.source = source
+        self.otherSources = otherSources
     }
 }
 

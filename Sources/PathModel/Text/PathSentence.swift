@@ -47,7 +47,8 @@ public enum PathSentence {
             path.gateways.isEmpty
                 ? "has no gateway" : "has gateway \(path.gateways.map { "\($0.address)" }.joined(separator: ", "))"
         case .sources:
-            "sends from \([path.ipv4?.source, path.ipv6?.source].compactMap { $0.map { "\($0)" } }.joined(separator: ", "))"
+            "sends from "
+                + ((path.ipv4?.sources ?? []) + (path.ipv6?.sources ?? [])).map { "\($0)" }.joined(separator: ", ")
         case .routes: "changed its legs"
         case .dns:
             path.dns.servers.isEmpty

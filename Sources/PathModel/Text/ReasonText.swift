@@ -18,15 +18,23 @@ public struct ReasonText: Hashable, Sendable {
     private static func clause(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String {
         let interface = subject.interface ?? "the interface"
         let family = subject.family.map { "\($0.label) " } ?? ""
-        if let tunnel = subject.tunnel {
+        switch subject.obstacle {
+        case .tunnel(let tunnel):
             guard let lower = subject.interface else { return "\(tunnel) has no way to its other end" }
             let bare = clause(reason, ReasonSubject(interface: lower))
             return "\(tunnel) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
-        }
-        if let source = subject.refusedSource {
+        case .source(let source):
             var bare = subject
-            bare.refusedSource = nil
+            bare.obstacle = nil
             return "\(clause(reason, bare)) for packets from \(source)"
+        case .loopback: return "the \(family)default route leads to this machine itself, by \(interface)"
+        case .port(let master):
+            return "the \(family)default route leads by \(interface), a port of \(master), which gets all answers"
+        case .duplicate(let address): return "\(address) on \(interface) is in use by another machine too"
+        case .noLinkLocal: return "\(interface) has no link-local address, without which no neighbour is found"
+        case .noLocalTable(let address):
+            return "no rule leads to the table local, so that no answer to \(address) is taken"
+        case nil: break
         }
         return switch reason {
         case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
@@ -65,11 +73,20 @@ public struct ReasonText: Hashable, Sendable {
     private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
         let interface = subject.interface ?? "INTERFACE"
         let option = subject.family == .ipv6 ? "ip -6" : "ip"
-        if let tunnel = subject.tunnel, subject.interface == nil {
+        switch subject.obstacle {
+        case .tunnel(let tunnel):
+            guard subject.interface == nil else { break }
             return "`ip -d link show \(tunnel)` tells the other end, `ip route get` the way to it"
-        }
-        if let source = subject.refusedSource {
+        case .source(let source):
             return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
+        case .loopback: return "`\(option) route del default dev \(interface)`, then add one by a gateway"
+        case .port(let master): return "give \(master) the addresses and routes of \(interface)"
+        case .duplicate: return "give one of the two another address: `ip address show dev \(interface) dadfailed`"
+        case .noLinkLocal:
+            return "`ip address add fe80::1/64 dev \(interface)`; "
+                + "see also `sysctl net.ipv6.conf.\(interface).addr_gen_mode`"
+        case .noLocalTable: return "`\(option) rule add pref 0 lookup local`"
+        case nil: break
         }
         switch reason {
         case .noInterface: return "check the driver and `ip link`"
