@@ -103,6 +103,9 @@ public final class PathEngine {
     /// What the kernel said so far, counted.
     public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
 
+    /// Whether notifications were lost and not everything is read again yet, so that the answer may be an old one.
+    public var isRecovering: Bool { monitor?.isRecovering ?? false }
+
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
 

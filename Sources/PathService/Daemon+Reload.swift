@@ -111,6 +111,10 @@ extension Daemon {
     /// What is wrong with the daemon's own parts while the path is still right.
     var problems: [ProblemDocument] {
         var problems: [ProblemDocument] = []
+        if engine.isRecovering {
+            let message = "notifications of the kernel were lost; everything is read again within a second"
+            problems.append(ProblemDocument(part: "netlink", message: message))
+        }
         if let outage = log.status.outage {
             let count = log.status.eventsLost
             let message = "the event log cannot be written (\(outage.error)); \(count) events are not in it"

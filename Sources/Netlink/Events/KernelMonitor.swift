@@ -19,7 +19,7 @@ public final class KernelMonitor {
     private var decoder = EventDecoder()
     private var recovery = OverrunRecovery()
     private var watch: EventLoop.Watch?
-    private(set) var resync: EventLoop.Timer?
+    private var resync: EventLoop.Timer?
 
     /// How many datagrams one turn of the loop reads, so that timers and clients get theirs during a storm.
     private static let turn = 256
@@ -47,6 +47,8 @@ public final class KernelMonitor {
     public var statistics: EventStatistics { decoder.statistics }
     /// How many bytes of notifications the kernel keeps, as the kernel counts them.
     public var bufferSize: Int { socket.bufferSize }
+    /// Whether messages were lost and the resync is not yet due.
+    public var isRecovering: Bool { resync != nil }
 
     /// Begins to read; what came since the monitor was made comes first.
     ///
@@ -110,13 +112,16 @@ public final class KernelMonitor {
         }
     }
 
-    /// Stops reading for a while, so that a socket that keeps failing cannot spin the loop, and plans the resync.
+    /// Asks for the resync: at once, so that nobody gets the old answer, or after a while in which nothing is read, so
+    /// that a socket that keeps failing cannot spin the loop.
     private func recover(at now: Duration) {
         decoder.statistics.overruns += 1
         recorder?.recordOverrun(at: now)
         _ = socket.discard()
         stop()
-        resync = loop.schedule(after: recovery.overran(at: now)) { [unowned self] in finishRecovery() }
+        let delay = recovery.overran(at: now)
+        guard delay > .zero else { return finishRecovery() }
+        resync = loop.schedule(after: delay) { [unowned self] in finishRecovery() }
     }
 
     private func finishRecovery() {
