@@ -75,6 +75,9 @@ import Testing
         #expect(explanation.broken == nil && explanation.interface == "eth1")
         let expected = "198.51.100.1 on eth1, one of 2; dead: via 192.0.2.1 dev eth0 linkdown"
         #expect(explanation.text(.nexthop) == expected)
+        // This host's packets are hashed onto the dead one.
+        let host = try world.host("203.0.113.1")
+        #expect(host.broken?.fault == "eth0 has no carrier" && host.interface == "eth0")
     }
 
     @Test func `a link-local host is looked for on its interface`() throws {

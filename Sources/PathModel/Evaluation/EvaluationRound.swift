@@ -233,8 +233,9 @@ extension EvaluationRound {
         guard let found = survey.survey(family, by: index, like: findings[family], mark: mark) else { return nil }
         let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
-        if let source = found.source, survey.bound == nil, survey.isForeign(source) { return nil }
-        return found
+        guard let source = found.source else { return family == .ipv6 ? found : nil }
+        guard SourceJudge(interfaces: judge).judge(source, leg: index, family: family).isUsable else { return nil }
+        return survey.bound == nil && survey.isForeign(source) ? nil : found
     }
 
     /// For a monitor of some types: the way by its best interface, where unbound packets go elsewhere.

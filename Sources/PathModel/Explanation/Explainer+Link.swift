@@ -32,14 +32,14 @@ extension Explainer {
         explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
     }
 
-    /// The leg the kernel chose, else the first that works, else the first.
+    /// The leg the kernel chose for these packets, which may be a dead one of several, else the first that works, else the
+    /// first.
     private func choose(_ legs: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
-        let live = legs.filter { isLive($0) }
-        if let chosen = decided?.legs.first, let leg = live.first(where: { $0.index == chosen.index }) { return leg }
-        return live.first ?? legs.first
+        if let chosen = decided?.legs.first, let leg = legs.first(where: { $0.index == chosen.index }) { return leg }
+        return legs.first { isLive($0) } ?? legs.first
     }
 
-    private func isLive(_ leg: RouteLeg) -> Bool {
+    func isLive(_ leg: RouteLeg) -> Bool {
         leg.flags.isDisjoint(with: [.dead, .linkDown]) && state.links[leg.index]?.isUsable == true
     }
 

@@ -26,9 +26,21 @@ public struct Explainer<Table: ForwardingTable> {
         guard let first = facts.judge.policy.probes[family]?.first else { return nil }
         var survey = survey()
         switch survey.survey(family) {
-        case .found(let choice, _): return explain(.success(choice), to: choice.destination, names: names)
+        case .found(let choice, _):
+            return explain(.success(byLiveLeg(choice, with: &survey)), to: choice.destination, names: names)
         case .refused(let refusal, let probe): return explain(.failure(refusal), to: probe ?? first, names: names)
         }
+    }
+
+    /// The probe stands for all destinations, of which others take a leg that works (rule S31).
+    private func byLiveLeg(_ choice: RouteChoice, with survey: inout RouteSurvey) -> RouteChoice {
+        guard !choice.decision.legs.contains(where: isLive), let leg = choice.legs.first(where: isLive),
+            let decision = try? survey.ask(choice.destination, .decision, by: leg.index).get()
+        else { return choice }
+        var choice = choice
+        choice.decision = decision
+        choice.soughtFrom = decision.preferredSource ?? choice.soughtFrom
+        return choice
     }
 
     /// Explains how packets get to one address; those to a link-local one may be bound to an interface.
