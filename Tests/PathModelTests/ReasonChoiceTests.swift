@@ -45,6 +45,16 @@ import Testing
         #expect(world.path().subject?.family == .ipv4)
     }
 
+    @Test func `an interface with an address that was switched off explains more than one without (S22)`() {
+        var world = World()
+        world.link("eth0", 2)
+        world.setDown("eth0")
+        world.link("br0", 3, kind: "bridge")
+        world.add("192.0.2.10/24", on: "br0")
+        world.setDown("br0")
+        #expect(told(world) == ["link_down", "br0"])
+    }
+
     @Test func `a default by loopback is no default`() {
         var world = addressed()
         world.route("0.0.0.0/0", "lo")

@@ -148,7 +148,10 @@ extension EvaluationRound {
         var candidates: [ReasonCandidate] = []
         for link in judge.state.links.values {
             guard judge.isEligible(link), view.covers(link), view.unmetDemand(of: link) == nil else { continue }
-            let isKnown = judge.memory.everAvailable.contains(link.index) || judge.isRequired(link)
+            let shortcoming = judge.shortcoming(of: link)
+            // Who switches off an interface that has an address means that one.
+            let isConfigured = shortcoming == .linkDown && judge.state.routableInterfaces.contains(link.index)
+            let isKnown = judge.memory.everAvailable.contains(link.index) || judge.isRequired(link) || isConfigured
             let isTunnel = judge.isTunnel(link)
             // The tunl0 and sit0 that kernel modules bring along explain nothing.
             if isTunnel, !isKnown, !link.flags.contains(.up) { continue }
@@ -156,7 +159,7 @@ extension EvaluationRound {
                 ReasonCandidate(
                     link: link,
                     type: judge.type(of: link),
-                    shortcoming: judge.shortcoming(of: link),
+                    shortcoming: shortcoming,
                     tier: isKnown ? 0 : isTunnel ? 2 : judge.isPlumbing(link) ? 1 : 0,
                     isKnown: isKnown
                 )
