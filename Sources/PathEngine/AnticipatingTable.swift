@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Netlink
 internal import PathModel
 
@@ -14,6 +15,12 @@ final class AnticipatingTable: ForwardingTable {
 
     private let kernel: LiveKernel
     private var plan = Plan()
+    private var defaults: [DefaultsKey: [RouteAnswer]] = [:]
+
+    private struct DefaultsKey: Hashable {
+        let family: AddressFamily
+        let table: UInt32
+    }
 
     /// Asks `kernel`.
     init(_ kernel: LiveKernel) {
@@ -31,6 +38,17 @@ final class AnticipatingTable: ForwardingTable {
 
     /// What connect(2) of a UDP socket gives.
     func connect(_ query: RouteQuery) -> ConnectAnswer? { kernel.connect(query) }
+
+    /// The default routes of a table, as they were read since something last happened to routes.
+    func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
+        let key = DefaultsKey(family: family, table: table)
+        if let known = defaults[key] { return known }
+        let read = KernelTable(kernel).defaultRoutes(family, table: table)
+        defaults[key] = read
+        return read
+    }
+
+    func forgetDefaultRoutes() { defaults = [:] }
 }
 
 /// The questions that are expected, and their answers as long as nobody took them.

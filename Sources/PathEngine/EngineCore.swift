@@ -8,7 +8,7 @@ public import PathModel
 ///
 /// It is the same for the running kernel and for a recording, which is why a recorded bug becomes a test.
 public struct EngineCore: Sendable {
-    /// Links, addresses and watched gateways.
+    /// Links, addresses and watched neighbours.
     public private(set) var state = KernelState()
     public private(set) var facts = ProviderFacts()
     public private(set) var settings: EngineSettings
@@ -80,9 +80,10 @@ extension EngineCore {
         if evaluations > 0 { trigger(cause, at: now) }
     }
 
-    /// Takes an entry of the neighbour table that was read, not heard.
-    public mutating func take(_ neighbor: Neighbor, at now: Duration) {
-        _ = state.apply(.neighbor(neighbor, removed: false), at: now)
+    /// Takes the entry of a watched neighbour that was read, not heard; `nil` when there is none.
+    /// - Returns: Whether it changes an answer.
+    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
+        state.note(neighbor?.state, of: key)
     }
 
     /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
@@ -102,10 +103,14 @@ extension EngineCore {
 
     /// Takes new settings; monitors that did not change keep their history.
     public mutating func take(_ settings: EngineSettings, cause: EngineCause, at now: Duration) {
+        let asksGateways = settings.gatewayInterval != nil
+        // What was found out by asking is not known to who does not ask, and the other way round.
+        if asksGateways != (self.settings.gatewayInterval != nil) {
+            _ = state.watch(NeighborDemand(), asksGateways: asksGateways)
+        }
         self.settings = settings
         settler = Settler(quiet: settings.quiet, cap: settings.cap)
         monitors = Self.monitors(for: settings.policy, keeping: monitors)
-        if settings.gatewayInterval == nil { state.watch(gateways: []) }
         looksAtAll = true
         if evaluations > 0 { trigger(cause, at: now) }
     }
@@ -140,7 +145,7 @@ extension EngineCore {
     /// - Parameters:
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
-    ///   - neighbor: Reads the entry of a gateway that is watched from now on, where gateways are watched (rule S52).
+    ///   - neighbor: Reads the entry of a neighbour that is watched from now on.
     /// - Returns: What to publish; `nil` when nothing material changed.
     public mutating func evaluate(
         _ table: some ForwardingTable,
@@ -156,7 +161,10 @@ extension EngineCore {
         var touched = state.takeTouched()
         for index in touched where state.links[index] == nil { memory.forget(index) }
         let answers = answers(of: table, at: started, neighbor: neighbor)
-        filter = NotificationFilter(destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) })
+        filter = NotificationFilter(
+            destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) },
+            neighbors: Set(state.watchedNeighbors.map(\.address))
+        )
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
         var calmed: [String: Int] = [:]
@@ -189,7 +197,7 @@ extension EngineCore {
         )
     }
 
-    /// Asks every monitor's question; again, when the entry of a gateway that is new says more than was known.
+    /// Asks every monitor's question; again, when the entry of a neighbour that is new says more than was known.
     private mutating func answers(
         of table: some ForwardingTable,
         at now: Duration,
@@ -197,15 +205,10 @@ extension EngineCore {
     ) -> [Evaluation] {
         let levels = qualities.read(facts, isNew: looksAtAll, at: now)
         var answers = evaluations(of: table, levels, at: now)
-        guard settings.gatewayInterval != nil || state.watchesGateways else { return answers }
         for _ in 0..<2 {
-            var gateways = Set<NeighborKey>()
-            if settings.gatewayInterval != nil { answers.forEach { gateways.formUnion($0.gateways) } }
-            let known = state.watchedGateways
-            state.watch(gateways: gateways)
-            let news = gateways.subtracting(known).compactMap(neighbor).map { entry in
-                state.apply(.neighbor(entry, removed: false), at: now) != nil
-            }
+            let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
+            let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
+            let news = new.map { state.note(neighbor($0)?.state, of: $0) }
             guard news.contains(true) else { break }
             answers = evaluations(of: table, levels, at: now)
         }

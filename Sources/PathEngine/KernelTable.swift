@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
 public import Netlink
 public import PathModel
 
@@ -18,4 +19,13 @@ public struct KernelTable: ForwardingTable {
 
     /// What connect(2) of a UDP socket gives.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
+
+    /// The default routes of a table; none of one that is too long to be read.
+    public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
+        let dump = try? source.defaultRoutes(family, table: table, index: nil, limit: Self.most)
+        return dump?.values.map(\.answer) ?? []
+    }
+
+    /// How many routes of a table are read.
+    private static let most = 10_000
 }

@@ -70,9 +70,8 @@ public final class PathEngine {
         self.loop = loop
         self.clock = clock
         core = EngineCore(settings)
-        let groups = EventGroup.standard.union(settings.gatewayInterval == nil ? [] : [.neighbor])
         do throws(NetlinkError) {
-            monitor = try listening(groups)
+            monitor = try listening(Set(EventGroup.allCases))
         } catch {
             guard error.isWithoutNotifications else { throw error }
             monitor = nil
@@ -144,8 +143,6 @@ public final class PathEngine {
         audit.take(interval: Self.auditInterval(settings, isPolling: isPolling))
         if settings.gatewayInterval != old.gatewayInterval {
             gateways = GatewaySchedule(interval: settings.gatewayInterval)
-            // Refused, gateways are still asked, and what became of it is read with the next look.
-            try? monitor?.hear(.neighbor, settings.gatewayInterval != nil)
         }
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
@@ -166,6 +163,7 @@ public final class PathEngine {
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
         onNotices?(batch)
+        if batch.notices.contains(where: \.event.concernsRoutes) { table.forgetDefaultRoutes() }
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -192,10 +190,22 @@ public final class PathEngine {
         let addresses = try kernel.addresses()
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
-        for key in core.state.watchedGateways {
-            if let entry = try kernel.neighbor(key.address, index: key.index) { core.take(entry, at: now) }
-        }
+        readNeighbors()
+        table.forgetDefaultRoutes()
         return core.replace(links: links.values, addresses: addresses.values, at: now)
+    }
+
+    /// Reads the entries of all watched neighbours.
+    /// - Returns: Whether that changes an answer.
+    @discardableResult private func readNeighbors() -> Bool {
+        core.state.watchedNeighbors.reduce(false) { isNews, key in
+            core.take(entry(of: key), of: key) || isNews
+        }
+    }
+
+    /// A neighbour without an entry is as unknown as one whose entry cannot be read.
+    private func entry(of key: NeighborKey) -> Neighbor? {
+        (try? kernel.neighbor(key.address, index: key.index)) ?? nil
     }
 
     // MARK: - Deciding
@@ -217,10 +227,8 @@ public final class PathEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
-        let update = core.evaluate(table, clock: clock) { [kernel] key in
-            // A gateway without an entry is as unknown as one whose entry cannot be read.
-            try? kernel.neighbor(key.address, index: key.index)
-        }
+        if core.isCheckDue(at: clock.boot) { table.forgetDefaultRoutes() }
+        let update = core.evaluate(table, clock: clock) { entry(of: $0) }
         table.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
@@ -232,9 +240,7 @@ public final class PathEngine {
             cause: isPolling ? .policy : kind,
             at: clock.boot
         )
-        if core.state.watchesGateways || gateways.due != nil {
-            ask(gateways.watch(core.state.watchedGateways, at: clock.boot))
-        }
+        if core.settings.gatewayInterval != nil { ask(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
         let hearsMore = followAnswer(narrows: kind == .audit)
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
@@ -254,6 +260,7 @@ public final class PathEngine {
         // Refused, changes are found by audits.
         guard (try? monitor?.attach(wanted)) != nil else { return false }
         attached = wanted
+        if isNew { readNeighbors() }
         return isNew
     }
 

@@ -128,6 +128,7 @@ public final class ReplayEngine {
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
+        for key in core.state.watchedNeighbors { _ = core.take(entry(of: key), of: key) }
         return core.replace(links: links.values, addresses: addresses.values, at: clock.boot)
     }
 
@@ -137,8 +138,12 @@ public final class ReplayEngine {
         if case .evaluate = core.next(at: clock.boot) { evaluate() }
     }
 
+    private func entry(of key: NeighborKey) -> Neighbor? {
+        (try? kernel.neighbor(key.address, index: key.index)) ?? nil
+    }
+
     private func evaluate() {
-        let update = core.evaluate(table, clock: clock)
+        let update = core.evaluate(table, clock: clock) { entry(of: $0) }
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,

@@ -69,9 +69,8 @@ extension Daemon {
             }
         }
         for gateway in engine.core.monitors.first?.path.gateways ?? [] {
-            guard let isReachable = gateway.isReachable else { continue }
             let labels = [gateway.interface, gateway.family.rawValue, "\(gateway.address)"]
-            writer.write(Family.gatewayReachable, isReachable ? 1 : 0, labels: labels)
+            writer.write(Family.gatewayReachable, gateway.isReachable == false ? 0 : 1, labels: labels)
         }
     }
 

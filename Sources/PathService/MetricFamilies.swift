@@ -42,7 +42,7 @@ enum Family {
     static let mtu = gauge("interface_mtu_bytes", "The largest packet.", ["device"])
     static let gatewayReachable = gauge(
         "gateway_reachable",
-        "Whether the gateway answers; only where that is watched.",
+        "0 when the gateway did not answer ARP or Neighbor Solicitation when it was last asked.",
         ["device", "family", "gateway"]
     )
 

@@ -172,8 +172,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 }
 
 @Suite struct GatewayTextTests {
-    @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not watched")])
-    func `a gateway answers, does not, or is not watched`(reachable: String, words: String) throws {
+    @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not asked")])
+    func `a gateway answers, does not, or is not asked`(reachable: String, words: String) throws {
         let gateway = try json("{\"address\":\"fe80::1%eth0\",\"interface\":\"eth0\",\"reachable\":\(reachable)}")
         #expect(
             GatewayText(sheet: plain).gateways([gateway]).contains(

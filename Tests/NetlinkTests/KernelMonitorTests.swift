@@ -21,6 +21,7 @@ import Testing
                 notices += batch.notices
             }
             monitor.onResync = { [unowned self] in resyncs += 1 }
+            try monitor.attach(NotificationFilter(neighbors: [.of("192.0.2.7")]))
             try monitor.start()
         }
 

@@ -209,9 +209,7 @@ import Testing
         #expect(EventGroup(mask: 2) == nil)
     }
 
-    @Test func `every group has a name of its own, and neighbours are left out by default`() {
+    @Test func `every group has a name of its own`() {
         #expect(Set(EventGroup.allCases.map(\.name)).count == EventGroup.allCases.count)
-        #expect(!EventGroup.standard.contains(.neighbor))
-        #expect(EventGroup.standard.count == EventGroup.allCases.count - 1)
     }
 }

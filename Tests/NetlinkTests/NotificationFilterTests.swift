@@ -39,9 +39,25 @@ import Testing
     }
 
     @Test func `every other message passes`() {
-        for type in 0...200 as ClosedRange<UInt16> where type != 24 && type != 25 {
+        for type in 0...200 as ClosedRange<UInt16> where ![24, 25, 28, 29].contains(type) {
             #expect(passes(type: type, length: 99), "type \(type)")
         }
+    }
+
+    @Test(arguments: [28, 29] as [UInt16], ["192.0.2.1", "10.0.0.1", "fe80::1", "2001:db8::fe"])
+    func `entries of the neighbours in question pass, and no others`(type: UInt16, text: String) {
+        let neighbor = IPAddress.of(text)
+        let filter = NotificationFilter(neighbors: [neighbor, .of("198.51.100.1"), .of("2001:db8:7::1")])
+        func passes(_ filter: NotificationFilter, _ address: IPAddress) -> Bool {
+            let family: UInt8 = address.family == .ipv4 ? 2 : 10
+            // `struct ndmsg`, a hardware address before the one in question, then NDA_DST.
+            let entry = Builder([family, 0, 0, 0] + [2, 0, 0, 0] + [2, 0, 0, 1])
+                .attribute(2, [2, 0, 0, 0, 0, 1]).attribute(1, address.bytes)
+            return BerkeleyFilter.run(filter.program, on: entry.message(type: type)) > 0
+        }
+        #expect(passes(filter, neighbor) && passes(filter, .of("198.51.100.1")))
+        for bit in 0..<neighbor.family.bitWidth { #expect(!passes(filter, neighbor.flipping(bit: bit)), "bit \(bit)") }
+        #expect(!passes(NotificationFilter(destinations: [neighbor]), neighbor))
     }
 
     @Test func `what passes passes whole`() {
@@ -78,12 +94,14 @@ import Testing
     @Test func `a filter covers what it lets through`() {
         let none = NotificationFilter()
         let some = NotificationFilter(destinations: [.v4(1)])
+        let near = NotificationFilter(neighbors: [.v4(1)])
         #expect(some.covers(none) && !none.covers(some) && some.covers(some))
+        #expect(near.covers(none) && !none.covers(near) && !some.covers(near) && !near.covers(some))
     }
 
     @Test func `a program has an end on every way, within the kernel's bounds, however much is asked for`() {
         let many = Set((0..<500).map { IPAddress.v4(0x0A00_0000 + $0 * 3) } + (0..<500).map { .v6(0x2001 << 112 | $0) })
-        for filter in [NotificationFilter(), NotificationFilter(destinations: many)] {
+        for filter in [NotificationFilter(), NotificationFilter(destinations: many, neighbors: many)] {
             let program = filter.program
             #expect((1...4096).contains(program.count))
             for (place, instruction) in program.enumerated() where UInt16(instruction >> 48) & 7 == 5 {
@@ -104,7 +122,7 @@ import Testing
 
     @Test func `routes to destinations come through, others do not`() async throws {
         let peer = try namespace.uplink()
-        var socket = try EventSocket(groups: EventGroup.standard)
+        var socket = try EventSocket(groups: Set(EventGroup.allCases))
         try socket.attach(NotificationFilter(destinations: [.of("198.51.100.53"), .of("2001:db8:53::53")]))
         try namespace.ipBatch([
             "route add 203.0.113.0/24 via 192.0.2.1", "route add 198.51.100.52/32 via 192.0.2.1",

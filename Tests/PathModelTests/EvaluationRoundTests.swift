@@ -19,7 +19,7 @@ import Testing
 
     private func fail(_ world: inout World, _ index: Int, _ gateway: String) {
         let key = NeighborKey(index: index, address: IPAddress(gateway) ?? .v4(0))
-        world.state.watch(gateways: world.state.watchedGateways.union([key]))
+        _ = world.state.watch(NeighborDemand(gateways: world.state.gatewaysInUse.union([key])))
         let entry = Neighbor(index: index, address: key.address, state: .failed)
         _ = world.state.apply(.neighbor(entry, removed: false), at: world.now)
     }
@@ -71,7 +71,7 @@ import Testing
         world.policy.isGatewayStrict = true
         fail(&world, 2, "192.0.2.1")
         #expect(world.path().status == .satisfied)
-        #expect(world.path().warnings == [.gatewayUnreachable])
+        #expect(world.path().warnings == [.gatewayUnresolved])
         #expect(world.path().gateways.map(\.isReachable) == [false, nil])
         fail(&world, 3, "198.51.100.1")
         #expect(world.path().reason == .gatewayUnreachable)
@@ -84,7 +84,7 @@ import Testing
         world.table.routes[0].legs[1].gateway = nil
         fail(&world, 2, "192.0.2.1")
         #expect(world.path().status == .satisfied)
-        #expect(world.evaluate().gateways == [NeighborKey(index: 2, address: .v4(0xC000_0201))])
+        #expect(world.evaluate().neighbors.gateways == [NeighborKey(index: 2, address: .v4(0xC000_0201))])
     }
 
     @Test func `a silent IPv4 gateway does not take IPv6 away (S52)`() {
@@ -94,7 +94,7 @@ import Testing
         let path = world.path()
         #expect(path.status == .satisfied && !path.supportsIPv4 && path.supportsIPv6)
         // The one that is silent is watched on, else its return would not be heard.
-        #expect(world.evaluate().gateways.count == 2)
+        #expect(world.evaluate().neighbors.gateways.count == 2)
     }
 
     // MARK: - Ends

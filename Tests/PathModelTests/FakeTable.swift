@@ -79,6 +79,11 @@ struct FakeTable: ForwardingTable {
         return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
     }
 
+    func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
+        routes.filter { $0.prefix.length == 0 && $0.prefix.address.family == family && $0.table == table }
+            .map { answer($0, RouteQuery($0.prefix.address, kind: .entry)) }
+    }
+
     /// The interface that has an address.
     func holder(of address: IPAddress) -> Int? {
         state.addresses.values.joined().first { $0.value.address == address }?.value.index
@@ -86,6 +91,7 @@ struct FakeTable: ForwardingTable {
 
     private func best(in rule: Rule, for query: RouteQuery) -> Route? {
         routes.filter { route in
+            if let left = route.expiresIn, left <= 0 { return false }
             guard route.table == rule.table, route.prefix.contains(query.destination) else { return false }
             if let limit = rule.suppressedLength, route.prefix.length <= limit { return false }
             if let origin = route.origin, !origin.covers(query.source) { return false }

@@ -390,18 +390,24 @@ import Testing
         .neighbor(Neighbor(index: 2, address: gateway.address, state: state), removed: false)
     }
 
-    @Test func `only watched gateways are kept (S52)`() {
+    private func watching(_ demand: NeighborDemand? = nil, asksGateways: Bool = false) -> KernelState {
+        var state = KernelState()
+        _ = state.watch(demand ?? NeighborDemand(gateways: [gateway]), asksGateways: asksGateways)
+        return state
+    }
+
+    @Test func `only watched neighbours are kept (S52)`() {
         var state = KernelState()
         #expect(state.apply(neighbor(.failed), at: now) == nil)
         #expect(state.isReachable(gateway) == nil)
-        state.watch(gateways: [gateway])
-        #expect(state.watchedGateways == [gateway])
+        #expect(state.watch(NeighborDemand(gateways: [gateway])) == [gateway])
+        #expect(state.watchedNeighbors == [gateway] && state.gatewaysInUse == [gateway])
         #expect(state.apply(neighbor(.failed), at: now) == Trigger(cause: .neighbor, message: "RTM_NEWNEIGH", index: 2))
         #expect(state.isReachable(gateway) == false)
-        state.watch(gateways: [gateway])
-        #expect(state.isReachable(gateway) == false)
-        state.watch(gateways: [])
-        #expect(state.isReachable(gateway) == nil)
+        #expect(state.watch(NeighborDemand(rivals: [gateway])) == [])
+        #expect(state.isReachable(gateway) == false && state.gatewaysInUse.isEmpty)
+        #expect(state.watch(NeighborDemand()) == [])
+        #expect(state.isReachable(gateway) == nil && state.watchedNeighbors.isEmpty)
     }
 
     @Test(
@@ -411,15 +417,17 @@ import Testing
         ] as [(NeighborState, Bool?)]
     )
     func `a neighbour's state tells whether the gateway answers (S52)`(state: NeighborState, isReachable: Bool?) {
-        var kernel = KernelState()
-        kernel.watch(gateways: [gateway])
-        #expect((kernel.apply(neighbor(state), at: now) != nil) == (isReachable != nil))
-        #expect(kernel.isReachable(gateway) == isReachable)
+        var asking = watching(asksGateways: true)
+        #expect((asking.apply(neighbor(state), at: now) != nil) == (isReachable != nil))
+        #expect(asking.isReachable(gateway) == isReachable)
+        // Who does not ask knows of silence only.
+        var hearing = watching()
+        #expect((hearing.apply(neighbor(state), at: now) != nil) == (isReachable == false))
+        #expect(hearing.isReachable(gateway) == (isReachable == false ? false : nil))
     }
 
     @Test func `asking again or forgetting does not make a dead gateway look alive (S52)`() {
-        var kernel = KernelState()
-        kernel.watch(gateways: [gateway])
+        var kernel = watching(asksGateways: true)
         _ = kernel.apply(neighbor(.failed), at: now)
         #expect(kernel.apply(neighbor(.incomplete), at: now) == nil)
         let removed = KernelEvent.neighbor(Neighbor(index: 2, address: gateway.address, state: .failed), removed: true)
@@ -428,5 +436,21 @@ import Testing
         #expect(kernel.apply(neighbor(.reachable), at: now) != nil)
         #expect(kernel.isReachable(gateway) == true)
         #expect(kernel.apply(neighbor(.stale), at: now) == nil)
+    }
+
+    @Test func `whatever becomes of one of several routers may move the kernel's choice (S53, S54)`() {
+        var kernel = watching(NeighborDemand(rivals: [gateway]))
+        for state in [NeighborState.reachable, .stale, .failed, .failed] {
+            #expect(kernel.apply(neighbor(state), at: now)?.cause == .neighbor)
+        }
+        let removed = KernelEvent.neighbor(Neighbor(index: 2, address: gateway.address, state: .failed), removed: true)
+        #expect(kernel.apply(removed, at: now)?.message == "RTM_DELNEIGH")
+    }
+
+    @Test func `what was known is forgotten when asking begins or ends (S52)`() {
+        var kernel = watching()
+        _ = kernel.apply(neighbor(.failed), at: now)
+        #expect(kernel.watch(NeighborDemand(gateways: [gateway]), asksGateways: true) == [gateway])
+        #expect(kernel.isReachable(gateway) == nil)
     }
 }

@@ -131,49 +131,27 @@ import Testing
 
     // MARK: - Ends (S28)
 
-    private func apply(_ plan: inout ExpiryPlan, _ expiries: [Expiry], at now: Duration) -> Duration? {
-        var evaluation = Evaluation(
-            path: World.ordinary().path(),
-            expiries: expiries,
-            nextCheck: expiries.map(\.at).min()
-        )
-        plan.apply(to: &evaluation, at: now)
-        return evaluation.nextCheck
-    }
-
-    @Test func `a route that ran out is looked for twice a second, for a minute (S28)`() {
-        var plan = ExpiryPlan()
-        let route = Expiry(subject: .route(.ipv6, index: 2), at: .seconds(10))
-        _ = apply(&plan, [route], at: .seconds(1))
-        #expect(apply(&plan, [], at: .milliseconds(10_050)) == .milliseconds(10_550))
-        #expect(apply(&plan, [], at: .seconds(69)) == .milliseconds(69_500))
-        #expect(apply(&plan, [], at: .seconds(70)) == nil)
-    }
-
-    @Test func `a route that comes back is not looked for any more (S28)`() {
-        var plan = ExpiryPlan()
-        let subject = Expiry.Subject.route(.ipv6, index: 2)
-        _ = apply(&plan, [Expiry(subject: subject, at: .seconds(10))], at: .seconds(1))
-        _ = apply(&plan, [], at: .seconds(11))
-        let next = apply(&plan, [Expiry(subject: subject, at: .seconds(111))], at: .seconds(11))
-        #expect(next == .milliseconds(86_001))
-        #expect(apply(&plan, [], at: .seconds(12)) == nil)
-    }
-
-    @Test func `an address that ran out, or a route that went before its end, is not looked for (S28)`() {
-        var plan = ExpiryPlan()
-        _ = apply(&plan, [Expiry(subject: .address(.v4(1), index: 2), at: .seconds(10))], at: .seconds(1))
-        #expect(apply(&plan, [], at: .seconds(11)) == nil)
-        _ = apply(&plan, [Expiry(subject: .route(.ipv6, index: 2), at: .seconds(30))], at: .seconds(12))
-        #expect(apply(&plan, [], at: .seconds(29)) == nil)
+    @Test func `a route that ran out is looked for twice a second while the kernel keeps it (S28)`() {
+        var world = World()
+        world.link("eth0", 2)
+        world.add("2001:db8::10/64", on: "eth0")
+        world.route("::/0", "eth0", via: "fe80::1") { $0.expiresIn = -0.5 }
+        #expect(world.path().reason == .noDefaultRoute)
+        #expect(world.evaluate().nextCheck == world.now + .milliseconds(500))
+        // Another router may do the work meanwhile.
+        world.route("::/0", "eth0", via: "fe80::2")
+        #expect(world.path().gatewayTexts == ["fe80::2%eth0"])
+        #expect(world.evaluate().nextCheck == world.now + .milliseconds(500))
+        world.table.routes.removeFirst()
+        #expect(world.evaluate().nextCheck == nil)
     }
 
     @Test(arguments: [(75, false), (76, true), (99, true)])
     func `the last quarter is warned about, not a moment before (S28)`(second: Int, isWarned: Bool) {
         var plan = ExpiryPlan()
         let route = Expiry(subject: .route(.ipv6, index: 2), at: .seconds(100) + .milliseconds(1))
-        _ = apply(&plan, [route], at: .zero)
         var evaluation = Evaluation(path: World.ordinary().path(), expiries: [route], nextCheck: route.at)
+        plan.apply(to: &evaluation, at: .zero)
         plan.apply(to: &evaluation, at: .seconds(second))
         #expect(evaluation.path.warnings.contains(.expiring) == isWarned)
     }

@@ -203,16 +203,16 @@ import Testing
     @Test func `gateway_unreachable: only when the operator says that it counts (S52)`() {
         var world = plain()
         let key = NeighborKey(index: 2, address: .v4(0xC000_0201))
-        world.state.watch(gateways: [key])
+        _ = world.state.watch(NeighborDemand(gateways: [key]))
         _ = world.state.apply(
             .neighbor(Neighbor(index: 2, address: key.address, state: .failed), removed: false),
             at: world.now
         )
         #expect(world.path().status == .satisfied)
-        #expect(world.path().warnings == [.gatewayUnreachable])
+        #expect(world.path().warnings == [.gatewayUnresolved])
         world.policy.isGatewayStrict = true
         #expect(told(world) == ["gateway_unreachable", "eth0"])
-        #expect(world.evaluate().gateways == [key])
+        #expect(world.evaluate().neighbors.gateways == [key])
     }
 
     // MARK: - Radios

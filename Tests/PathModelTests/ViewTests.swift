@@ -275,7 +275,8 @@ import Testing
     @Test(
         arguments: [
             (nil, true, []), (nil, false, ["192.0.2.1 false"]), (true, false, ["192.0.2.1 false"]),
-            (false, true, ["192.0.2.1 true"]), (true, nil, []), (false, nil, []), (true, true, []), (false, false, []),
+            (false, true, ["192.0.2.1 true"]), (true, nil, []), (false, nil, ["192.0.2.1 true"]), (true, true, []),
+            (false, false, []),
         ] as [(Bool?, Bool?, [String])]
     )
     func `a router that stops or begins to answer is told (S52)`(before: Bool?, after: Bool?, expected: [String]) {

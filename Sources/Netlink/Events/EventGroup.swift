@@ -35,9 +35,6 @@ public enum EventGroup: UInt32, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// All groups but the neighbours, whose events are many and matter to gateway liveness only (rule S52).
-    public static var standard: Set<EventGroup> { Set(allCases).subtracting([.neighbor]) }
-
     /// The group that a datagram was sent to, from the bit mask in the sender's address.
     init?(mask: UInt32) {
         guard mask.nonzeroBitCount == 1 else { return nil }

@@ -18,7 +18,6 @@ public struct EventSocket: ~Copyable {
     }
 
     private var socket: NetlinkSocket
-    private static let joining = "NETLINK_ADD_MEMBERSHIP"
     /// How many bytes of notifications the kernel keeps for us, as the kernel counts them.
     public let bufferSize: Int
 
@@ -29,7 +28,7 @@ public struct EventSocket: ~Copyable {
     ///   - filter: What is let through; `nil` is everything.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init(
-        groups: Set<EventGroup> = EventGroup.standard,
+        groups: Set<EventGroup> = Set(EventGroup.allCases),
         bufferSize: Int = 8 << 20,
         filter: NotificationFilter? = NotificationFilter()
     ) throws(NetlinkError) {
@@ -39,18 +38,10 @@ public struct EventSocket: ~Copyable {
         if let filter { try Self.attach(filter, to: socket.descriptor) }
         for group in groups {
             let code = nwp_netlink_option(socket.descriptor, NETLINK_ADD_MEMBERSHIP, Int32(group.rawValue))
-            _ = try Self.check(code, "\(Self.joining) \(group.name)")
+            _ = try Self.check(code, "NETLINK_ADD_MEMBERSHIP \(group.name)")
         }
         self.bufferSize = Int(granted)
         self.socket = socket
-    }
-
-    /// Joins a group, or leaves it.
-    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
-    public func hear(_ group: EventGroup, _ isWanted: Bool) throws(NetlinkError) {
-        let option = isWanted ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP
-        let code = nwp_netlink_option(socket.descriptor, option, Int32(group.rawValue))
-        _ = try Self.check(code, "\(isWanted ? Self.joining : "NETLINK_DROP_MEMBERSHIP") \(group.name)")
     }
 
     /// Lets other notifications through from now on.

@@ -34,7 +34,7 @@ public final class KernelMonitor {
     public init(
         loop: EventLoop,
         clock: any TimeSource = KernelClock(),
-        groups: Set<EventGroup> = EventGroup.standard,
+        groups: Set<EventGroup> = Set(EventGroup.allCases),
         bufferSize: Int = 8 << 20
     ) throws(NetlinkError) {
         self.loop = loop
@@ -65,12 +65,6 @@ public final class KernelMonitor {
         if let resync { loop.cancel(resync) }
         watch = nil
         resync = nil
-    }
-
-    /// Joins a group, or leaves it, while the monitor runs.
-    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
-    public func hear(_ group: EventGroup, _ isWanted: Bool) throws(NetlinkError) {
-        try socket.hear(group, isWanted)
     }
 
     /// Lets other notifications through from now on.

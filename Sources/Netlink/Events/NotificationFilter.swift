@@ -3,20 +3,24 @@
 public import Addressing
 internal import CNetlink
 
-/// Which route notifications wake a listener (rule S3); the kernel drops the others before they are queued.
+/// Which notifications of routes and neighbours wake a listener (rule S3); the kernel drops the others before they are
+/// queued.
 ///
 /// Every prefix of at most /8 (IPv4) or /16 (IPv6) passes, since it may stand for the Internet (rule S20), and every longer
 /// one that covers one of `destinations`.
 public struct NotificationFilter: Hashable, Sendable {
     /// Addresses that an answer rests on: routes to them pass whatever the length of their prefix.
     public var destinations: Set<IPAddress>
+    /// Neighbours whose entries pass, on whatever interface.
+    public var neighbors: Set<IPAddress>
 
     /// Passes short prefixes alone, unless told otherwise.
-    public init(destinations: Set<IPAddress> = []) {
+    public init(destinations: Set<IPAddress> = [], neighbors: Set<IPAddress> = []) {
         self.destinations = destinations
+        self.neighbors = neighbors
     }
 
-    /// How many addresses of a family the program looks for; changes of others are found by audits.
+    /// How many addresses of a family the program looks for in each of both; changes of others are found by audits.
     static let most = 64
     /// The longest IPv4 prefix that always passes.
     static let longestIPv4Prefix: UInt32 = 8
@@ -24,7 +28,9 @@ public struct NotificationFilter: Hashable, Sendable {
     static let longestIPv6Prefix: UInt32 = 16
 
     /// Whether everything that `other` passes passes here, too.
-    public func covers(_ other: NotificationFilter) -> Bool { destinations.isSuperset(of: other.destinations) }
+    public func covers(_ other: NotificationFilter) -> Bool {
+        destinations.isSuperset(of: other.destinations) && neighbors.isSuperset(of: other.neighbors)
+    }
 
     /// The classic BPF program, as `nwp_attach_filter` takes it.
     ///
@@ -34,8 +40,10 @@ public struct NotificationFilter: Hashable, Sendable {
         var code = FilterAssembler()
         code.load(.half, at: Offset.type)
         for type in [RTM_NEWROUTE, RTM_DELROUTE] { code.jump(.equal, swapped(Int(type)), to: .routes) }
+        for type in [RTM_NEWNEIGH, RTM_DELNEIGH] { code.jump(.equal, swapped(Int(type)), to: .neighbors) }
         code.jump(to: .pass)
         addRoutes(to: &code)
+        addNeighbors(to: &code)
         code.mark(.drop)
         code.finish(.drop)
         code.mark(.pass)
@@ -89,6 +97,20 @@ public struct NotificationFilter: Hashable, Sendable {
         code.finish(.drop)
     }
 
+    // MARK: - Neighbours
+
+    private func addNeighbors(to code: inout FilterAssembler) {
+        code.mark(.neighbors)
+        code.findAttribute(UInt32(NDA_DST))
+        code.load(.byte, at: Offset.family)
+        code.jump(.equal, Self.ipv6, to: .ipv6Neighbors)
+        for words in words(of: neighbors, .ipv4) { code.passIfEqual(words) }
+        code.finish(.drop)
+        code.mark(.ipv6Neighbors)
+        for words in words(of: neighbors, .ipv6) { code.passIfEqual(words) }
+        code.finish(.drop)
+    }
+
     /// The addresses of a family as big-endian words, in a fixed order.
     private func words(of addresses: Set<IPAddress>, _ family: AddressFamily) -> [[UInt32]] {
         let words = addresses.filter { $0.family == family }.map { address in
@@ -106,7 +128,7 @@ public struct NotificationFilter: Hashable, Sendable {
     private func swapped(_ value: Int) -> UInt32 { UInt32(UInt16(value).bigEndian) }
 }
 
-/// Where the program reads: `struct nlmsghdr` has 16 bytes, `struct rtmsg` has 12.
+/// Where the program reads: `struct nlmsghdr` has 16 bytes, `struct rtmsg` and `struct ndmsg` have 12.
 private enum Offset {
     static let type: UInt32 = 4
     static let flags: UInt32 = 6
@@ -126,7 +148,7 @@ private enum ScratchCell {
 /// Writes classic BPF (linux/filter.h) with named places to jump to, all of them forward.
 private struct FilterAssembler {
     enum Label {
-        case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6
+        case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6, neighbors, ipv6Neighbors
         case pass, drop
     }
     enum Size: Int32 {
@@ -217,6 +239,15 @@ private struct FilterAssembler {
         add(BPF_ALU | BPF_AND | BPF_K, word)
         add(BPF_LDX | BPF_MEM, slot)
         add(BPF_JMP | BPF_JEQ | BPF_X, 0, then: 0, otherwise: 1)
+        finish(.pass)
+    }
+
+    /// Passes the message when the attribute that X points to has these words.
+    mutating func passIfEqual(_ words: [UInt32]) {
+        for (place, word) in words.enumerated() {
+            add(BPF_LD | BPF_IND | BPF_W, 4 + UInt32(place) * 4)
+            add(BPF_JMP | BPF_K | BPF_JEQ, word, then: 0, otherwise: UInt64(2 * (words.count - place) - 1))
+        }
         finish(.pass)
     }
 

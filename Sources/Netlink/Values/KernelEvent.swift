@@ -26,6 +26,14 @@ public enum KernelEvent: Hashable, Sendable {
     case settings(family: AddressFamily?, index: Int)
     /// A router advertisement told DNS servers (RDNSS, RFC 8106).
     case routerDNS(index: Int, servers: [IPAddress], lifetime: UInt32)
+
+    /// Whether routes may have come or gone with it, some of which the kernel does not tell by themselves.
+    public var concernsRoutes: Bool {
+        switch self {
+        case .link, .linkRemoved, .address, .addressRemoved, .route, .nexthop, .settings: true
+        case .bridgePort, .rule, .neighbor, .routerDNS: false
+        }
+    }
 }
 
 /// The header of a route notification: enough for a cause, never enough for a decision.

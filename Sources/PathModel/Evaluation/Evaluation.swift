@@ -9,8 +9,8 @@ public struct Evaluation: Hashable, Sendable {
     public var expiries: [Expiry]
     /// When to evaluate again even if nothing is heard, as time since boot; `nil` when nothing is known to run out.
     public var nextCheck: Duration?
-    /// The gateways whose neighbour entries matter, also those that made a path unsatisfied (rule S52).
-    public var gateways: Set<NeighborKey>
+    /// The neighbours whose entries matter, also those that made a path unsatisfied.
+    public var neighbors: NeighborDemand
     public var lookups: Int
     /// Addresses whose routes the path rests on although their prefixes may be long (rule S3).
     public var restsOn: Set<IPAddress>
@@ -19,14 +19,14 @@ public struct Evaluation: Hashable, Sendable {
         path: Path,
         expiries: [Expiry] = [],
         nextCheck: Duration? = nil,
-        gateways: Set<NeighborKey> = [],
+        neighbors: NeighborDemand = NeighborDemand(),
         lookups: Int = 0,
         restsOn: Set<IPAddress> = []
     ) {
         self.path = path
         self.expiries = expiries
         self.nextCheck = nextCheck
-        self.gateways = gateways
+        self.neighbors = neighbors
         self.lookups = lookups
         self.restsOn = restsOn
     }

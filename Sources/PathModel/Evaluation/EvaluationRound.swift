@@ -11,8 +11,10 @@ struct EvaluationRound {
     var findings = PerFamily<RouteFinding>()
     /// Interfaces that are available besides those in use, best first.
     var others: [Available] = []
-    var watchedGateways: Set<NeighborKey> = []
+    var neighbors = NeighborDemand()
     var configuringEnd: Duration?
+    /// Whether the kernel keeps a default route that ran out.
+    var keepsLapsed = false
     /// What carries the tunnels that were looked at.
     var underlays: [Int: Underlay] = [:]
 
@@ -61,8 +63,12 @@ extension EvaluationRound {
             let finding = survey.survey(family)
             findings[family] = finding
             switch finding {
-            case .refused(let refusal, _): outcomes[family] = .refused(refusal)
-            case .found(let choice, _): outcomes[family] = outcome(choice, by: nil, with: &survey)
+            case .refused(let refusal, _):
+                if family == .ipv6 { noteLapsed(survey.defaultRoutes(.ipv6, table: 254)) }
+                outcomes[family] = .refused(refusal)
+            case .found(var choice, _):
+                considerNeighbors(of: &choice, with: &survey)
+                outcomes[family] = outcome(choice, by: nil, with: &survey)
             }
         }
     }
@@ -122,11 +128,12 @@ extension EvaluationRound {
         way.live = zip(way.live, isRefused).filter { !$1 }.map(\.0)
     }
 
-    /// Takes the source of a live leg: the kernel may still hash the probe onto a dead one (rule S31).
+    /// Takes the source of a live leg: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
+    /// because it was one's turn.
     private func chooseLiveLeg(of way: WayOut, with survey: inout RouteSurvey) {
         let chosen = way.choice.decision.legs
         let isLive = chosen.contains { leg in way.live.contains { $0.index == leg.index } }
-        if isLive || chosen.isEmpty { return }
+        if isLive && !way.choice.takesTurns || chosen.isEmpty { return }
         guard let decision = try? survey.ask(way.probe, .decision, by: way.live.first?.index).get() else { return }
         way.choice.decision = decision
         way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
@@ -150,10 +157,10 @@ extension EvaluationRound {
         for leg in way.live {
             guard let gateway = leg.gateway else { continue }
             let key = NeighborKey(index: leg.index, address: gateway)
-            watchedGateways.insert(key)
+            neighbors.gateways.insert(key)
             if judge.state.isReachable(key) == false { silent += 1 }
         }
-        if silent > 0 { way.warnings.insert(.gatewayUnreachable) }
+        if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
         if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
         return .open(way)
     }

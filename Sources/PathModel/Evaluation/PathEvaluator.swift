@@ -8,6 +8,9 @@ public struct PathEvaluator: Sendable {
     /// Interfaces beyond this number are not asked about one by one; the ones that ever carried traffic come first.
     public static let maximumBoundInterfaces = 256
 
+    /// How often to look whether a router speaks again whose route ran out and is still there (rule S28).
+    static let lapsedInterval = Duration.milliseconds(500)
+
     private let judge: InterfaceJudge
 
     /// Evaluates what `judge` knows.
@@ -50,13 +53,17 @@ public struct PathEvaluator: Sendable {
             path.linkQuality = qualities[first.index] ?? .unknown
         }
         let expiries = round.expiries
-        var nextCheck = path.reason == .configuring ? round.configuringEnd : nil
-        for expiry in expiries { nextCheck = min(nextCheck ?? expiry.at, expiry.at) }
+        var checks = expiries.map(\.at)
+        if path.reason == .configuring, let end = round.configuringEnd { checks.append(end) }
+        if round.keepsLapsed { checks.append(now + Self.lapsedInterval) }
         return Evaluation(
             path: Path(path),
             expiries: expiries,
-            nextCheck: nextCheck,
-            gateways: round.watchedGateways,
+            nextCheck: checks.min(),
+            neighbors: NeighborDemand(
+                gateways: round.neighbors.gateways,
+                rivals: round.neighbors.rivals.union(survey.serverRouters)
+            ),
             lookups: survey.lookups,
             restsOn: survey.restsOn
         )
@@ -70,6 +77,9 @@ struct MonitorView {
     let bound: Link?
     /// Whether packets are bound to an interface that does not exist.
     let isMissing: Bool
+    /// How often to look whether a router speaks again whose route ran out and is still there (rule S28).
+    static let lapsedInterval = Duration.milliseconds(500)
+
     private let judge: InterfaceJudge
 
     init(_ monitor: MonitorPolicy, judge: InterfaceJudge) {

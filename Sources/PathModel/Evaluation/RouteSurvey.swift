@@ -15,6 +15,8 @@ struct RouteChoice {
     var soughtFrom: IPAddress?
     /// Whether a datagram that no connect(2) went before leaves in another way, or not at all.
     var datagramsDiffer = false
+    /// Whether the kernel takes the legs in turn, so that what it took now is not what it takes next.
+    var takesTurns = false
 
     /// The ways out: a nexthop object in compatibility mode 0 has none in the entry (rule S31).
     var legs: [RouteLeg] { entry.legs.isEmpty ? decision.legs : entry.legs }
@@ -42,6 +44,8 @@ struct RouteSurvey {
     private var foreign: [IPAddress: Bool] = [:]
     /// Addresses whose routes count although their prefixes may be long (rule S3).
     private(set) var restsOn: Set<IPAddress> = []
+    /// Routers on the way to IPv6 name servers.
+    private(set) var serverRouters: Set<NeighborKey> = []
 
     init(judge: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
         self.judge = judge
@@ -54,7 +58,14 @@ struct RouteSurvey {
     /// Asks where packets to a name server go.
     mutating func connect(toServer address: IPAddress, by index: Int?) -> RouteChoice? {
         restsOn.insert(address)
-        return try? connect(address, by: index).get()
+        guard let choice = try? connect(address, by: index).get() else { return nil }
+        if address.family == .ipv6 {
+            // One that does not answer is passed over for a shorter prefix.
+            for leg in choice.legs {
+                if let gateway = leg.gateway { serverRouters.insert(NeighborKey(index: leg.index, address: gateway)) }
+            }
+        }
+        return choice
     }
 
     mutating func ask(
@@ -83,6 +94,11 @@ struct RouteSurvey {
             mark: mark ?? self.mark,
             uid: uid
         )
+    }
+
+    /// The default routes of a table, in the kernel's order.
+    func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
+        self.table.defaultRoutes(family, table: table)
     }
 
     /// Asks where marked packets go that are bound to nothing.

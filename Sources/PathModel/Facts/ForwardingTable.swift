@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
 public import Netlink
 
 /// The kernel's forwarding decisions, asked one at a time; tests put a table of their own here.
@@ -9,9 +10,15 @@ public protocol ForwardingTable {
 
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
+
+    /// The default routes of a table in the kernel's order; none where nobody can tell.
+    func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer]
 }
 
 extension ForwardingTable {
     /// Does not tell.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
+
+    /// Knows of none.
+    public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }
 }

@@ -43,8 +43,12 @@ extension KernelState {
             guard remove(address) else { return nil }
             return Trigger(cause: .address, message: "RTM_DELADDR", index: address.index)
         case .neighbor(let neighbor, let removed):
-            guard !removed, note(neighbor) else { return nil }
-            return Trigger(cause: .neighbor, message: "RTM_NEWNEIGH", index: neighbor.index)
+            let key = NeighborKey(index: neighbor.index, address: neighbor.address)
+            // That a resolution begins again is not announced: a second failure tells of one.
+            let isNews = note(removed ? nil : neighbor.state, of: key)
+            guard isNews || neighbors[key]?.isRival == true else { return nil }
+            let message = removed ? "RTM_DELNEIGH" : "RTM_NEWNEIGH"
+            return Trigger(cause: .neighbor, message: message, index: neighbor.index)
         case .route(let notice):
             return Trigger(cause: .route, message: notice.removed ? "RTM_DELROUTE" : "RTM_NEWROUTE")
         case .rule(_, let removed):

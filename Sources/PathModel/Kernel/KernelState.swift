@@ -20,8 +20,10 @@ public struct KernelState: Sendable {
     var routable: Set<Int> = []
     /// Since when an interface is up and has had no address yet.
     var settling: [Int: Duration] = [:]
-    /// The gateways that are watched, and whether they answer.
-    var gateways: [NeighborKey: Bool?] = [:]
+    /// The neighbours that an answer rests on.
+    var neighbors: [NeighborKey: WatchedNeighbor] = [:]
+    /// Whether gateways in use are asked, so that one that answers is known to be there (rule S52).
+    var asksGateways = false
     /// Interfaces whose link or addresses changed since takeTouched().
     var touched: Set<Int> = []
 
@@ -68,35 +70,85 @@ public struct NeighborKey: Hashable, Sendable {
     }
 }
 
-extension KernelState {
-    /// Watches these gateways and forgets the others (rule S52).
-    public mutating func watch(gateways keys: Set<NeighborKey>) {
-        for key in Array(gateways.keys) where !keys.contains(key) { gateways[key] = nil }
-        for key in keys where gateways.index(forKey: key) == nil { gateways.updateValue(nil, forKey: key) }
+/// What an answer needs to know of neighbours (rule S52).
+public struct NeighborDemand: Hashable, Sendable {
+    /// The gateways in use.
+    public var gateways: Set<NeighborKey> = []
+    /// Gateways among which the kernel chooses by what it knows of them.
+    public var rivals: Set<NeighborKey> = []
+
+    public init(gateways: Set<NeighborKey> = [], rivals: Set<NeighborKey> = []) {
+        self.gateways = gateways
+        self.rivals = rivals
     }
 
-    public var watchesGateways: Bool { !gateways.isEmpty }
+    public mutating func formUnion(_ other: NeighborDemand) {
+        gateways.formUnion(other.gateways)
+        rivals.formUnion(other.rivals)
+    }
 
-    public var watchedGateways: Set<NeighborKey> { Set(gateways.keys) }
+    public var all: Set<NeighborKey> { gateways.union(rivals) }
+}
 
-    /// Whether a watched gateway answers; `nil` when unknown.
-    public func isReachable(_ key: NeighborKey) -> Bool? { gateways[key] ?? nil }
+/// What is known of a neighbour.
+struct WatchedNeighbor: Hashable, Sendable {
+    var isInUse: Bool
+    var isRival: Bool
+    /// The kernel's entry; ``NeighborState/none`` without one.
+    var state = NeighborState.none
+    /// The last verdict: whether it answered when it was last asked.
+    var answers: Bool?
+}
 
-    /// Takes one entry of the neighbour table.
+extension KernelState {
+    /// Watches these neighbours and forgets the others.
+    ///
+    /// With `asksGateways`, gateways are asked, so that one that answers is known to be there (rule S52).
+    /// - Returns: Those that are new: nothing is known of them.
+    public mutating func watch(_ demand: NeighborDemand, asksGateways: Bool = false) -> Set<NeighborKey> {
+        if self.asksGateways != asksGateways { neighbors = [:] }
+        self.asksGateways = asksGateways
+        let wanted = demand.all
+        for key in neighbors.keys where !wanted.contains(key) { neighbors[key] = nil }
+        let new = wanted.filter { neighbors[$0] == nil }
+        for key in wanted {
+            let (isInUse, isRival) = (demand.gateways.contains(key), demand.rivals.contains(key))
+            neighbors[key, default: WatchedNeighbor(isInUse: isInUse, isRival: isRival)].isInUse = isInUse
+            neighbors[key]?.isRival = isRival
+        }
+        return new
+    }
+
+    /// The gateways in use.
+    public var gatewaysInUse: Set<NeighborKey> { Set(neighbors.lazy.filter(\.value.isInUse).map(\.key)) }
+
+    public var watchedNeighbors: Set<NeighborKey> { Set(neighbors.keys) }
+
+    /// Whether a watched gateway answers: `false` when it did not answer when it was last asked; `true` only where gateways
+    /// are asked (rule S52); `nil` when unknown.
+    public func isReachable(_ key: NeighborKey) -> Bool? {
+        guard let answers = neighbors[key]?.answers else { return nil }
+        return answers && !asksGateways ? nil : answers
+    }
+
+    /// The state of a watched neighbour's entry.
+    func neighborState(_ key: NeighborKey) -> NeighborState { neighbors[key]?.state ?? .none }
+
+    /// Takes one entry of the neighbour table; `nil` when there is none.
     ///
     /// An entry that is being resolved or was collected leaves the last verdict standing, so that a dead gateway does
     /// not look alive while the kernel asks again.
-    /// - Returns: Whether a verdict changed.
-    mutating func note(_ neighbor: Neighbor) -> Bool {
-        let key = NeighborKey(index: neighbor.index, address: neighbor.address)
-        guard let known = gateways[key] else { return false }
-        let verdict: Bool
-        switch neighbor.state {
-        case .failed: verdict = false
-        case .reachable, .stale, .delay, .probe, .noARP, .permanent: verdict = true
-        case .none, .incomplete: return false
+    /// - Returns: Whether an evaluation could come out differently.
+    public mutating func note(_ state: NeighborState?, of key: NeighborKey) -> Bool {
+        guard var entry = neighbors[key] else { return false }
+        let (old, verdict) = (entry.state, isReachable(key))
+        entry.state = state ?? .none
+        switch entry.state {
+        case .failed: entry.answers = false
+        case .reachable, .stale, .delay, .probe, .noARP, .permanent: entry.answers = true
+        case .none, .incomplete: break
         }
-        gateways.updateValue(verdict, forKey: key)
-        return known != verdict
+        neighbors[key] = entry
+        return isReachable(key) != verdict || entry.isRival && entry.state != old
     }
 }

@@ -11,19 +11,12 @@ public struct ExpiryPlan: Hashable, Sendable {
     /// The shortest time between two planned looks, should the kernel keep something past its end.
     public static let pause: Duration = .milliseconds(250)
 
-    /// For how long and how often a route that ran out is looked for.
-    ///
-    /// The kernel keeps it for up to half a minute more, and when its router speaks again meanwhile, nothing is announced.
-    public static let lapse: (length: Duration, interval: Duration) = (.seconds(60), .milliseconds(500))
-
     private struct Promise: Hashable {
         var end: Duration
         var lifetime: Duration
     }
 
     private var promises: [Expiry.Subject: Promise] = [:]
-    /// Routes that ran out, and until when to look for them.
-    private var lapsed: [Expiry.Subject: Duration] = [:]
 
     public init() {}
 
@@ -47,21 +40,16 @@ public struct ExpiryPlan: Hashable, Sendable {
                 next.append(expiry.at - promise.lifetime / 4 + .milliseconds(1))
             }
         }
-        for (subject, promise) in promises where kept[subject] == nil && promise.end <= now {
-            if case .route = subject { lapsed[subject] = promise.end + Self.lapse.length }
-        }
-        lapsed = lapsed.filter { kept[$0.key] == nil && $0.value > now }
-        if !lapsed.isEmpty { next.append(now + Self.lapse.interval) }
         promises = kept
         if isExpiring, evaluation.path.status == .satisfied, !evaluation.path.warnings.contains(.expiring) {
             evaluation.path.warnings.append(.expiring)
         }
-        let others = evaluation.expiries.isEmpty ? evaluation.nextCheck : configuringEnd(of: evaluation)
+        let others = evaluation.expiries.isEmpty ? evaluation.nextCheck : otherCheck(of: evaluation)
         evaluation.nextCheck = (next + [others].compactMap(\.self)).min().map { max($0, now + Self.pause) }
     }
 
     /// What is left of the evaluator's own plan once its expiries are taken out.
-    private func configuringEnd(of evaluation: Evaluation) -> Duration? {
+    private func otherCheck(of evaluation: Evaluation) -> Duration? {
         guard let check = evaluation.nextCheck, !evaluation.expiries.contains(where: { $0.at == check }) else {
             return nil
         }

@@ -340,7 +340,8 @@ public struct Gateway: Hashable, Sendable {
     /// The family of the packets it takes (the address may be of the other one, RFC 8950).
     public var family: AddressFamily
     public var metric: UInt32
-    /// Whether it answers, where gateway liveness is watched (rule S52).
+    /// Whether it answers: `false` when it did not answer when it was last asked; `true` only where gateways are asked
+    /// (rule S52).
     public var isReachable: Bool?
 
     public init(
@@ -398,8 +399,8 @@ public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
     case deprecatedSource = "deprecated_source"
     /// The only source address is IPv4 link-local (RFC 3927).
     case linkLocalSource = "link_local_source"
-    /// The gateway does not answer (rule S52).
-    case gatewayUnreachable = "gateway_unreachable"
+    /// A gateway in use does not answer ARP or Neighbor Solicitation (rule S52).
+    case gatewayUnresolved = "gateway_unresolved"
     /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).
     case datagramsDiffer = "datagrams_differ"
     /// The router's promise or the address is about to run out without a refresh (rule S28).

@@ -57,11 +57,9 @@ public enum SnapshotDiff {
             var gone = before.filter { old in !now.contains { $0.isSame(as: old) } }
             for gateway in now {
                 if let old = before.first(where: { $0.isSame(as: gateway) }) {
-                    if let isReachable = gateway.isReachable, isReachable != old.isReachable,
-                        !isReachable || old.isReachable == false
-                    {
-                        changes.append(.gatewayReachability(gateway, isReachable: isReachable))
-                    }
+                    let answered = old.isReachable != false
+                    let answers = gateway.isReachable != false
+                    if answered != answers { changes.append(.gatewayReachability(gateway, isReachable: answers)) }
                     if old.metric != gateway.metric { changes.append(.gatewayChanged(gateway, previous: old)) }
                     continue
                 }

@@ -132,7 +132,7 @@ function showGateways(status) {
   const answers = { true: verdict('ok', 'yes'), false: verdict('bad', 'no') };
   fill(byId('gateways'), status.gateways.map((gateway) => [
     code(gateway.address), gateway.interface, gateway.metric,
-    answers[gateway.reachable]?.cloneNode(true) ?? verdict('', 'not watched'),
+    answers[gateway.reachable]?.cloneNode(true) ?? verdict('', 'not asked'),
   ]), 'No gateway');
   const dns = status.dns;
   const pair = (name, value) => [element('dt', {}, name), element('dd', {}, value)];

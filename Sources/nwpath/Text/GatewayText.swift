@@ -42,7 +42,7 @@ struct GatewayText {
         switch gateway["reachable"]?.bool {
         case true?: .init("yes", .good)
         case false?: .init("no", .bad)
-        case nil: .init("not watched", .faint)
+        case nil: .init("not asked", .faint)
         }
     }
 }

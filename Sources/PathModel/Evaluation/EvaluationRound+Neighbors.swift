@@ -1,0 +1,105 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Netlink
+
+/// Where the kernel chooses by what it knows of neighbours (rules S53, S54).
+extension EvaluationRound {
+    /// Takes those legs that the kernel's knowledge of neighbours leaves, and asks for what that rests on.
+    mutating func considerNeighbors(of choice: inout RouteChoice, with survey: inout RouteSurvey) {
+        guard choice.entry.type == .unicast, choice.entry.prefixLength == 0 else { return }
+        let family = choice.destination.family
+        let defaults = survey.defaultRoutes(family, table: choice.entry.table).filter { $0.type == .unicast }
+        guard family == .ipv4 else {
+            noteLapsed(defaults)
+            if defaults.count > 1 || choice.legs.count > 1 { neighbors.rivals.formUnion(keys(of: defaults)) }
+            return leaveOutSilentLegs(of: &choice)
+        }
+        // Bound packets take the first one.
+        guard survey.bound == nil else { return }
+        let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy(isDead) }
+        guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
+        neighbors.rivals.formUnion(keys(of: equals))
+        let taken = turns.taken { judge.state.neighborState($0) }
+        choice.takesTurns = taken.count > 1
+        if choice.takesTurns { choice.datagramsDiffer = false }
+        choice.entry.legs = taken.flatMap { equals[$0].legs }
+    }
+
+    /// IPv6 does not take a leg whose router is known not to answer while there is another (`rt6_score_route`).
+    private mutating func leaveOutSilentLegs(of choice: inout RouteChoice) {
+        guard choice.entry.legs.count > 1 else { return }
+        neighbors.rivals.formUnion(keys(of: [choice.entry]))
+        let isSilent = choice.entry.legs.map { leg in key(of: leg).map { judge.state.neighborState($0) } == .failed }
+        guard isSilent.contains(false) else { return }
+        for place in isSilent.indices where isSilent[place] { choice.entry.legs[place].flags.insert(.dead) }
+    }
+
+    /// A route of a router advertisement that ran out stays in the table for up to half a minute, unused; when its router
+    /// speaks again meanwhile, nothing is announced (rule S28).
+    mutating func noteLapsed(_ defaults: [RouteAnswer]) {
+        let hasLapsed = defaults.contains { $0.expiresIn.map { $0 <= 0 } ?? false }
+        keepsLapsed = keepsLapsed || hasLapsed
+    }
+
+    private func isDead(_ leg: RouteLeg) -> Bool { leg.flags.contains(.dead) }
+
+    private func key(of leg: RouteLeg) -> NeighborKey? {
+        leg.gateway.map { NeighborKey(index: leg.index, address: $0) }
+    }
+
+    private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(key) } }
+}
+
+/// IPv4 defaults of one metric, among which the kernel looks for one whose router answers (`fib_select_default`).
+///
+/// One that was just confirmed is taken, and one that was never asked; else those that once answered in turn, and where
+/// nobody did, all of them. The kernel remembers which it took last, which nobody can ask for: what it comes to from there
+/// is the same.
+struct EqualDefaults {
+    /// The routers in the kernel's order; `nil` is a route without one, which is passed over.
+    private let routers: [NeighborKey?]
+
+    /// Compares routes of one table and metric that are not dead; `nil` where the kernel takes the first one.
+    init?(_ routes: [[RouteLeg]]) {
+        // A multipath route, or one without a router, is taken as it is when it comes first.
+        guard let first = routes.first, first.count == 1, first[0].gateway != nil else { return nil }
+        routers = routes.map { legs in
+            legs.first.flatMap { leg in leg.gateway.map { NeighborKey(index: leg.index, address: $0) } }
+        }
+    }
+
+    /// Which of the routes packets take, one after the other, while neighbours are in these states.
+    func taken(_ state: (NeighborKey) -> NeighborState) -> [Int] {
+        let states = routers.map { $0.map(state) }
+        var taken: Set<Int> = []
+        for start in -1..<routers.count {
+            var last = start
+            // After as many packets as there are routes, where it began is forgotten.
+            for packet in 0...(2 * routers.count + 2) {
+                let place = Self.next(after: &last, states)
+                if packet > routers.count { taken.insert(place) }
+            }
+        }
+        return taken.sorted()
+    }
+
+    /// The route of the next packet, by the one of the last.
+    private static func next(after last: inout Int, _ states: [NeighborState?]) -> Int {
+        var resort = -1
+        var order = -1
+        for (place, state) in states.enumerated() {
+            guard let state else { continue }
+            order += 1
+            let isTrusted = state == .reachable || state == .none
+            let isValid = !isTrusted && state != .incomplete && state != .failed
+            if isTrusted || isValid && order != last {
+                last = order
+                return place
+            }
+            if isValid || resort < 0 && order > last && state != .incomplete { resort = order }
+        }
+        last = resort
+        return resort < 0 ? 0 : states.indices.filter { states[$0] != nil }[resort]
+    }
+}
