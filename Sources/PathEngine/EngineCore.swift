@@ -81,9 +81,8 @@ extension EngineCore {
     }
 
     /// Takes the entry of a watched neighbour that was read, not heard; `nil` when there is none.
-    /// - Returns: Whether it changes an answer.
-    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
-        state.note(neighbor?.state, of: key)
+    public mutating func take(_ neighbor: Neighbor?, of key: NeighborKey) {
+        _ = state.note(neighbor, of: key)
     }
 
     /// Notes that the machine slept: nobody saw what happened meanwhile, so it is no flapping (rule S49).
@@ -145,12 +144,12 @@ extension EngineCore {
     /// - Parameters:
     ///   - table: The forwarding table.
     ///   - clock: What the time is; also how long the evaluation took.
-    ///   - neighbor: Reads the entry of a neighbour that is watched from now on.
+    ///   - neighbor: Reads the entry of a neighbour that is watched from now on, and behind which port of a bridge it is.
     /// - Returns: What to publish; `nil` when nothing material changed.
     public mutating func evaluate(
         _ table: some ForwardingTable,
         clock: some TimeSource,
-        neighbor: (NeighborKey) -> Neighbor? = { _ in nil }
+        neighbor: (_ key: NeighborKey, _ bridge: Int?) -> Neighbor? = { _, _ in nil }
     ) -> EngineUpdate? {
         let started = clock.boot
         let isFirst = evaluations == 0
@@ -163,7 +162,8 @@ extension EngineCore {
         let answers = answers(of: table, at: started, neighbor: neighbor)
         filter = NotificationFilter(
             destinations: answers.reduce(into: []) { $0.formUnion($1.restsOn) },
-            neighbors: Set(state.watchedNeighbors.map(\.address))
+            neighbors: Set(state.watchedNeighbors.map(\.address)),
+            hardwareAddresses: state.bridgedAddresses
         )
         nextCheck = qualities.nextCheck
         var paths: [EngineUpdate.MonitorChange] = []
@@ -201,14 +201,14 @@ extension EngineCore {
     private mutating func answers(
         of table: some ForwardingTable,
         at now: Duration,
-        neighbor: (NeighborKey) -> Neighbor?
+        neighbor: (NeighborKey, Int?) -> Neighbor?
     ) -> [Evaluation] {
         let levels = qualities.read(facts, isNew: looksAtAll, at: now)
         var answers = evaluations(of: table, levels, at: now)
         for _ in 0..<2 {
             let demand = answers.reduce(into: NeighborDemand()) { $0.formUnion($1.neighbors) }
             let new = state.watch(demand, asksGateways: settings.gatewayInterval != nil)
-            let news = new.map { state.note(neighbor($0)?.state, of: $0) }
+            let news = new.map { state.note(neighbor($0, state.bridge(below: $0.index)), of: $0) }
             guard news.contains(true) else { break }
             answers = evaluations(of: table, levels, at: now)
         }

@@ -29,3 +29,15 @@ public struct KernelTable: ForwardingTable {
     /// How many routes of a table are read.
     private static let most = 10_000
 }
+
+extension KernelSource {
+    /// The entry of a neighbour, with the port of the bridge behind which it is; one that cannot be read is as unknown as
+    /// one that is not there.
+    func entry(of key: NeighborKey, over bridge: Int?) -> Neighbor? {
+        guard var entry = (try? neighbor(key.address, index: key.index)) ?? nil else { return nil }
+        if let bridge, !entry.hardwareAddress.isEmpty {
+            entry.port = (try? bridgePort(of: entry.hardwareAddress, bridge: bridge)) ?? nil
+        }
+        return entry
+    }
+}

@@ -173,6 +173,8 @@ public final class PathEngine {
                 rereadAt = rereadAt ?? batch.boot + .seconds(1)
             }
         }
+        // A bridge may soon have forgotten where they are.
+        read(core.state.unreadNeighbors)
         advance()
     }
 
@@ -190,22 +192,13 @@ public final class PathEngine {
         let addresses = try kernel.addresses()
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
-        readNeighbors()
+        read(core.state.watchedNeighbors)
         table.forgetDefaultRoutes()
         return core.replace(links: links.values, addresses: addresses.values, at: now)
     }
 
-    /// Reads the entries of all watched neighbours.
-    /// - Returns: Whether that changes an answer.
-    @discardableResult private func readNeighbors() -> Bool {
-        core.state.watchedNeighbors.reduce(false) { isNews, key in
-            core.take(entry(of: key), of: key) || isNews
-        }
-    }
-
-    /// A neighbour without an entry is as unknown as one whose entry cannot be read.
-    private func entry(of key: NeighborKey) -> Neighbor? {
-        (try? kernel.neighbor(key.address, index: key.index)) ?? nil
+    private func read(_ neighbors: some Sequence<NeighborKey>) {
+        for key in neighbors { core.take(kernel.entry(of: key, over: core.state.bridge(below: key.index)), of: key) }
     }
 
     // MARK: - Deciding
@@ -228,7 +221,7 @@ public final class PathEngine {
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
         if core.isCheckDue(at: clock.boot) { table.forgetDefaultRoutes() }
-        let update = core.evaluate(table, clock: clock) { entry(of: $0) }
+        let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
         table.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
@@ -260,7 +253,7 @@ public final class PathEngine {
         // Refused, changes are found by audits.
         guard (try? monitor?.attach(wanted)) != nil else { return false }
         attached = wanted
-        if isNew { readNeighbors() }
+        if isNew { read(core.state.watchedNeighbors) }
         return isNew
     }
 

@@ -106,7 +106,12 @@ public final class ReplayEngine {
                 rereadAt = rereadAt ?? batch.boot + .seconds(1)
             }
         }
+        read(core.state.unreadNeighbors)
         advance()
+    }
+
+    private func read(_ neighbors: some Sequence<NeighborKey>) {
+        for key in neighbors { core.take(kernel.entry(of: key, over: core.state.bridge(below: key.index)), of: key) }
     }
 
     private func recover(at now: Duration) {
@@ -128,7 +133,7 @@ public final class ReplayEngine {
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
-        for key in core.state.watchedNeighbors { _ = core.take(entry(of: key), of: key) }
+        read(core.state.watchedNeighbors)
         return core.replace(links: links.values, addresses: addresses.values, at: clock.boot)
     }
 
@@ -138,12 +143,8 @@ public final class ReplayEngine {
         if case .evaluate = core.next(at: clock.boot) { evaluate() }
     }
 
-    private func entry(of key: NeighborKey) -> Neighbor? {
-        (try? kernel.neighbor(key.address, index: key.index)) ?? nil
-    }
-
     private func evaluate() {
-        let update = core.evaluate(table, clock: clock) { entry(of: $0) }
+        let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,

@@ -8,6 +8,21 @@ import Testing
     private static let lo = Builder.link(index: 1).attribute(3, "lo")
     private static let eth0 = Builder.link(index: 2).attribute(3, "eth0")
 
+    @Test func `a bridge is asked for one address, and read as a whole where it keeps it for a VLAN`() throws {
+        func entry(_ port: UInt8, _ address: [UInt8]) -> Builder {
+            Builder([7, 0, 0, 0] + [port, 0, 0, 0] + [2, 0, 0, 0]).attribute(2, address).attribute(9, 20)
+        }
+        let (one, two): ([UInt8], [UInt8]) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2])
+        let known = FakeKernel([.getNeighbor: [.messages(28, [entry(5, one)])]])
+        #expect(try known.bridgePort(of: one, bridge: 20) == 5)
+        #expect(known.asked.count == 1)
+        let all = [entry(5, one), entry(6, two), entry(7, one)]
+        let tagged = FakeKernel([.getNeighbor: [.error(2), .messages(28, all)]])
+        #expect(try tagged.bridgePort(of: two, bridge: 20) == 6)
+        let unknown = FakeKernel([.getNeighbor: [.error(2), .messages(28, [entry(5, one)])]])
+        #expect(try unknown.bridgePort(of: two, bridge: 20) == nil)
+    }
+
     @Test func `a whole dump is asked for once`() throws {
         let kernel = FakeKernel([.getLink: [.messages(16, [Self.lo, Self.eth0])]])
         let links = try kernel.links()

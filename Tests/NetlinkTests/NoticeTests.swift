@@ -28,6 +28,17 @@ import Testing
         #expect(decode(68, bytes) == expected)
     }
 
+    @Test func `what a bridge learnt is told apart from neighbours, and from entries of other links`() {
+        let header: [UInt8] = [7, 0, 0, 0] + [5, 0, 0, 0] + [2, 0, 0, 0]
+        let learnt = Builder(header).attribute(2, [2, 0, 0, 0, 0, 9]).attribute(9, 20)
+        let entry = BridgeEntry(bridge: 20, port: 5, hardwareAddress: [2, 0, 0, 0, 0, 9])
+        #expect(decode(28, learnt.bytes) == .bridgeEntry(entry, removed: false))
+        #expect(decode(29, learnt.bytes) == .bridgeEntry(entry, removed: true))
+        #expect(isIgnored(28, Builder(header).attribute(2, [2, 0, 0, 0, 0, 9]).bytes), "of a vxlan")
+        #expect(isIgnored(28, Builder(header).attribute(9, 20).bytes))
+        #expect(isIgnored(28, header))
+    }
+
     @Test func `other options of a router advertisement are passed over`() {
         #expect(isIgnored(68, Self.userOption([31, 1, 0, 0, 0, 0, 0, 60])))
         #expect(isIgnored(68, Self.userOption([])))

@@ -60,6 +60,22 @@ import Testing
         #expect(!passes(NotificationFilter(destinations: [neighbor]), neighbor))
     }
 
+    @Test func `what a bridge learns of the hardware addresses in question passes, and nothing else of it`() {
+        let address: [UInt8] = [2, 0, 0x5E, 0x10, 0x20, 0x30]
+        func passes(_ filter: NotificationFilter, _ address: [UInt8]) -> Bool {
+            let entry = Builder([7, 0, 0, 0] + [5, 0, 0, 0] + [2, 0, 0, 0]).attribute(9, 20).attribute(2, address)
+            return BerkeleyFilter.run(filter.program, on: entry.message(type: 28)) > 0
+        }
+        let filter = NotificationFilter(hardwareAddresses: [address, [2, 0, 0, 0, 0, 1], []])
+        #expect(passes(filter, address) && passes(filter, [2, 0, 0, 0, 0, 1]))
+        for place in address.indices {
+            var other = address
+            other[place] ^= 1
+            #expect(!passes(filter, other), "byte \(place)")
+        }
+        #expect(!passes(NotificationFilter(neighbors: [.v4(1)]), address))
+    }
+
     @Test func `what passes passes whole`() {
         let message = Builder.route().message(type: 24)
         #expect(BerkeleyFilter.run(NotificationFilter().program, on: message) == .max)
@@ -96,12 +112,16 @@ import Testing
         let some = NotificationFilter(destinations: [.v4(1)])
         let near = NotificationFilter(neighbors: [.v4(1)])
         #expect(some.covers(none) && !none.covers(some) && some.covers(some))
+        let learnt = NotificationFilter(hardwareAddresses: [[1]])
+        #expect(learnt.covers(none) && !none.covers(learnt) && !near.covers(learnt))
         #expect(near.covers(none) && !none.covers(near) && !some.covers(near) && !near.covers(some))
     }
 
     @Test func `a program has an end on every way, within the kernel's bounds, however much is asked for`() {
         let many = Set((0..<500).map { IPAddress.v4(0x0A00_0000 + $0 * 3) } + (0..<500).map { .v6(0x2001 << 112 | $0) })
-        for filter in [NotificationFilter(), NotificationFilter(destinations: many, neighbors: many)] {
+        let stations = Set((0..<500).map { [2, 0, 0, 0, UInt8($0 >> 8), UInt8($0 & 0xFF)] })
+        let full = NotificationFilter(destinations: many, neighbors: many, hardwareAddresses: stations)
+        for filter in [NotificationFilter(), full] {
             let program = filter.program
             #expect((1...4096).contains(program.count))
             for (place, instruction) in program.enumerated() where UInt16(instruction >> 48) & 7 == 5 {

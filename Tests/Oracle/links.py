@@ -144,6 +144,13 @@ def compound_devices():
     bridge = BRIDGE + address4("br0") + address6("br0") + default4("br0") + default6("br0")
     found += one("bridge/uplink", BRIDGE, address4("br0") + default4("br0"))
     found += pair("bridge/port loses carrier", bridge, ["far b0 down"], ["far b0 up"])
+    guest = ["ip link add c0 type veth peer name c1", "ip link set c0 master br0"] + up("c0", "c1")
+    unplugged = bridge + guest + ["send", "far b0 down"]
+    found += one("bridge/port loses carrier beside a guest", bridge + guest + ["send"], ["far b0 down"],
+                 limit="behind which port a router was that the bridge forgot")
+    found += one("bridge/port loses carrier beside a guest, undone", unplugged, ["far b0 up", "send"])
+    found += one("bridge/port loses carrier beside a guest, which goes", unplugged, ["ip link set c1 down"])
+    found += one("bridge/a guest goes", bridge + guest + ["send"], ["ip link set c1 down"])
     found += one("bridge/port leaves", bridge, ["ip link set b0 nomaster"])
     found += one("bridge/port goes down", bridge, ["ip link set b0 down"])
     found += one("bridge/down", bridge, ["ip link set br0 down"])

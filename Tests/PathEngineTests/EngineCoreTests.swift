@@ -354,7 +354,7 @@ import Testing
         let world = World(settings, isFirst: false)
         world.core.trigger(world.cause(.initial), at: world.clock.boot)
         var asked: [NeighborKey] = []
-        let update = world.core.evaluate(world.table, clock: world.clock) { key in
+        let update = world.core.evaluate(world.table, clock: world.clock) { key, _ in
             asked.append(key)
             return Neighbor(index: key.index, address: key.address, state: .failed)
         }

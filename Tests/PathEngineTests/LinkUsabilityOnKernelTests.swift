@@ -137,6 +137,52 @@ import Testing
         while True: carrier(signal.sigwait([signal.SIGUSR1, signal.SIGUSR2]) == signal.SIGUSR2)
         """
 
+    @Test func `a bridge is as good as the port behind which the gateway is (S15)`() async throws {
+        let peer = try Namespace()
+        let guest = try Namespace()
+        try namespace.cable("p0", 1, to: peer)
+        try namespace.cable("q0", 2, to: peer)
+        try namespace.connect("c0", to: guest, as: "g0")
+        try guest.ip("link set g0 up")
+        // Else it answers for its address on every cable.
+        try peer.run("sysctl -qw net.ipv4.conf.all.arp_ignore=1")
+        try peer.ipBatch(["link set v1 address 02:00:00:00:00:09", "addr add 10.1.0.1/24 dev v1", "link set v1 up"])
+        try namespace.ipBatch([
+            "link add br0 type bridge", "link set p0 master br0", "link set q0 master br0", "link set c0 master br0",
+            "link set p0 up", "link set q0 up", "link set c0 up", "link set br0 up", "addr add 10.1.0.2/24 dev br0",
+            "route add default via 10.1.0.1 dev br0",
+        ])
+        let subject = try Subject()
+        await subject.satisfied()
+        // Nothing was sent: where the gateway is, is learnt while the engine runs.
+        try namespace.run("ping -c1 -W5 10.1.0.1")
+        await subject.eventually("the port of the gateway") { _ in
+            subject.engine.core.state.unreadNeighbors.isEmpty
+                && subject.engine.core.state.bridgedAddresses == [[2, 0, 0, 0, 0, 9]]
+        }
+        try guest.ip("link set g0 down")
+        await subject.eventually("the guest is off") { _ in
+            subject.engine.core.interfaces.contains { $0.name == "c0" && !$0.hasCarrier }
+        }
+        #expect(subject.path.status == .satisfied)
+        try guest.ip("link set g0 up")
+        try peer.ip("link set v1 down")
+        await subject.unsatisfied(.noCarrier)
+        #expect(subject.path.subject?.interface == "p0" && subject.path.subject?.obstacle == .tunnel("br0"))
+        #expect(ReasonText(.noCarrier, subject.path.subject).clause == "br0 runs over p0, which has no carrier")
+        try peer.ip("link set v1 up")
+        await subject.satisfied()
+        try peer.ip("link set v1 down")
+        await subject.unsatisfied(.noCarrier)
+        // The router is plugged in elsewhere, and says something.
+        try peer.ipBatch([
+            "addr flush dev v1", "link set v2 address 02:00:00:00:00:09", "addr add 10.1.0.1/24 dev v2",
+            "link set v2 up",
+        ])
+        try peer.run("ping -c1 -W5 10.1.0.2")
+        await subject.satisfied()
+    }
+
     @Test func `a bridge is down with its port, though the kernel tells a second later (S14)`() async throws {
         let peer = try Namespace()
         try namespace.cable("p0", 1, to: peer)

@@ -97,6 +97,48 @@ import Testing
         #expect(world.evaluate().neighbors.gateways.count == 2)
     }
 
+    @Test func `a bridge whose gateway is behind a port without carrier is cut off (S15, S21, S35)`() {
+        var world = World()
+        world.link("br0", 2, kind: "bridge")
+        world.link("eth0", 3) { $0.master = 2 }
+        world.link("tap0", 4, kind: "tun") { $0.master = 2 }
+        world.add("192.0.2.10/24", on: "br0")
+        world.route("0.0.0.0/0", "br0", via: "192.0.2.1")
+        world.facts.dns = DNSConfiguration(servers: [DNSServer(ScopedAddress(.v4(0x0808_0404)))])
+        let gateway = NeighborKey(index: 2, address: .v4(0xC000_0201))
+        #expect(world.state.watch(world.evaluate().neighbors) == [gateway])
+        var entry = Neighbor(index: 2, address: gateway.address, state: .reachable)
+        entry.hardwareAddress = [2, 0, 0, 0, 0, 9]
+        entry.port = 3
+        _ = world.state.note(entry, of: gateway)
+        #expect(world.path().status == .satisfied && world.path().dns.isUsable)
+        world.unplug("tap0")
+        #expect(world.path().status == .satisfied)
+        world.unplug("eth0")
+        #expect(world.path().reason == .noCarrier && !world.path().dns.isUsable)
+        #expect(world.path().subject?.interface == "eth0" && world.path().subject?.obstacle == .tunnel("br0"))
+        // It is watched on, since it may turn up behind another port.
+        #expect(world.evaluate().neighbors.gateways == [gateway])
+        #expect(world.state.bridgedAddresses == [[2, 0, 0, 0, 0, 9]])
+        world.plug("tap0")
+        let learnt = BridgeEntry(bridge: 2, port: 4, hardwareAddress: [2, 0, 0, 0, 0, 9])
+        #expect(world.state.apply(.bridgeEntry(learnt, removed: true), at: world.now) == nil)
+        #expect(world.path().reason == .noCarrier)
+        #expect(world.state.apply(.bridgeEntry(learnt, removed: false), at: world.now)?.cause == .neighbor)
+        #expect(world.path().status == .satisfied)
+        // Another hardware address is somebody else, who is looked for again.
+        entry.hardwareAddress = [2, 0, 0, 0, 0, 8]
+        entry.port = nil
+        #expect(world.state.apply(.neighbor(entry, removed: false), at: world.now)?.cause == .neighbor)
+        #expect(world.state.unreadNeighbors == [gateway])
+        // A port that left the bridge says nothing of it.
+        entry.port = 3
+        _ = world.state.note(entry, of: gateway)
+        #expect(world.path().reason == .noCarrier)
+        world.change("eth0") { $0.master = nil }
+        #expect(world.path().status == .satisfied)
+    }
+
     // MARK: - Ends
 
     @Test func `a borrowed address that ends is planned with its owner (S24, S28)`() {

@@ -67,7 +67,7 @@ import Testing
         )
     )
 
-    @Test(arguments: [(full, "b4cbfc83ebef403c"), (refused, "8e2ed7459f44a9b0"), (Path(), "efc596be4f3de006")])
+    @Test(arguments: [(full, "a993df1506e0304c"), (refused, "8e2ed7459f44a9b0"), (Path(), "efc596be4f3de006")])
     func `a path keeps its identity from release to release (S41)`(path: Path, expected: String) {
         #expect(path.pathId == expected)
         #expect(PathIdentity(path).value == UInt64(expected, radix: 16))

@@ -31,7 +31,7 @@ import Testing
 
     @Test func `the hash is the same in every run and on every machine (S41)`() {
         #expect(Path().pathId == "efc596be4f3de006")
-        #expect(World.ordinary().path().pathId == "32fb36eaff868596")
+        #expect(World.ordinary().path().pathId == "e7a08b46f8df1846")
     }
 
     @Test func `the text has sixteen digits (S41)`() {
@@ -83,6 +83,15 @@ import Testing
             change(&path)
             #expect(seen.insert(PathIdentity(path).value).inserted)
         }
+    }
+
+    @Test func `a temporary address that replaces another is another path with the same identity (S41)`() {
+        let path = World.ordinary().path()
+        var later = path
+        later.ipv6?.source = IPAddress("2001:db8::abcd:1") ?? .v4(0)
+        #expect(later != path && later.pathId == path.pathId)
+        later.ipv6?.source = IPAddress("2001:db8:0:1::10") ?? .v4(0)
+        #expect(later.pathId != path.pathId)
     }
 
     @Test func `two networks with the same name and gateway differ by their source (lesson 15)`() {

@@ -39,7 +39,7 @@ extension Path {
         case 5: path.dns.servers.append(DNSServer(ScopedAddress(.v4(0x0808_0808))))
         case 6: path.linkQuality = .minimal
         case 7: path.ipv4?.gateways = []
-        case 8: path.ipv6?.source = .v6(77)
+        case 8: path.ipv6?.source = .v6(77 << 64)
         case 9: path.underlyingTypes = [.wifi]
         case 10: path.subject = ReasonSubject(interface: "eth0", table: 254)
         default: break

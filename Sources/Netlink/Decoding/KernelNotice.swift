@@ -41,6 +41,12 @@ enum DecodedNotice {
         case RTM_NEWNEXTHOP, RTM_DELNEXTHOP:
             event = Nexthop(decoding: body).map { .nexthop(id: $0.id, removed: isRemoval) }
         case RTM_NEWNEIGH, RTM_DELNEIGH:
+            if body.count >= 12, body[0] == BridgeEntry.family {
+                // Entries of other kinds of link, such as vxlan, have this family too.
+                guard let entry = BridgeEntry(decoding: body) else { return .ignored }
+                event = .bridgeEntry(entry, removed: isRemoval)
+                break
+            }
             guard body.count < 12 || AddressFamily(kernel: body[0]) != nil else { return .ignored }
             event = Neighbor(decoding: body).map { .neighbor($0, removed: isRemoval) }
         case RTM_NEWNETCONF, RTM_DELNETCONF:

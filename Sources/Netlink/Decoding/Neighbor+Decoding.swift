@@ -33,3 +33,24 @@ extension Neighbor {
         )
     }
 }
+
+extension BridgeEntry {
+    /// `AF_BRIDGE`.
+    static let family: UInt8 = 7
+
+    /// Reads `struct ndmsg` and its NDA_* attributes.
+    /// - Returns: `nil` when the bytes are not a whole description of an entry of a bridge.
+    init?(decoding body: Span<UInt8>) {
+        guard body.count >= 12, body[0] == Self.family else { return nil }
+        self.init(bridge: 0, port: body.index(at: 4), hardwareAddress: [])
+        var attributes = AttributeReader(body, from: 12)
+        while attributes.advance() {
+            switch attributes.kind {
+            case NDA_LLADDR: hardwareAddress = attributes.payload.array
+            case NDA_MASTER: bridge = attributes.index
+            default: break
+            }
+        }
+        guard !attributes.isMalformed, bridge > 0, port > 0, !hardwareAddress.isEmpty else { return nil }
+    }
+}

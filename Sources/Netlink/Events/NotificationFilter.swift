@@ -13,11 +13,18 @@ public struct NotificationFilter: Hashable, Sendable {
     public var destinations: Set<IPAddress>
     /// Neighbours whose entries pass, on whatever interface.
     public var neighbors: Set<IPAddress>
+    /// Hardware addresses, of 6 bytes, that pass where a bridge learns or forgets their port.
+    public var hardwareAddresses: Set<[UInt8]>
 
     /// Passes short prefixes alone, unless told otherwise.
-    public init(destinations: Set<IPAddress> = [], neighbors: Set<IPAddress> = []) {
+    public init(
+        destinations: Set<IPAddress> = [],
+        neighbors: Set<IPAddress> = [],
+        hardwareAddresses: Set<[UInt8]> = []
+    ) {
         self.destinations = destinations
         self.neighbors = neighbors
+        self.hardwareAddresses = hardwareAddresses
     }
 
     /// How many addresses of a family the program looks for in each of both; changes of others are found by audits.
@@ -30,6 +37,7 @@ public struct NotificationFilter: Hashable, Sendable {
     /// Whether everything that `other` passes passes here, too.
     public func covers(_ other: NotificationFilter) -> Bool {
         destinations.isSuperset(of: other.destinations) && neighbors.isSuperset(of: other.neighbors)
+            && hardwareAddresses.isSuperset(of: other.hardwareAddresses)
     }
 
     /// The classic BPF program, as `nwp_attach_filter` takes it.
@@ -101,22 +109,36 @@ public struct NotificationFilter: Hashable, Sendable {
 
     private func addNeighbors(to code: inout FilterAssembler) {
         code.mark(.neighbors)
+        code.load(.byte, at: Offset.family)
+        code.jump(.equal, UInt32(BridgeEntry.family), to: .bridgeEntries)
         code.findAttribute(UInt32(NDA_DST))
         code.load(.byte, at: Offset.family)
         code.jump(.equal, Self.ipv6, to: .ipv6Neighbors)
-        for words in words(of: neighbors, .ipv4) { code.passIfEqual(words) }
+        for words in words(of: neighbors, .ipv4) { code.passIfEqual(placed(words)) }
         code.finish(.drop)
         code.mark(.ipv6Neighbors)
-        for words in words(of: neighbors, .ipv6) { code.passIfEqual(words) }
+        for words in words(of: neighbors, .ipv6) { code.passIfEqual(placed(words)) }
+        code.finish(.drop)
+        code.mark(.bridgeEntries)
+        code.findAttribute(UInt32(NDA_LLADDR))
+        let addresses = hardwareAddresses.filter { $0.count == 6 }.sorted { $0.lexicographicallyPrecedes($1) }
+        for address in addresses.prefix(Self.most) {
+            // The last four bytes first: makers have the first ones in common. Two bytes are compared twice.
+            code.passIfEqual([2, 0].map { ($0, Self.word(address[$0..<$0 + 4])) })
+        }
         code.finish(.drop)
     }
+
+    private static func word(_ bytes: some Sequence<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
+
+    private func placed(_ words: [UInt32]) -> [(Int, UInt32)] { words.enumerated().map { (4 * $0, $1) } }
 
     /// The addresses of a family as big-endian words, in a fixed order.
     private func words(of addresses: Set<IPAddress>, _ family: AddressFamily) -> [[UInt32]] {
         let words = addresses.filter { $0.family == family }.map { address in
             let bytes = address.bytes
             return stride(from: 0, to: bytes.count, by: 4).map { place in
-                bytes[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) }
+                Self.word(bytes[place..<place + 4])
             }
         }
         return Array(words.sorted { $0.lexicographicallyPrecedes($1) }.prefix(Self.most))
@@ -148,7 +170,7 @@ private enum ScratchCell {
 /// Writes classic BPF (linux/filter.h) with named places to jump to, all of them forward.
 private struct FilterAssembler {
     enum Label {
-        case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6, neighbors, ipv6Neighbors
+        case routes, ipv6Routes, longIPv4, longIPv6, deepIPv6, neighbors, ipv6Neighbors, bridgeEntries
         case pass, drop
     }
     enum Size: Int32 {
@@ -242,11 +264,11 @@ private struct FilterAssembler {
         finish(.pass)
     }
 
-    /// Passes the message when the attribute that X points to has these words.
-    mutating func passIfEqual(_ words: [UInt32]) {
-        for (place, word) in words.enumerated() {
-            add(BPF_LD | BPF_IND | BPF_W, 4 + UInt32(place) * 4)
-            add(BPF_JMP | BPF_K | BPF_JEQ, word, then: 0, otherwise: UInt64(2 * (words.count - place) - 1))
+    /// Passes the message when the attribute that X points to has these words at these places of its value.
+    mutating func passIfEqual(_ words: [(place: Int, word: UInt32)]) {
+        for (number, (place, word)) in words.enumerated() {
+            add(BPF_LD | BPF_IND | BPF_W, 4 + UInt32(place))
+            add(BPF_JMP | BPF_K | BPF_JEQ, word, then: 0, otherwise: UInt64(2 * (words.count - number) - 1))
         }
         finish(.pass)
     }

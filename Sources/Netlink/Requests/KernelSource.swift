@@ -39,6 +39,8 @@ public protocol KernelSource: AnyObject {
     func neighbors(index: Int?) throws(NetlinkError) -> Dump<Neighbor>
     /// One neighbour; `nil` when there is no entry.
     func neighbor(_ address: IPAddress, index: Int) throws(NetlinkError) -> Neighbor?
+    /// The port behind which a bridge last saw a hardware address; `nil` when it does not know it.
+    func bridgePort(of hardwareAddress: [UInt8], bridge: Int) throws(NetlinkError) -> Int?
     /// The default routes of one table, or of one interface in it, reading at most `limit` entries of the table.
     func defaultRoutes(
         _ family: AddressFamily,

@@ -48,6 +48,20 @@ extension MessageSource {
         try one(.neighbor(address, index: index)) { Neighbor(decoding: $0) }
     }
 
+    /// The port behind which a bridge last saw a hardware address; `nil` when it does not know it.
+    ///
+    /// A bridge that knows VLANs has an entry for each of them, which only a dump finds.
+    public func bridgePort(of hardwareAddress: [UInt8], bridge: Int) throws(NetlinkError) -> Int? {
+        let question = Question.bridgeEntry(hardwareAddress, bridge: bridge)
+        if let entry = try? one(question, { BridgeEntry(decoding: $0) }) { return entry.port }
+        var port: Int?
+        _ = try ask(.bridgeEntries(bridge: bridge)) { _, body in
+            if let entry = BridgeEntry(decoding: body), entry.hardwareAddress == hardwareAddress { port = entry.port }
+            return true
+        }
+        return port
+    }
+
     /// The default routes of one table, or of one interface in it.
     ///
     /// The kernel sends IPv4 defaults first, so that reading ends with the first other route; IPv6 defaults come

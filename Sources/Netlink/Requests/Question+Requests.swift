@@ -53,6 +53,20 @@ extension Question {
         neighbor(type: RTM_GETNEIGH, flags: 0, address, index: index, state: 0, entryFlags: 0)
     }
 
+    /// The entry of a hardware address that a bridge has for no VLAN.
+    static func bridgeEntry(_ hardwareAddress: [UInt8], bridge: Int) -> Question {
+        var question = bridgeEntries(bridge: bridge, flags: 0)
+        question.add(NDA_LLADDR, hardwareAddress)
+        return question
+    }
+
+    static func bridgeEntries(bridge: Int, flags: UInt16 = dump) -> Question {
+        let header = [BridgeEntry.family] + [UInt8](repeating: 0, count: 11)
+        var question = Question(type: UInt16(RTM_GETNEIGH), flags: flags, body: header)
+        question.add(NDA_MASTER, UInt32(clamping: bridge))
+        return question
+    }
+
     /// Sets the state of an existing entry, or makes the kernel use one (rule S52).
     static func setNeighbor(_ address: IPAddress, index: Int, state: NeighborState?) -> Question {
         let flags = acknowledge | UInt16(state == nil ? NLM_F_CREATE : NLM_F_REPLACE)

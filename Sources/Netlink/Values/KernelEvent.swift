@@ -22,6 +22,8 @@ public enum KernelEvent: Hashable, Sendable {
     case rule(family: AddressFamily, removed: Bool)
     case nexthop(id: UInt32, removed: Bool)
     case neighbor(Neighbor, removed: Bool)
+    /// A bridge learnt behind which port a hardware address is, or forgot it (`AF_BRIDGE`).
+    case bridgeEntry(BridgeEntry, removed: Bool)
     /// A per-interface or global setting such as `ignore_routes_with_linkdown` changed (`RTM_NEWNETCONF`).
     case settings(family: AddressFamily?, index: Int)
     /// A router advertisement told DNS servers (RDNSS, RFC 8106).
@@ -31,7 +33,7 @@ public enum KernelEvent: Hashable, Sendable {
     public var concernsRoutes: Bool {
         switch self {
         case .link, .linkRemoved, .address, .addressRemoved, .route, .nexthop, .settings: true
-        case .bridgePort, .rule, .neighbor, .routerDNS: false
+        case .bridgePort, .bridgeEntry, .rule, .neighbor, .routerDNS: false
         }
     }
 }
@@ -64,6 +66,8 @@ public struct Neighbor: Hashable, Sendable {
     public var isRouter: Bool
     /// How long ago the neighbour was last known to be there (`ndm_confirmed` of `NDA_CACHEINFO`); `nil` when not told.
     public var confirmed: Duration?
+    /// The index of the bridge port behind which it is, where that was asked for.
+    public var port: Int?
 
     public init(
         index: Int,
@@ -79,6 +83,20 @@ public struct Neighbor: Hashable, Sendable {
         self.hardwareAddress = hardwareAddress
         self.isRouter = isRouter
         self.confirmed = confirmed
+    }
+}
+
+/// One entry of a bridge's forwarding table: behind which port a hardware address is.
+public struct BridgeEntry: Hashable, Sendable {
+    /// The index of the bridge (`NDA_MASTER`).
+    public var bridge: Int
+    public var port: Int
+    public var hardwareAddress: [UInt8]
+
+    public init(bridge: Int, port: Int, hardwareAddress: [UInt8]) {
+        self.bridge = bridge
+        self.port = port
+        self.hardwareAddress = hardwareAddress
     }
 }
 

@@ -30,7 +30,7 @@ extension EvaluationRound {
     private mutating func leaveOutSilentLegs(of choice: inout RouteChoice) {
         guard choice.entry.legs.count > 1 else { return }
         neighbors.rivals.formUnion(keys(of: [choice.entry]))
-        let isSilent = choice.entry.legs.map { leg in key(of: leg).map { judge.state.neighborState($0) } == .failed }
+        let isSilent = choice.entry.legs.map { leg in leg.router.map { judge.state.neighborState($0) } == .failed }
         guard isSilent.contains(false) else { return }
         for place in isSilent.indices where isSilent[place] { choice.entry.legs[place].flags.insert(.dead) }
     }
@@ -44,11 +44,7 @@ extension EvaluationRound {
 
     private func isDead(_ leg: RouteLeg) -> Bool { leg.flags.contains(.dead) }
 
-    private func key(of leg: RouteLeg) -> NeighborKey? {
-        leg.gateway.map { NeighborKey(index: leg.index, address: $0) }
-    }
-
-    private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(key) } }
+    private func keys(of routes: [RouteAnswer]) -> [NeighborKey] { routes.flatMap { $0.legs.compactMap(\.router) } }
 }
 
 /// IPv4 defaults of one metric, among which the kernel looks for one whose router answers (`fib_select_default`).
@@ -64,9 +60,7 @@ struct EqualDefaults {
     init?(_ routes: [[RouteLeg]]) {
         // A multipath route, or one without a router, is taken as it is when it comes first.
         guard let first = routes.first, first.count == 1, first[0].gateway != nil else { return nil }
-        routers = routes.map { legs in
-            legs.first.flatMap { leg in leg.gateway.map { NeighborKey(index: leg.index, address: $0) } }
-        }
+        routers = routes.map { $0.first?.router }
     }
 
     /// Which of the routes packets take, one after the other, while neighbours are in these states.
@@ -102,4 +96,9 @@ struct EqualDefaults {
         last = resort
         return resort < 0 ? 0 : states.indices.filter { states[$0] != nil }[resort]
     }
+}
+
+extension RouteLeg {
+    /// The router as a neighbour.
+    var router: NeighborKey? { gateway.map { NeighborKey(index: index, address: $0) } }
 }

@@ -93,7 +93,7 @@ extension EvaluationRound {
                 interface: interface.name,
                 family: way.family,
                 metric: way.answer.metric,
-                isReachable: judge.state.isReachable(NeighborKey(index: leg.index, address: address))
+                isReachable: leg.router.flatMap(judge.state.isReachable)
             )
             if !gateways.contains(gateway) { gateways.append(gateway) }
         }

@@ -93,6 +93,11 @@ extension EvaluationRound {
             subject.obstacle = .port(of: master.name)
             return (.noDefaultRoute, subject)
         }
+        if let (bridge, port, shortcoming) = (way.live + way.dead).lazy.compactMap(judge.brokenPort).first {
+            subject.interface = port.name
+            subject.obstacle = .tunnel(bridge.name)
+            return (shortcoming.reason, subject)
+        }
         return (link.shortcoming?.reason ?? .noCarrier, subject)
     }
 

@@ -76,6 +76,7 @@ extension EvaluationRound {
     /// Judges legs, interfaces, source and gateways of a route.
     mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
         let way = WayOut(choice)
+        neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
         for leg in choice.legs {
             if judge.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
         }
@@ -155,10 +156,7 @@ extension EvaluationRound {
         }
         var silent = 0
         for leg in way.live {
-            guard let gateway = leg.gateway else { continue }
-            let key = NeighborKey(index: leg.index, address: gateway)
-            neighbors.gateways.insert(key)
-            if judge.state.isReachable(key) == false { silent += 1 }
+            if let router = leg.router, judge.state.isReachable(router) == false { silent += 1 }
         }
         if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
         if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
@@ -174,7 +172,16 @@ extension InterfaceJudge {
     /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
     func isLive(_ leg: RouteLeg) -> Bool {
         guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = state.links[leg.index] else { return false }
-        return link.isUsable && !isLoopback(link) && !isEnslaved(link)
+        return link.isUsable && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil
+    }
+
+    /// The port of a bridge behind which the router is, when it does not work: what runs beside it on the bridge keeps the
+    /// bridge's carrier (rule S15).
+    func brokenPort(of leg: RouteLeg) -> (bridge: Link, port: Link, shortcoming: Shortcoming)? {
+        guard let (bridge, port) = leg.router.flatMap(state.bridgePort), let shortcoming = port.shortcoming else {
+            return nil
+        }
+        return (bridge, port, shortcoming)
     }
 }
 

@@ -61,9 +61,7 @@ struct RouteSurvey {
         guard let choice = try? connect(address, by: index).get() else { return nil }
         if address.family == .ipv6 {
             // One that does not answer is passed over for a shorter prefix.
-            for leg in choice.legs {
-                if let gateway = leg.gateway { serverRouters.insert(NeighborKey(index: leg.index, address: gateway)) }
-            }
+            serverRouters.formUnion(choice.legs.compactMap(\.router))
         }
         return choice
     }

@@ -109,7 +109,10 @@ extension Explainer {
     }
 
     func describeCarrier(_ link: Link) -> String {
-        "\(link.name): carrier, operational state \(link.operationalState)"
+        let ports = link.kind == "bridge" ? state.ports(of: link.index).sorted().compactMap { state.links[$0] } : []
+        let unplugged = ports.filter { $0.shortcoming != nil }.prefix(3).map(\.name).joined(separator: ", ")
+        let exception = unplugged.isEmpty ? "" : ", but not on \(unplugged)"
+        return "\(link.name): carrier\(exception), operational state \(link.operationalState)"
     }
 
     private func explainLink(_ link: Link, _ chain: inout ExplanationChain) {

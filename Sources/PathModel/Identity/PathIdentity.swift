@@ -111,9 +111,13 @@ private struct CanonicalBytes {
     mutating func add(_ family: FamilyPath) {
         add(family.interfaces) { $0.add($1) }
         add(family.gateways) { $0.add($1) }
-        add(family.source)
-        // Only multipath routes have others: the identity of all other paths stays what it was.
-        for source in family.otherSources { add(source) }
+        // Only multipath routes have several.
+        for source in family.sources { add(network(of: source)) }
+    }
+
+    /// Temporary IPv6 addresses come and go while connections live on (RFC 8981): their network stands for them.
+    private func network(of source: IPAddress) -> IPAddress {
+        if case .v6(let value) = source { .v6((value >> 64) << 64) } else { source }
     }
 
     mutating func add(_ dns: DNSState) {

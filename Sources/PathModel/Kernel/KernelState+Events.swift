@@ -45,10 +45,14 @@ extension KernelState {
         case .neighbor(let neighbor, let removed):
             let key = NeighborKey(index: neighbor.index, address: neighbor.address)
             // That a resolution begins again is not announced: a second failure tells of one.
-            let isNews = note(removed ? nil : neighbor.state, of: key)
+            let isNews = note(removed ? nil : neighbor, of: key)
             guard isNews || neighbors[key]?.isRival == true else { return nil }
             let message = removed ? "RTM_DELNEIGH" : "RTM_NEWNEIGH"
             return Trigger(cause: .neighbor, message: message, index: neighbor.index)
+        case .bridgeEntry(let entry, let removed):
+            // A port without carrier forgets, but where the neighbour was it is gone from.
+            guard !removed, note(entry) else { return nil }
+            return Trigger(cause: .neighbor, message: "RTM_NEWNEIGH", index: entry.port)
         case .route(let notice):
             return Trigger(cause: .route, message: notice.removed ? "RTM_DELROUTE" : "RTM_NEWROUTE")
         case .rule(_, let removed):

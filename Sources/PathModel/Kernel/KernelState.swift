@@ -98,31 +98,39 @@ struct WatchedNeighbor: Hashable, Sendable {
     var state = NeighborState.none
     /// The last verdict: whether it answered when it was last asked.
     var answers: Bool?
+    /// Its hardware address, as last known.
+    var hardwareAddress: [UInt8] = []
+    /// The port of a bridge behind which it was last seen (rule S15).
+    var port: Int?
+    /// Whether its entry has to be read.
+    var isUnread = true
 }
 
 extension KernelState {
     /// Watches these neighbours and forgets the others.
     ///
     /// With `asksGateways`, gateways are asked, so that one that answers is known to be there (rule S52).
-    /// - Returns: Those that are new: nothing is known of them.
-    public mutating func watch(_ demand: NeighborDemand, asksGateways: Bool = false) -> Set<NeighborKey> {
+    /// - Returns: Those whose entry has to be read.
+    public mutating func watch(_ demand: NeighborDemand, asksGateways: Bool = false) -> [NeighborKey] {
         if self.asksGateways != asksGateways { neighbors = [:] }
         self.asksGateways = asksGateways
         let wanted = demand.all
         for key in neighbors.keys where !wanted.contains(key) { neighbors[key] = nil }
-        let new = wanted.filter { neighbors[$0] == nil }
         for key in wanted {
             let (isInUse, isRival) = (demand.gateways.contains(key), demand.rivals.contains(key))
             neighbors[key, default: WatchedNeighbor(isInUse: isInUse, isRival: isRival)].isInUse = isInUse
             neighbors[key]?.isRival = isRival
         }
-        return new
+        return unreadNeighbors
     }
 
     /// The gateways in use.
     public var gatewaysInUse: Set<NeighborKey> { Set(neighbors.lazy.filter(\.value.isInUse).map(\.key)) }
 
     public var watchedNeighbors: Set<NeighborKey> { Set(neighbors.keys) }
+
+    /// Those whose entry has to be read: new ones, and those behind a bridge that have another hardware address.
+    public var unreadNeighbors: [NeighborKey] { neighbors.filter(\.value.isUnread).map(\.key) }
 
     /// Whether a watched gateway answers: `false` when it did not answer when it was last asked; `true` only where gateways
     /// are asked (rule S52); `nil` when unknown.
@@ -139,16 +147,62 @@ extension KernelState {
     /// An entry that is being resolved or was collected leaves the last verdict standing, so that a dead gateway does
     /// not look alive while the kernel asks again.
     /// - Returns: Whether an evaluation could come out differently.
-    public mutating func note(_ state: NeighborState?, of key: NeighborKey) -> Bool {
+    public mutating func note(_ neighbor: Neighbor?, of key: NeighborKey) -> Bool {
         guard var entry = neighbors[key] else { return false }
-        let (old, verdict) = (entry.state, isReachable(key))
-        entry.state = state ?? .none
+        let (old, verdict) = (entry, isReachable(key))
+        entry.state = neighbor?.state ?? .none
+        if let address = neighbor?.hardwareAddress, !address.isEmpty, address != entry.hardwareAddress {
+            entry.hardwareAddress = address
+            entry.port = nil
+            entry.isUnread = !old.isUnread && bridge(below: key.index) != nil
+        } else {
+            entry.isUnread = false
+        }
+        entry.port = neighbor?.port ?? entry.port
         switch entry.state {
         case .failed: entry.answers = false
         case .reachable, .stale, .delay, .probe, .noARP, .permanent: entry.answers = true
         case .none, .incomplete: break
         }
         neighbors[key] = entry
-        return isReachable(key) != verdict || entry.isRival && entry.state != old
+        return isReachable(key) != verdict || entry.isRival && entry.state != old.state || entry.port != old.port
+            || entry.isUnread
+    }
+
+    /// Takes what a bridge learnt.
+    /// - Returns: Whether a watched neighbour moved to another port.
+    mutating func note(_ learnt: BridgeEntry) -> Bool {
+        var hasMoved = false
+        for (key, entry) in neighbors where entry.hardwareAddress == learnt.hardwareAddress && entry.port != learnt.port
+        {
+            guard bridge(below: key.index) == learnt.bridge else { continue }
+            neighbors[key]?.port = learnt.port
+            hasMoved = true
+        }
+        return hasMoved
+    }
+
+    /// The bridge that a link is, or stands on.
+    public func bridge(below index: Int) -> Int? {
+        var link = links[index]
+        for _ in 0..<8 {
+            guard let here = link else { return nil }
+            if here.kind == "bridge" { return here.index }
+            link = here.standsOn.flatMap { links[$0] }
+        }
+        return nil
+    }
+
+    /// The bridge behind whose port a watched neighbour is, and that port; `nil` where there is none, or it is not known.
+    func bridgePort(of key: NeighborKey) -> (bridge: Link, port: Link)? {
+        guard let port = neighbors[key]?.port.flatMap({ links[$0] }),
+            let bridge = bridge(below: key.index).flatMap({ links[$0] }), port.master == bridge.index
+        else { return nil }
+        return (bridge, port)
+    }
+
+    /// The hardware addresses of watched neighbours behind bridges.
+    public var bridgedAddresses: Set<[UInt8]> {
+        Set(neighbors.lazy.filter { bridge(below: $0.key.index) != nil }.map(\.value.hardwareAddress))
     }
 }

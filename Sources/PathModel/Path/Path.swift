@@ -252,7 +252,8 @@ public struct ReasonSubject: Hashable, Sendable {
     public enum Obstacle: Hashable, Sendable {
         /// Packets from this address are refused, by a rule or a route for it; others are not.
         case source(IPAddress)
-        /// The reason holds for this tunnel's own packets; the subject's interface is what it runs over, if that is known.
+        /// The reason holds for this tunnel's own packets, or for the port behind which this bridge's router is; the subject's
+        /// interface is what it runs over, if that is known.
         case tunnel(String)
         /// The default route leads to the machine itself.
         case loopback
