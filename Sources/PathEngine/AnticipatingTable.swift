@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+internal import LinuxIO
 internal import Netlink
 internal import PathModel
 
@@ -16,6 +17,16 @@ final class AnticipatingTable: ForwardingTable {
     private let kernel: LiveKernel
     private var plan = Plan()
     private var defaults: [DefaultsKey: [RouteAnswer]] = [:]
+    private var rulesAskForTransport: Bool?
+    private var refusals: [Datagram: Bool] = [:]
+    /// Datagrams that were let out although a multicast group is refused: they are not sent again and again.
+    private var letOut: Set<Datagram> = []
+
+    private struct Datagram: Hashable {
+        let destination: IPAddress
+        let port: UInt16
+        let index: Int
+    }
 
     private struct DefaultsKey: Hashable {
         let family: AddressFamily
@@ -49,6 +60,29 @@ final class AnticipatingTable: ForwardingTable {
     }
 
     func forgetDefaultRoutes() { defaults = [:] }
+
+    /// Whether a rule asks for protocol or ports, as was read since something last happened to rules.
+    var asksForTransport: Bool {
+        if let known = rulesAskForTransport { return known }
+        let read = KernelTable(kernel).asksForTransport
+        rulesAskForTransport = read
+        return read
+    }
+
+    func forgetRules() { rulesAskForTransport = nil }
+
+    /// Whether datagrams are refused, as was found out since everything was last read.
+    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
+        let datagram = Datagram(destination: destination, port: port, index: index)
+        if let known = refusals[datagram] { return known }
+        let wasLetOut = letOut.remove(datagram) != nil
+        let verdict = kernel.output(to: destination, port: port, by: index, confirms: !wasLetOut)
+        if verdict == .doubtful { letOut.insert(datagram) }
+        refusals[datagram] = verdict == .refused
+        return verdict == .refused
+    }
+
+    func forgetRefusals() { refusals = [:] }
 }
 
 /// The questions that are expected, and their answers as long as nobody took them.

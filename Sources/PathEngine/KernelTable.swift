@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+internal import LinuxIO
 public import Netlink
 public import PathModel
 
@@ -19,6 +20,15 @@ public struct KernelTable: ForwardingTable {
 
     /// What connect(2) of a UDP socket gives.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
+
+    /// Whether a packet filter or an IPsec policy refuses datagrams of this process.
+    public func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
+        source.output(to: destination, port: port, by: index, confirms: true) == .refused
+    }
+
+    public var asksForTransport: Bool {
+        (try? source.rules())?.values.contains { $0.asksForTransport } ?? false
+    }
 
     /// The default routes of a table; none of one that is too long to be read.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {

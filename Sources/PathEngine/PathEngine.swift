@@ -164,6 +164,7 @@ public final class PathEngine {
         _ = notice(at: batch.boot)
         onNotices?(batch)
         if batch.notices.contains(where: \.event.concernsRoutes) { table.forgetDefaultRoutes() }
+        if batch.notices.contains(where: \.event.concernsRules) { table.forgetRules() }
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -188,12 +189,15 @@ public final class PathEngine {
 
     private func readAll() throws(NetlinkError) -> StateDifference {
         rereadAt = clock.boot + .seconds(1)
+        audit.read(at: clock.boot)
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
         read(core.state.watchedNeighbors)
         table.forgetDefaultRoutes()
+        table.forgetRules()
+        table.forgetRefusals()
         return core.replace(links: links.values, addresses: addresses.values, at: now)
     }
 
@@ -230,8 +234,7 @@ public final class PathEngine {
         _ = audit.evaluated(
             isSatisfied: core.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
-            cause: isPolling ? .policy : kind,
-            at: clock.boot
+            cause: isPolling ? .policy : kind
         )
         if core.settings.gatewayInterval != nil { ask(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
         let hearsMore = followAnswer(narrows: kind == .audit)

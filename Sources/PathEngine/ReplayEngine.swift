@@ -130,6 +130,7 @@ public final class ReplayEngine {
 
     private func readAll() throws(NetlinkError) -> StateDifference {
         rereadAt = clock.boot + .seconds(1)
+        audit.read(at: clock.boot)
         let links = try kernel.links()
         let addresses = try kernel.addresses()
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
@@ -148,8 +149,7 @@ public final class ReplayEngine {
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
-            cause: update?.cause.kind ?? .expiry,
-            at: clock.boot
+            cause: update?.cause.kind ?? .expiry
         )
         if let update { onUpdate(update) }
     }

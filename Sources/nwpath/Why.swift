@@ -19,8 +19,9 @@ struct Why: Command {
         "why",
         "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
         discussion:
-            "Follows the rule, table, route, nexthop, link, carrier, source address, neighbour and name servers. "
-            + "Asks the kernel of this machine and sends no packet, except that a name is looked up.",
+            "Follows the rule, table, route, nexthop, link, carrier, source address, packet filters, neighbour and name "
+            + "servers. Asks the kernel of this machine and sends nothing beyond the first router, except that a name is "
+            + "looked up.",
         examples: [
             CommandExample("nwpath why", "why is there no Internet"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
@@ -33,7 +34,8 @@ struct Why: Command {
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken"), ExitNote(.usage),
+            ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken, or may be"),
+            ExitNote(.usage),
             ExitNote(.timedOut, "the name servers did not answer in time"),
         ]
     )

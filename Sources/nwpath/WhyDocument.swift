@@ -9,7 +9,7 @@ struct WhyDocument: Encodable {
     struct Chain: Encodable {
         let family: String
         let destination: String
-        /// `ok`, `broken`, or `absent` where the machine does not take part in the family.
+        /// `ok`, `broken`, `unknown` where something may be in the way, or `absent` where the machine does not take part in the family.
         let verdict: String
         @Nullable var interface: String?
         let steps: [Step]
@@ -21,7 +21,7 @@ struct WhyDocument: Encodable {
         let text: String
     }
 
-    /// The first broken element.
+    /// The first element that is broken, or may be.
     struct Fault: Encodable {
         let element: ExplanationElement
         let family: String
@@ -31,7 +31,7 @@ struct WhyDocument: Encodable {
 
     let schema = "nwpath.why/1"
     let target: String
-    /// `ok` or `broken`.
+    /// `ok`, `broken`, or `unknown` where something may be in the way.
     let verdict: String
     /// The first line of the text.
     let summary: String
@@ -46,8 +46,9 @@ struct WhyDocument: Encodable {
         let works = explanations.contains { $0.broken == nil }
         let failing = explanations.filter { $0.broken != nil && !($0.isAbsent && works) }
         let first = failing.first { !$0.isAbsent } ?? failing.first
-        let fault = first.flatMap { explanation in
-            explanation.broken.map { step in
+        let doubtful = explanations.first { $0.doubtful != nil }
+        let fault = (first ?? doubtful).flatMap { explanation in
+            (explanation.broken ?? explanation.doubtful).map { step in
                 Fault(
                     element: step.element,
                     family: explanation.family.rawValue,
@@ -57,23 +58,33 @@ struct WhyDocument: Encodable {
             }
         }
         broken = fault
-        verdict = first == nil ? "ok" : "broken"
-        summary = Self.summary(target: target, fault: fault, explanations)
+        verdict = first != nil ? "broken" : doubtful != nil ? "unknown" : "ok"
+        summary = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations)
         chains = explanations.map { explanation in
             Chain(
                 family: explanation.family.rawValue,
                 destination: "\(explanation.destination)",
-                verdict: explanation.broken == nil ? "ok" : explanation.isAbsent && works ? "absent" : "broken",
+                verdict: Self.verdict(of: explanation, oneWorks: works),
                 interface: explanation.interface,
                 steps: explanation.steps.map { Step(element: $0.element, verdict: $0.verdict, text: $0.text) }
             )
         }
     }
 
-    private static func summary(target: String, fault: Fault?, _ explanations: [Explanation]) -> String {
+    private static func verdict(of explanation: Explanation, oneWorks: Bool) -> String {
+        guard explanation.broken != nil else { return explanation.doubtful == nil ? "ok" : "unknown" }
+        return explanation.isAbsent && oneWorks ? "absent" : "broken"
+    }
+
+    private static func summary(
+        target: String,
+        fault: Fault?,
+        isCertain: Bool,
+        _ explanations: [Explanation]
+    ) -> String {
         if let fault {
             let hint = fault.hint.map { "; to mend it: \($0)" } ?? ""
-            return "Broken at \(fault.element.rawValue): \(fault.message)\(hint)"
+            return "\(isCertain ? "Broken" : "Perhaps broken") at \(fault.element.rawValue): \(fault.message)\(hint)"
         }
         let ways = explanations.filter { $0.broken == nil }.map { explanation in
             let by = explanation.interface.map { " by \($0)" } ?? ""

@@ -70,6 +70,22 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `a filter that refuses datagrams may be in the way (S55)`() async throws {
+        let peer = try namespace.uplink()
+        let usual = try why.run("203.0.113.1")
+        #expect(usual.line("firewall") == "✓ firewall  datagrams to port 443 are not refused", "\(usual.text)")
+        let filter = "table inet t { chain o { type filter hook output priority 0; udp dport 443 drop; }; }"
+        try namespace.run(["nft", filter])
+        let run = try why.run("203.0.113.1")
+        #expect(run.code == 1)
+        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter or an IPsec policy refuses"))
+        #expect(run.line("firewall").hasPrefix("? firewall  a packet filter"))
+        let value = try JSONValue(parsing: Array(try why.run("--json", "203.0.113.1").text.utf8))
+        #expect(value["verdict"]?.string == "unknown" && value["broken"]?["element"]?.string == "firewall")
+        #expect(value["chains"]?.array?.first?["verdict"]?.string == "unknown")
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `JSON has every element and the verdict`() async throws {
         let peer = try namespace.uplink()
         try namespace.ip("link set eth0 down")
@@ -83,7 +99,7 @@ import Testing
         #expect(value["broken"]?["hint"]?.string == "`ip link set eth0 up`")
         let steps = value["chains"]?.array?.first?["steps"]?.array ?? []
         let elements = steps.compactMap { $0["element"]?.string }
-        let order = ["rule", "table", "route", "nexthop", "link", "carrier", "source", "neighbour", "dns"]
+        let order = ["rule", "table", "route", "nexthop", "link", "carrier", "source", "firewall", "neighbour", "dns"]
         #expect(elements == order)
         withExtendedLifetime(peer) {}
     }

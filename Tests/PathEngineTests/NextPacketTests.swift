@@ -129,6 +129,21 @@ import Testing
         await subject.eventually("a name server") { $0.dns.isUsable }
     }
 
+    @Test func `a rule for TCP to port 443 moves connections, not datagrams (S20)`() async throws {
+        try namespace.uplink("v0", 1, to: peer, metric: 100)
+        try namespace.uplink("w0", 2, to: peer, metric: 200)
+        let subject = try Subject()
+        await subject.eventually("v0") { $0.interfaces.first?.name == "v0" }
+        try namespace.ipBatch([
+            "route add default via 10.2.0.1 dev w0 table 77", "rule add pref 50 ipproto tcp dport 443 lookup 77",
+        ])
+        await subject.eventually("w0") { $0.ipv4?.interfaces.map(\.name) == ["w0"] }
+        #expect(subject.path.warnings == [.datagramsDiffer])
+        #expect(try ConnectedSource.find(for: Self.destinations[0], port: 443, by: nil) == .of("10.1.0.2"), "of UDP")
+        try namespace.ip("rule del pref 50")
+        await subject.eventually("v0") { $0.ipv4?.interfaces.map(\.name) == ["v0"] && $0.warnings == [] }
+    }
+
     @Test func `a leg from whose address connections are refused is left out (S20, S31)`() async throws {
         try namespace.uplink("v0", 1, to: peer, metric: nil)
         try namespace.uplink("w0", 2, to: peer, metric: nil)

@@ -7,32 +7,37 @@ import Testing
 
 /// Looking without being told to (rule S9).
 @Suite struct AuditScheduleTests {
-    @Test func `an audit is due after the interval, counted from any evaluation (S9)`() {
+    @Test func `an audit is due after the interval, counted from the last full reading (S9)`() {
         var schedule = AuditSchedule()
         #expect(schedule.due == .seconds(30))
-        _ = schedule.evaluated(isSatisfied: true, didChange: false, cause: .initial, at: .seconds(100))
+        schedule.read(at: .seconds(100))
+        _ = schedule.evaluated(isSatisfied: true, didChange: false, cause: .initial)
         #expect(schedule.due == .seconds(130))
-        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .link, at: .seconds(120))
-        #expect(schedule.due == .seconds(150))
+        // A link that flaps puts off no audit.
+        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .link)
+        #expect(schedule.due == .seconds(130))
     }
 
     @Test func `after a loss audits come more often until recovery (lesson 19)`() {
         var schedule = AuditSchedule()
-        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .link, at: .seconds(100))
+        schedule.read(at: .seconds(100))
+        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .link)
         #expect(schedule.due == .seconds(110))
-        _ = schedule.evaluated(isSatisfied: false, didChange: false, cause: .audit, at: .seconds(110))
+        schedule.read(at: .seconds(110))
+        _ = schedule.evaluated(isSatisfied: false, didChange: false, cause: .audit)
         #expect(schedule.due == .seconds(120))
-        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .audit, at: .seconds(120))
+        schedule.read(at: .seconds(120))
+        _ = schedule.evaluated(isSatisfied: true, didChange: true, cause: .audit)
         #expect(schedule.due == .seconds(150))
     }
 
     @Test(arguments: CauseKind.allCases)
     func `only a change that an audit finds is silent (S9)`(cause: CauseKind) {
         var schedule = AuditSchedule()
-        let isSilent = schedule.evaluated(isSatisfied: true, didChange: true, cause: cause, at: .seconds(1))
+        let isSilent = schedule.evaluated(isSatisfied: true, didChange: true, cause: cause)
         #expect(isSilent == (cause == .audit))
         #expect(schedule.silentChanges == (cause == .audit ? 1 : 0))
-        let again = schedule.evaluated(isSatisfied: true, didChange: false, cause: cause, at: .seconds(2))
+        let again = schedule.evaluated(isSatisfied: true, didChange: false, cause: cause)
         #expect(again == false)
         #expect(schedule.silentChanges == (cause == .audit ? 1 : 0))
     }
@@ -40,7 +45,7 @@ import Testing
     @Test func `zero turns audits off (S9)`() {
         var schedule = AuditSchedule(interval: .zero)
         #expect(schedule.due == nil)
-        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .link, at: .seconds(1))
+        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .link)
         #expect(schedule.due == nil)
     }
 

@@ -20,7 +20,7 @@ import Testing
         var world = ExplanationWorld()
         world.world.route("192.0.2.10/32", "eth0", type: .local)
         let explanation = try world.host("192.0.2.10")
-        #expect(explanation.broken == nil && explanation.signs == "+++++++++")
+        #expect(explanation.broken == nil && explanation.signs == "++++++++++")
         #expect(explanation.text(.rule) == "0: from all lookup local")
         #expect(explanation.text(.route) == "local 192.0.2.10 dev eth0")
         #expect(explanation.text(.nexthop) == "this machine")

@@ -32,25 +32,30 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct ExplanationTests {
     static let rules: [BrokenCase] = [
-        BrokenCase("no rules", .rule, "no IPv4 rule leads to a table of routes", "!????????") {
+        BrokenCase("no rules", .rule, "no IPv4 rule leads to a table of routes", "!?????????") {
             $0.rules = []
             $0.world.table.rules = []
         },
-        BrokenCase("only the rule of local addresses", .rule, "no IPv4 rule leads to a table of routes", "!????????") {
+        BrokenCase("only the rule of local addresses", .rule, "no IPv4 rule leads to a table of routes", "!?????????") {
             $0.rules.removeAll { $0.table != 255 }
             $0.world.table.rules = []
         },
-        BrokenCase("a rule that prohibits", .rule, "the IPv4 rule 10: from all prohibit refuses packets", "!????????") {
+        BrokenCase("a rule that prohibits", .rule, "the IPv4 rule 10: from all prohibit refuses packets", "!?????????")
+        {
             $0.rule(10, action: 8)
         },
-        BrokenCase("a rule that drops", .rule, "the IPv4 rule 10: from all blackhole refuses packets", "!????????") {
+        BrokenCase("a rule that drops", .rule, "the IPv4 rule 10: from all blackhole refuses packets", "!?????????") {
             $0.rule(10, action: 6)
         },
-        BrokenCase("a rule without a way", .rule, "the IPv4 rule 10: from all unreachable refuses packets", "!????????")
-        {
+        BrokenCase(
+            "a rule without a way",
+            .rule,
+            "the IPv4 rule 10: from all unreachable refuses packets",
+            "!?????????"
+        ) {
             $0.rule(10, action: 7)
         },
-        BrokenCase("a kernel without the family", .rule, "the kernel runs without IPv4", "!????????") { world in
+        BrokenCase("a kernel without the family", .rule, "the kernel runs without IPv4", "!?????????") { world in
             world.world.table.refusals[.ipv4] = .familyUnsupported
         },
     ]
@@ -60,41 +65,41 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             "a default route nobody looks up",
             .table,
             "no rule leads such packets to table 999, where the IPv4 default route stands",
-            "+!???????"
+            "+!????????"
         ) {
             $0.world.removeRoutes("0.0.0.0/0")
             $0.world.route("0.0.0.0/0", "eth0", via: "192.0.2.1", table: 999)
         },
-        BrokenCase("no default route", .route, "no IPv4 default route", "++!??????") {
+        BrokenCase("no default route", .route, "no IPv4 default route", "++!???????") {
             $0.world.removeRoutes("0.0.0.0/0")
         },
-        BrokenCase("an unreachable default", .route, "the IPv4 default route says unreachable", "++!??????") {
+        BrokenCase("an unreachable default", .route, "the IPv4 default route says unreachable", "++!???????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .unreachable)
         },
-        BrokenCase("a prohibited default", .route, "the IPv4 default route or a rule says prohibited", "++!??????") {
+        BrokenCase("a prohibited default", .route, "the IPv4 default route or a rule says prohibited", "++!???????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .prohibit)
         },
-        BrokenCase("a black hole", .route, "the IPv4 default route is a black hole", "++!??????") {
+        BrokenCase("a black hole", .route, "the IPv4 default route is a black hole", "++!???????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .blackhole)
         },
-        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!??????") {
+        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!???????") {
             world in
             world.world.table.refusals[.ipv4] = .unreachable
         },
     ]
 
     static let ways: [BrokenCase] = [
-        BrokenCase("a nexthop object that drops", .nexthop, "nexthop object 7 drops packets", "+++!?????") { world in
+        BrokenCase("a nexthop object that drops", .nexthop, "nexthop object 7 drops packets", "+++!??????") { world in
             world.world.removeRoutes("0.0.0.0/0")
             world.world.route("0.0.0.0/0") { $0.nexthopID = 7 }
             world.nexthops = [Nexthop(id: 7, isBlackhole: true)]
             world.world.table.refusals[.ipv4] = .blackhole
         },
-        BrokenCase("a nexthop object that is empty", .nexthop, "nexthop object 7 has no way out", "+++!?????") {
+        BrokenCase("a nexthop object that is empty", .nexthop, "nexthop object 7 has no way out", "+++!??????") {
             $0.world.removeRoutes("0.0.0.0/0")
             $0.world.route("0.0.0.0/0") { $0.nexthopID = 7 }
         },
-        BrokenCase("an interface that is gone", .nexthop, "interface 9 does not exist", "+++!?????") {
+        BrokenCase("an interface that is gone", .nexthop, "interface 9 does not exist", "+++!??????") {
             $0.world.removeRoutes("0.0.0.0/0")
             $0.world.route("0.0.0.0/0") { $0.legs = [RouteLeg(index: 9)] }
         },
@@ -102,7 +107,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             "a leg that is held for dead",
             .nexthop,
             "the kernel holds the way out via 192.0.2.1 dev eth0 dead for dead although eth0 works",
-            "+++!?????"
+            "+++!??????"
         ) {
             $0.world.removeRoutes("0.0.0.0/0")
             $0.world.route("0.0.0.0/0", "eth0", via: "192.0.2.1") { $0.legs[0].flags = .dead }
@@ -112,7 +117,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             .nexthop,
             "all 2 ways out of the route are dead: via 192.0.2.1 dev eth0 linkdown (no_carrier); "
                 + "via 198.51.100.1 dev eth1 linkdown (no_carrier)",
-            "+++!?????"
+            "+++!??????"
         ) { world in
             world.world.link("eth1", 3)
             world.world.removeRoutes("0.0.0.0/0")
@@ -122,31 +127,31 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
                 world.world.change(name) { $0.operationalState = .down }
             }
         },
-        BrokenCase("a link that is switched off", .link, "eth0 is switched off", "++??!????") {
+        BrokenCase("a link that is switched off", .link, "eth0 is switched off", "++??!?????") {
             $0.world.flush("eth0")
             $0.world.setDown("eth0")
         },
-        BrokenCase("no link", .link, "there is no network interface", "++??!????") { $0.world.delete("eth0") },
-        BrokenCase("a link that is off below a route", .link, "eth0 is switched off", "++++!????") {
+        BrokenCase("no link", .link, "there is no network interface", "++??!?????") { $0.world.delete("eth0") },
+        BrokenCase("a link that is off below a route", .link, "eth0 is switched off", "++++!?????") {
             $0.world.change("eth0") { $0.flags.remove(.up) }
         },
-        BrokenCase("no carrier", .carrier, "eth0 has no carrier", "+++++!???") { $0.world.unplug("eth0") },
-        BrokenCase("no carrier, and the route is passed over", .carrier, "eth0 has no carrier", "+++++!???") { world in
+        BrokenCase("no carrier", .carrier, "eth0 has no carrier", "+++++!????") { $0.world.unplug("eth0") },
+        BrokenCase("no carrier, and the route is passed over", .carrier, "eth0 has no carrier", "+++++!????") { world in
             world.world.unplug("eth0")
             world.world.table.refusals[.ipv4] = .noRoute
         },
-        BrokenCase("no carrier and no route", .carrier, "eth0 has no carrier", "++??+!???") {
+        BrokenCase("no carrier and no route", .carrier, "eth0 has no carrier", "++??+!????") {
             $0.world.unplug("eth0")
             $0.world.table.routes = []
         },
-        BrokenCase("802.1X", .carrier, "eth0 waits for authentication", "+++++!???") {
+        BrokenCase("802.1X", .carrier, "eth0 waits for authentication", "+++++!????") {
             $0.world.change("eth0") { $0.operationalState = .dormant }
         },
         BrokenCase(
             "the better route is down",
             .carrier,
             "the kernel prefers the IPv4 default route by eth0, which is down, over the one by eth1",
-            "+++++!???"
+            "+++++!????"
         ) {
             $0.world.link("eth1", 3)
             $0.world.add("198.51.100.2/24", on: "eth1")
@@ -157,21 +162,21 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
     ]
 
     static let ends: [BrokenCase] = [
-        BrokenCase("no address, no route", .source, "eth0 has no address", "++??++!??") {
+        BrokenCase("no address, no route", .source, "eth0 has no address", "++??++!???") {
             $0.world.flush("eth0")
             $0.world.table.routes = []
             $0.world.now += .seconds(60)
         },
-        BrokenCase("no address", .source, "eth0 has an IPv4 default route but no address to send from", "++++++!??") {
+        BrokenCase("no address", .source, "eth0 has an IPv4 default route but no address to send from", "++++++!???") {
             $0.world.flush("eth0")
         },
-        BrokenCase("a dead gateway", .neighbour, "the IPv4 gateway 192.0.2.1 does not answer on eth0", "+++++++!?") {
+        BrokenCase("a dead gateway", .neighbour, "the IPv4 gateway 192.0.2.1 does not answer on eth0", "++++++++!?") {
             $0.neighbors = [Neighbor(index: 2, address: .v4(0xC000_0201), state: .failed)]
         },
-        BrokenCase("no name server in reach", .dns, "no name server can be reached: 127.0.0.1", "+++++++?!") {
+        BrokenCase("no name server in reach", .dns, "no name server can be reached: 127.0.0.1", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration()
         },
-        BrokenCase("no name server", .dns, "there is no name server", "+++++++?!") {
+        BrokenCase("no name server", .dns, "there is no name server", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration(servers: [])
         },
     ]
@@ -189,7 +194,8 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
 
     @Test func `every element is the broken one of some case`() {
         let elements = Set((Self.rules + Self.routes + Self.ways + Self.ends).map(\.element))
-        #expect(elements == Set(ExplanationElement.allCases))
+        // A filter that refuses datagrams may let connections pass.
+        #expect(elements == Set(ExplanationElement.allCases).subtracting([.firewall]))
     }
 
     @Test(arguments: rules.dropLast() + routes + ways + ends)
@@ -204,7 +210,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         let explanation = try ExplanationWorld().internet(family)
         #expect(explanation.broken == nil && !explanation.isAbsent)
         #expect(explanation.interface == "eth0")
-        #expect(explanation.signs == "+++++++?+")
+        #expect(explanation.signs == "++++++++?+")
         #expect(explanation.text(.rule) == "32766: from all lookup main")
         #expect(explanation.text(.table) == "main")
     }

@@ -33,8 +33,15 @@ struct FakeTable: ForwardingTable {
         var suppressedLength: Int?
         /// Only packets from here match.
         var origin: IPPrefix?
+        /// Only such packets match (`ipproto`, `dport`); a number of 0 is any protocol, a port of 0 any port.
+        var transport: Transport?
 
         func matches(_ query: RouteQuery) -> Bool {
+            if let transport {
+                guard let asked = query.transport, [0, asked.number].contains(transport.number),
+                    [0, asked.port].contains(transport.port)
+                else { return false }
+            }
             if let origin, !origin.covers(query.source) { return false }
             if let mark, (query.mark == mark) == isMarkInverted { return false }
             if let uids, !uids.contains(query.uid ?? 0) { return false }
@@ -78,6 +85,8 @@ struct FakeTable: ForwardingTable {
         }
         return .failure(query.outputInterface == nil ? .noRoute : .unreachable)
     }
+
+    var asksForTransport: Bool { rules.contains { $0.transport != nil } }
 
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
         routes.filter { $0.prefix.length == 0 && $0.prefix.address.family == family && $0.table == table }

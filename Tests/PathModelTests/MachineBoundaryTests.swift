@@ -47,9 +47,10 @@ import Testing
 
     // MARK: - Audits (S9)
 
-    @Test func `a new interval counts from the last evaluation and keeps the count (S9)`() {
+    @Test func `a new interval counts from the last reading and keeps the count (S9)`() {
         var schedule = AuditSchedule()
-        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .audit, at: .seconds(100))
+        schedule.read(at: .seconds(100))
+        _ = schedule.evaluated(isSatisfied: false, didChange: true, cause: .audit)
         schedule.take(interval: .seconds(4))
         #expect(schedule.silentChanges == 1)
         #expect(schedule.due == .seconds(104) && schedule.lossInterval == .seconds(4))
@@ -58,7 +59,8 @@ import Testing
         schedule.take(interval: .seconds(-5))
         #expect(schedule.due == nil)
         schedule.take(interval: .seconds(60))
-        _ = schedule.evaluated(isSatisfied: true, didChange: false, cause: .link, at: .seconds(200))
+        schedule.read(at: .seconds(200))
+        _ = schedule.evaluated(isSatisfied: true, didChange: false, cause: .link)
         #expect(schedule.due == .seconds(260))
     }
 

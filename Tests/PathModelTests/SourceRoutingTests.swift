@@ -61,6 +61,35 @@ import Testing
         #expect(world.path().status == .unsatisfied)
     }
 
+    @Test func `a rule for a protocol or a port holds for such packets alone`() {
+        var plain = Self.world()
+        plain.facts.dns = DNSConfiguration(servers: [DNSServer(ScopedAddress(.v4(0x0808_0404)))])
+        func path(_ transport: Transport, table: UInt32? = nil) -> Path {
+            var world = plain
+            world.route("0.0.0.0/0", "eth1", via: "198.51.100.1", table: 77)
+            world.rule(10, table: table ?? 254) {
+                $0.transport = transport
+                if table == nil { $0.failure = .prohibited }
+            }
+            return world.path()
+        }
+        let usual = plain.path()
+        #expect(usual.warnings == [] && usual.dns.isUsable)
+        #expect(plain.table.log.queries.allSatisfy { $0.transport == nil })
+        let refused = path(.https)
+        #expect(refused.reason == .routeProhibited && refused.warnings == [.datagramsDiffer] && refused.dns.isUsable)
+        #expect(path(Transport(number: 0, port: 443)).reason == .routeProhibited)
+        let moved = path(.https, table: 77)
+        #expect(moved.names.first == "eth1" && moved.warnings == [.datagramsDiffer])
+        let datagrams = path(Transport(number: 17, port: 0))
+        #expect(datagrams.supportsIPv4 && datagrams.warnings == [.datagramsDiffer] && !datagrams.dns.isUsable)
+        let questions = path(.dns)
+        #expect(questions.supportsIPv4 && questions.warnings == [.datagramsDiffer] && !questions.dns.isUsable)
+        let others = path(Transport(number: 6, port: 25))
+        #expect(others == usual)
+        #expect(path(Transport(number: 0, port: 0)).warnings == [], "all are refused alike")
+    }
+
     @Test func `a preferred source of the route that a rule refuses`() {
         var world = World.ordinary()
         world.removeRoutes("0.0.0.0/0")

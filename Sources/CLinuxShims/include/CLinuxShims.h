@@ -13,6 +13,7 @@
 #include "nwp_neighbor.h"
 #include "nwp_netlink.h"
 #include "nwp_multicast.h"
+#include "nwp_output.h"
 #include "nwp_probe.h"
 #include "nwp_process.h"
 #include "nwp_resolve.h"

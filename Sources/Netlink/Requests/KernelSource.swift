@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+public import LinuxIO
 
 public struct Dump<Element: Hashable & Sendable>: Hashable, Sendable {
     public var values: [Element]
@@ -59,6 +60,9 @@ public protocol KernelSource: AnyObject {
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
+    /// Whether a packet filter or an IPsec policy refuses UDP datagrams of this process; ``OutputVerdict/open`` where, as in
+    /// a recording, nobody can tell.
+    func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
     func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
@@ -67,6 +71,11 @@ public protocol KernelSource: AnyObject {
 extension KernelSource {
     /// Nobody can tell.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
+
+    /// Nobody can tell.
+    public func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict {
+        .open
+    }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

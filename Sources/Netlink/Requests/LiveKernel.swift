@@ -1,8 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
+public import Addressing
 internal import Glibc
-internal import LinuxIO
+public import LinuxIO
 
 /// The running kernel as a source of answers: one socket for requests, in the namespace it was made in.
 ///
@@ -95,6 +95,11 @@ public final class LiveKernel: MessageSource {
         } catch {
             return .refused
         }
+    }
+
+    /// Tries whether datagrams may leave.
+    public func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict {
+        OutputTest.verdict(to: destination, port: port, by: index, confirms: confirms)
     }
 
     /// Waits 10 ms.

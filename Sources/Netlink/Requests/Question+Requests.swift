@@ -127,6 +127,10 @@ extension Question {
         if let index = query.inputInterface { question.add(Int(RTA_IIF.rawValue), UInt32(clamping: index)) }
         if query.mark != 0 { question.add(Int(RTA_MARK.rawValue), query.mark) }
         if let uid = query.uid { question.add(Int(RTA_UID.rawValue), uid) }
+        if let transport = query.transport {
+            question.add(Int(RTA_IP_PROTO.rawValue), [transport.number])
+            question.add(Int(RTA_DPORT.rawValue), bytes(of: transport.port.bigEndian))
+        }
         return question
     }
 }

@@ -18,6 +18,8 @@ public struct RouteQuery: Hashable, Sendable {
     public var mark: UInt32
     /// The user whose packet it would be (`RTA_UID`); `nil` means the caller.
     public var uid: UInt32?
+    /// The packet's protocol and port, for rules that ask for them; `nil` means those of no packet.
+    public var transport: Transport?
     /// Which of the two answers of the kernel is wanted.
     public var kind: Kind
 
@@ -37,7 +39,8 @@ public struct RouteQuery: Hashable, Sendable {
         outputInterface: Int? = nil,
         inputInterface: Int? = nil,
         mark: UInt32 = 0,
-        uid: UInt32? = nil
+        uid: UInt32? = nil,
+        transport: Transport? = nil
     ) {
         self.destination = destination
         self.kind = kind
@@ -46,7 +49,28 @@ public struct RouteQuery: Hashable, Sendable {
         self.inputInterface = inputInterface
         self.mark = mark
         self.uid = uid
+        self.transport = transport
     }
+}
+
+/// What rules with `ipproto` and `dport` ask for (ip-rule(8)).
+public struct Transport: Hashable, Sendable {
+    /// The IPPROTO_* number: 6 TCP, 17 UDP.
+    public var number: UInt8
+    /// The port it goes to.
+    public var port: UInt16
+
+    public init(number: UInt8, port: UInt16) {
+        self.number = number
+        self.port = port
+    }
+
+    /// A connection to TCP port 443, as most programs make.
+    public static let https = Transport(number: 6, port: 443)
+    /// A datagram to UDP port 443, as HTTP/3 sends.
+    public static let quic = Transport(number: 17, port: 443)
+    /// A question to a name server.
+    public static let dns = Transport(number: 17, port: 53)
 }
 
 public struct RouteAnswer: Hashable, Sendable {

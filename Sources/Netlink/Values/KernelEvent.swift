@@ -29,6 +29,8 @@ public enum KernelEvent: Hashable, Sendable {
     /// A router advertisement told DNS servers (RDNSS, RFC 8106).
     case routerDNS(index: Int, servers: [IPAddress], lifetime: UInt32)
 
+    public var concernsRules: Bool { if case .rule = self { true } else { false } }
+
     /// Whether routes may have come or gone with it, some of which the kernel does not tell by themselves.
     public var concernsRoutes: Bool {
         switch self {
@@ -124,6 +126,11 @@ public struct PolicyRule: Hashable, Sendable {
     public var table: UInt32
     /// The packets it applies to, in the words of ip-rule(8), such as `fwmark 0x1 oif eth0`; `all` without a selector.
     public var selector: String
+
+    /// Whether it asks for the protocol or the ports of packets.
+    public var asksForTransport: Bool {
+        selector.split(separator: " ").contains { ["ipproto", "sport", "dport"].contains($0) }
+    }
 
     /// Describes a rule.
     public init(family: AddressFamily, priority: UInt32, action: UInt8, table: UInt32, selector: String) {

@@ -69,6 +69,12 @@ extension EvaluationRound {
             case .found(var choice, _):
                 considerNeighbors(of: &choice, with: &survey)
                 outcomes[family] = outcome(choice, by: nil, with: &survey)
+                guard let way = outcomes[family]?.openWay else { continue }
+                if survey.transport != nil, datagramsDiffer(from: way, with: &survey) {
+                    way.warnings.insert(.datagramsDiffer)
+                }
+                let isRefused = way.live.contains { survey.refusesDatagrams(to: way.probe, port: 443, by: $0.index) }
+                if isRefused { way.warnings.insert(.datagramsRefused) }
             }
         }
     }
@@ -101,6 +107,19 @@ extension EvaluationRound {
         }
         noteOtherSources(of: way, with: &survey)
         return outcome
+    }
+
+    /// Whether datagrams to the ports that programs use leave in another way than connections do, or not at all.
+    private func datagramsDiffer(from way: WayOut, with survey: inout RouteSurvey) -> Bool {
+        let usual = survey.transport
+        defer { survey.transport = usual }
+        return [Transport.quic, .dns].contains { transport in
+            survey.transport = transport
+            guard let choice = try? survey.connect(way.probe).get(), choice.source == way.choice.source,
+                let alone = try? survey.ask(way.probe, .decision).get()
+            else { return true }
+            return !(choice.legs + alone.legs).allSatisfy { leg in way.choice.legs.contains { $0.isSameWay(as: leg) } }
+        }
     }
 
     /// Finds the addresses of packets that take other legs of a multipath route (rule S31).

@@ -40,6 +40,8 @@ struct RouteSurvey {
     let uid: UInt32?
     /// The interface of the monitor (rule S29).
     let bound: Int?
+    /// What the packets in question are, where a rule asks for it (rule S20).
+    var transport: Transport?
     private(set) var lookups = 0
     private var foreign: [IPAddress: Bool] = [:]
     /// Addresses whose routes count although their prefixes may be long (rule S3).
@@ -53,11 +55,15 @@ struct RouteSurvey {
         self.mark = mark
         self.uid = uid
         self.bound = bound
+        transport = table.asksForTransport ? .https : nil
     }
 
     /// Asks where packets to a name server go.
     mutating func connect(toServer address: IPAddress, by index: Int?) -> RouteChoice? {
         restsOn.insert(address)
+        let usual = transport
+        if usual != nil { transport = .dns }
+        defer { transport = usual }
         guard let choice = try? connect(address, by: index).get() else { return nil }
         if address.family == .ipv6 {
             // One that does not answer is passed over for a shorter prefix.
@@ -90,8 +96,15 @@ struct RouteSurvey {
             source: source,
             outputInterface: index ?? bound,
             mark: mark ?? self.mark,
-            uid: uid
+            uid: uid,
+            transport: transport
         )
+    }
+
+    /// Whether a filter or policy refuses datagrams of this process; of others, or of marked ones, nobody can tell.
+    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
+        guard mark == 0, uid == nil, bound == nil else { return false }
+        return table.refusesDatagrams(to: destination, port: port, by: index)
     }
 
     /// The default routes of a table, in the kernel's order.

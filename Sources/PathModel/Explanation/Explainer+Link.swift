@@ -29,7 +29,24 @@ extension Explainer {
         chain.interface = link.name
         if isLocal || !explainDetour(link, destination.family, &chain) { explainLink(link, &chain) }
         explainSource(choice, answer, by: link, to: destination, &chain)
+        explainFirewall(link, isLocal: isLocal, to: destination, &chain)
         explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
+    }
+
+    private func explainFirewall(
+        _ link: Link,
+        isLocal: Bool,
+        to destination: IPAddress,
+        _ chain: inout ExplanationChain
+    ) {
+        if isLocal { return chain.fine(.firewall, "not asked: the destination is this machine") }
+        guard facts.mark == 0 else { return chain.fine(.firewall, "not asked for marked packets") }
+        if table.refusesDatagrams(to: destination, port: 443, by: link.index) {
+            let text = "a packet filter or an IPsec policy refuses datagrams to port 443"
+            chain.doubt(.firewall, text, hint: "`nft list ruleset`, `iptables-save`, `ip xfrm policy`")
+        } else {
+            chain.fine(.firewall, "datagrams to port 443 are not refused")
+        }
     }
 
     /// The leg the kernel chose for these packets, which may be a dead one of several, else the first that works, else the

@@ -14,6 +14,8 @@ public enum ExplanationElement: String, Hashable, Sendable, Codable, CaseIterabl
     /// The interface, as the cable has it.
     case carrier
     case source
+    /// Packet filters and IPsec policies, as far as datagrams of this process meet them.
+    case firewall
     /// The router, or the destination itself, on the link.
     case neighbour
     case dns
@@ -31,7 +33,7 @@ public struct ExplanationStep: Hashable, Sendable {
     public var element: ExplanationElement
     public var verdict: Verdict
     public var text: String
-    /// What is wrong, as a clause such as `eth0 has no carrier`; `nil` unless it is broken.
+    /// What is wrong, or may be, as a clause such as `eth0 has no carrier`.
     public var fault: String?
     /// What mends it; `nil` when there is nothing but to wait.
     public var hint: String?
@@ -65,6 +67,11 @@ public struct Explanation: Hashable, Sendable {
 
     /// The first element that does not work; `nil` when all do.
     public var broken: ExplanationStep? { steps.first { $0.verdict == .broken } }
+
+    /// The first element that may not work; `nil` when one is broken, or nothing speaks against any.
+    public var doubtful: ExplanationStep? {
+        broken == nil ? steps.first { $0.verdict == .unknown && $0.fault != nil } : nil
+    }
 }
 
 public enum NameQuestion: Hashable, Sendable {
@@ -91,6 +98,11 @@ struct ExplanationChain {
 
     mutating func unknown(_ element: ExplanationElement, _ text: String) {
         add(ExplanationStep(element, .unknown, text))
+    }
+
+    /// Something speaks against an element that may work all the same.
+    mutating func doubt(_ element: ExplanationElement, _ text: String, hint: String?) {
+        add(ExplanationStep(element, .unknown, text, fault: text, hint: hint))
     }
 
     mutating func fail(_ element: ExplanationElement, _ text: String, fault: String? = nil, hint: String?) {

@@ -21,6 +21,8 @@ struct RuleWalk {
         var mark: UInt32
         /// The user whose packet it is.
         var uid: UInt32
+        /// What it is.
+        var transport = Transport.https
     }
 
     /// Reads the rules of the packet's family.
@@ -91,7 +93,9 @@ struct RuleSelector {
             case "iif": value == "lo"
             case "fwmark": Self.matches(packet.mark, value)
             case "uidrange": Self.range(value)?.contains(packet.uid) ?? false
-            // An interface, a protocol or a port is not known yet, which is as different.
+            case "ipproto": Self.range(value)?.contains(UInt32(packet.transport.number)) ?? false
+            case "dport": Self.range(value)?.contains(UInt32(packet.transport.port)) ?? false
+            // An interface or the port it comes from is not known yet, which is as different.
             default: false
             }
         } != isInverted
@@ -112,8 +116,8 @@ struct RuleSelector {
 
     private static func range(_ text: String) -> ClosedRange<UInt32>? {
         let ends = text.split(separator: "-").compactMap { UInt32($0) }
-        guard ends.count == 2, ends[0] <= ends[1] else { return nil }
-        return ends[0]...ends[1]
+        guard let first = ends.first, let last = ends.last, first <= last else { return nil }
+        return first...last
     }
 }
 

@@ -11,6 +11,12 @@ public protocol ForwardingTable {
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
+    /// Whether a packet filter or an IPsec policy refuses datagrams of this process that the table lets out by an interface.
+    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool
+
+    /// Whether a rule asks for the protocol or the ports of packets.
+    var asksForTransport: Bool { get }
+
     /// The default routes of a table in the kernel's order; none where nobody can tell.
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer]
 }
@@ -18,6 +24,10 @@ public protocol ForwardingTable {
 extension ForwardingTable {
     /// Does not tell.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
+
+    public var asksForTransport: Bool { false }
+
+    public func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool { false }
 
     /// Knows of none.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }

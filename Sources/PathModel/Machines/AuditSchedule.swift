@@ -28,21 +28,22 @@ public struct AuditSchedule: Hashable, Sendable {
 
     /// When the next audit is due, as time since boot; `nil` when audits are off.
     ///
-    /// It counts from the last evaluation, for any evaluation is as good as an audit.
+    /// It counts from the last full reading: evaluations that events ask for may never end.
     public var due: Duration? {
         guard interval > .zero else { return nil }
         return (last ?? .zero) + (isLost ? lossInterval : interval)
     }
+
+    /// Notes that everything was read.
+    public mutating func read(at now: Duration) { last = now }
 
     /// Takes the result of any evaluation.
     /// - Parameters:
     ///   - isSatisfied: Whether every monitor is satisfied.
     ///   - didChange: Whether a path changed.
     ///   - cause: Why it was evaluated.
-    ///   - now: The time since boot.
     /// - Returns: Whether this is a silent change, to be told as such.
-    public mutating func evaluated(isSatisfied: Bool, didChange: Bool, cause: CauseKind, at now: Duration) -> Bool {
-        last = now
+    public mutating func evaluated(isSatisfied: Bool, didChange: Bool, cause: CauseKind) -> Bool {
         isLost = !isSatisfied
         guard cause == .audit, didChange else { return false }
         silentChanges += 1

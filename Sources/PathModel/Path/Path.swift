@@ -404,6 +404,8 @@ public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
     case gatewayUnresolved = "gateway_unresolved"
     /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).
     case datagramsDiffer = "datagrams_differ"
+    /// A packet filter or an IPsec policy refuses datagrams of this process, and perhaps more (rule S55).
+    case datagramsRefused = "datagrams_refused"
     /// The router's promise or the address is about to run out without a refresh (rule S28).
     case expiring
 }
