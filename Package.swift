@@ -70,7 +70,8 @@ let package = Package(
         .target(
             name: "Probes",
             dependencies: [
-                "CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "DNSWire", "MulticastDNS",
+                "CCurl", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "DNSWire",
+                "MulticastDNS",
             ]
         ),
 

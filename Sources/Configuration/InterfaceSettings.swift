@@ -40,7 +40,9 @@ extension ValueForm where Value == String {
         scalar: Glob.expectation,
         schema: ["type": "string", "minLength": 1, "maxLength": 256],
         parse: { (text) throws(Refusal) in
-            guard let glob = Glob(text), !glob.isLiteral || text.utf8.count <= 15 else { throw .malformed }
+            guard let glob = Glob(text), !glob.isLiteral || text.utf8.count <= InterfacePolicy.longestName else {
+                throw .malformed
+            }
             return text
         },
         write: { .text($0) }

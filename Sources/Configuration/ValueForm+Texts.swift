@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import PathModel
+
 extension ValueForm where Value == String {
     static let path = text("an absolute path such as /var/lib/nwpath", pattern: "^/", longest: 4095, isPath)
 
@@ -8,8 +10,13 @@ extension ValueForm where Value == String {
         $0 == "-" || isPath($0)
     }
 
-    /// The name of a network interface: up to 15 bytes without `/`, `:` or spaces (dev_valid_name of the kernel).
-    static let interface = text("an interface name such as eth0", pattern: "^[^/:\\s]{1,15}$", longest: 15) {
+    /// The name of a network interface: without `/`, `:` or spaces (dev_valid_name of the kernel), as long as an
+    /// alternative one may be.
+    static let interface = text(
+        "an interface name such as eth0",
+        pattern: "^[^/:\\s]{1,127}$",
+        longest: InterfacePolicy.longestName
+    ) {
         $0 != "." && $0 != ".." && isVisible($0) && !$0.contains("/") && !$0.contains(":")
     }
 

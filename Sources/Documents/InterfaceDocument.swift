@@ -8,6 +8,8 @@ public import PathModel
 /// A network interface as events, routes and commands show it.
 public struct InterfaceDocument: Encodable, Equatable, Sendable {
     public var name: String
+    /// Its other names, in the kernel's order.
+    public var alternativeNames: [String]
     public var index: Int
     /// What it is, in Apple's words.
     public var type: InterfaceType
@@ -44,6 +46,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
 
     enum CodingKeys: String, CodingKey {
         case name
+        case alternativeNames = "alternative_names"
         case index
         case type
         case kind
@@ -67,6 +70,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
     public init(_ view: InterfaceView, at now: Duration) {
         name = view.name
+        alternativeNames = view.alternativeNames
         index = view.index
         type = view.type
         kind = view.kind

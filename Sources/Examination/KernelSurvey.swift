@@ -123,7 +123,7 @@ struct KernelSurvey {
     func route(to address: ScopedAddress, _ facts: KernelFacts) -> Assessment<DestinationEvidence.Route> {
         var query = RouteQuery(address.address, kind: .decision)
         if let scope = address.scope {
-            query.outputInterface = Int(scope) ?? facts.links.first { $0.name == scope }?.index
+            query.outputInterface = Int(scope) ?? facts.links.first { $0.isNamed(scope) }?.index
         }
         switch kernel.lookup(query) {
         case .success(let answer):

@@ -17,15 +17,24 @@ public struct MulticastInterface: Hashable, Sendable {
     /// The kernel's index, which is what identifies it.
     public let index: Int
     public let name: String
+    /// Its other names, under which registrations may want it too.
+    public let alternativeNames: [String]
     /// Its addresses; a family without any is left alone.
     public let addresses: [Address]
     /// The largest packet in bytes.
     public let mtu: Int
 
     /// Describes an interface that is up and can multicast.
-    public init(index: Int, name: String, addresses: [Address], mtu: Int = 1500) {
+    public init(
+        index: Int,
+        name: String,
+        alternativeNames: [String] = [],
+        addresses: [Address],
+        mtu: Int = 1500
+    ) {
         self.index = index
         self.name = name
+        self.alternativeNames = alternativeNames
         self.addresses = addresses
         self.mtu = mtu
     }

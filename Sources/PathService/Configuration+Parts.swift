@@ -74,18 +74,51 @@ extension Configuration {
         return server
     }
 
+    /// The interfaces that settings name without a pattern, with the keys of those settings.
+    private var namedInterfaces: [(name: String, key: String)] {
+        var named: [(name: String, key: String)] = interfaces.compactMap { entry in
+            Glob(entry.name)?.literal.map { ($0, "interfaces.\(entry.name)") }
+        }
+        named += views.compactMap { view in
+            view.value.outputInterface.map { ($0, "views.\(view.name).oif") }
+        }
+        guard mdns.isEnabled else { return named }
+        named += mdns.interfaces.compactMap(\.literal).map { ($0, "mdns.interfaces") }
+        named += mdns.advertised.flatMap(\.interfaces).map { ($0, "mdns.advertise.interfaces") }
+        return named
+    }
+
+    /// A sentence for each interface that settings name and that does not exist, in the order of the settings.
+    func missingInterfaces(of core: EngineCore) -> [String] {
+        // Before the first reading no interface is known.
+        guard !core.state.links.isEmpty else { return [] }
+        var keys: [String: [String]] = [:]
+        var names: [String] = []
+        for (name, key) in namedInterfaces where core.state.link(named: name) == nil {
+            if keys[name] == nil { names.append(name) }
+            if keys[name]?.contains(key) != true { keys[name, default: []].append(key) }
+        }
+        return names.map { "there is no interface \($0) (\((keys[$0] ?? []).joined(separator: ", ")))" }
+    }
+
     /// The interfaces on which services are looked for: up, able to multicast, no port of a bridge, and wanted.
     func multicastInterfaces(of core: EngineCore) -> [MulticastInterface] {
         let judge = core.judge
         return core.interfaces.compactMap { view -> MulticastInterface? in
             guard let link = core.state.links[view.index], link.isUsable, link.flags.contains(.multicast),
                 !judge.isLoopback(link), !judge.isEnslaved(link), !judge.isListedIgnored(link),
-                mdns.interfaces.isEmpty || mdns.interfaces.contains(where: { $0.matches(view.name) })
+                mdns.interfaces.isEmpty || mdns.interfaces.contains(where: { link.names.contains(where: $0.matches) })
             else { return nil }
             let addresses = view.addresses
                 .filter { !$0.flags.contains(.tentative) && !$0.flags.contains(.duplicateDetected) }
                 .map { MulticastInterface.Address($0.address, prefixLength: $0.prefixLength) }
-            return MulticastInterface(index: view.index, name: view.name, addresses: addresses, mtu: view.mtu)
+            return MulticastInterface(
+                index: view.index,
+                name: view.name,
+                alternativeNames: view.alternativeNames,
+                addresses: addresses,
+                mtu: view.mtu
+            )
         }
     }
 }

@@ -32,7 +32,10 @@ extension Daemon {
             in: registry,
             states: { [unowned self] in probes.states },
             paths: { [unowned self] in
-                engine.core.monitors.map { ($0.policy.name, $0.path.interfaces.first?.name) }
+                engine.core.monitors.map { monitor in
+                    let link = monitor.path.interfaces.first.flatMap { engine.core.state.links[$0.index] }
+                    return (monitor.policy.name, link?.names ?? [])
+                }
             }
         )
         diagnosis.metrics.register(in: registry) { [unowned self] in diagnosis.standing }

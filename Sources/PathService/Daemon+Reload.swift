@@ -124,6 +124,9 @@ extension Daemon {
             let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
             problems.append(ProblemDocument(part: "configuration", message: message))
         }
+        for message in configuration.missingInterfaces(of: engine.core) {
+            problems.append(ProblemDocument(part: "configuration", message: message))
+        }
         problems += probes.problems.map { ProblemDocument(part: "probes", message: $0) }
         for message in [serviceHistory?.problem, advertiser?.problem].compactMap(\.self) {
             problems.append(ProblemDocument(part: "services", message: message))

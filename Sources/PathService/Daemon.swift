@@ -94,10 +94,7 @@ public final class Daemon {
         advertiser = census.map { census in
             ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
         }
-        probes = ProbeWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            let path = engine.core.path
-            return ProbeSurroundings(gateways: path.gateways, servers: path.dns.servers)
-        }
+        probes = ProbeWatch(loop: loop, hub: hub, clock: clock) { [engine] in ProbeSurroundings(engine.core) }
         diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
             let path = engine.core.path
             let judge = engine.core.judge

@@ -5,6 +5,7 @@ internal import EventHub
 internal import EventLog
 internal import LinuxIO
 internal import MulticastDNS
+internal import Netlink
 internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
@@ -132,6 +133,7 @@ final class DocumentStore {
             return try monitors.first { $0.monitor == name }.map { try encoder.encode(Stated(state, $0)) }
         case .interfaces: return try encoder.encode(Listing("interfaces", state, interfaces))
         case .interface(let name):
+            let name = interfaceName(name)
             return try interfaces.first { $0.name == name }.map { try encoder.encode(Stated(state, $0)) }
         case .gateways: return try encoder.encode(Listing("gateways", state, path.gateways.map(GatewayDocument.init)))
         case .dns: return try encoder.encode(Stated(state, DNSDocument(path.dns)))
@@ -142,22 +144,30 @@ final class DocumentStore {
                 try encoder.encode(Stated(state, $0))
             }
         case .services(let type, let name, let interface):
-            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            let filter = try selection(type, name, interface)
             return try encoder.encode(Listing("services", state, services(filter)))
         case .serviceTypes: return try encoder.encode(Listing("types", state, census?.serviceTypes ?? []))
         case .service(let type, let name):
             return try encoder.encode(Listing("services", state, try services(type: type, named: name)))
         case .serviceHistory(let type, let name, let interface):
-            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            let filter = try selection(type, name, interface)
             return try encoder.encode(Listing("services", state, pastServices(filter)))
         case .scrapeTargets(let type, let name, let interface, let family):
-            let filter = try ServiceFilter(type: type, name: name, interface: interface)
+            let filter = try selection(type, name, interface)
             return try encoder.encode(scrapeTargets(filter, family: family))
         case .configuration: return try encoder.encode(configuration())
         case .eventSchema: return EventSchema.bytes
         case .configurationSchema: return try encoder.encode(configurationSchema())
         }
     }
+
+    /// A filter of services; an alternative name means the interface that has it.
+    private func selection(_ type: String?, _ name: String?, _ interface: String?) throws(Problem) -> ServiceFilter {
+        try ServiceFilter(type: type, name: name, interface: interface.map(interfaceName))
+    }
+
+    /// The name of the interface that has this name or alternative name; the text itself without one.
+    private func interfaceName(_ text: String) -> String { engine.core.state.link(named: text)?.name ?? text }
 
     // MARK: - Parts
 

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import Netlink
 
 /// Turns interface names into indexes and back, in the network namespace of the calling thread.
 public struct InterfaceNames {
@@ -15,13 +16,10 @@ public struct InterfaceNames {
         self.name = name
     }
 
-    /// Asks the kernel: if_nametoindex(3) and if_indextoname(3).
+    /// Asks the kernel, which knows alternative names too.
     public static var kernel: InterfaceNames {
         InterfaceNames(
-            index: { name in
-                let index = unsafe if_nametoindex(name)
-                return index == 0 ? nil : Int(index)
-            },
+            index: { InterfaceLookup.index(named: $0) },
             name: { index in
                 guard let number = UInt32(exactly: index) else { return nil }
                 var bytes = [UInt8](repeating: 0, count: Int(IF_NAMESIZE))

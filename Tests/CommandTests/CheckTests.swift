@@ -145,6 +145,7 @@ import Testing
         arguments: [
             (CheckJudge(name: "eth0"), .ok, "interface eth0 is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"),
             (CheckJudge(name: "eth1"), .critical, "interface eth1 is not usable (no_carrier) | "),
+            (CheckJudge(name: "lan"), .ok, "interface lan is usable | interfaces_up=1;;;0 carrier_changes=4c;;;0"),
             (CheckJudge(name: "lo"), .ok, "interface lo is usable"),
             (CheckJudge(name: "eth9"), .critical, "interface eth9 does not exist | interfaces_up=1;;;0"),
             (CheckJudge(), .critical, "interface eth1 is not usable (no_carrier), wwan0 does not exist | "),
@@ -158,12 +159,15 @@ import Testing
     ) throws {
         let answer = try JSONValue(
             parsing: """
-                {"interfaces":[{"name":"eth0","usable":true,"carrier_changes":4},{"name":"lo","usable":true,
-                "ignored":true},{"name":"eth1","usable":false,"required":true,"problem":"no_carrier"}]}
+                {"interfaces":[{"name":"eth0","alternative_names":["lan"],"usable":true,"carrier_changes":4},
+                {"name":"lo","usable":true,"ignored":true},{"name":"eth1","usable":false,"required":true,"problem":"no_carrier"}]}
                 """
         )
         let configuration = try JSONValue(
-            parsing: #"{"interfaces":{"wwan0":{"required":true},"usb*":{"required":true},"eth1":{"required":true}}}"#
+            parsing: """
+                {"interfaces":{"wwan0":{"required":true},"usb*":{"required":true},"eth1":{"required":true},
+                "lan":{"required":true}}}
+                """
         )
         let report = judge.interface(answer, configuration: configuration)
         #expect(report.state == state)

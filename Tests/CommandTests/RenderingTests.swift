@@ -111,7 +111,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
 @Suite struct InterfaceTextTests {
     private let eth0 = """
-        {"name":"eth0","index":3,"type":"wiredEthernet","kind":"veth","up":true,"carrier":true,"operstate":"up",
+        {"name":"eth0","alternative_names":["lan","enp0s31f6"],"index":3,"type":"wiredEthernet","kind":"veth","up":true,"carrier":true,"operstate":"up",
         "mtu":1500,"usable":true,"problem":null,"master":"br0","hardware_address":"02:00:00:00:00:01",
         "carrier_changes":2,"required":true,"ignored":false,"is_expensive":true,"is_constrained":false,"addresses":[
         {"address":"192.0.2.10","prefix_length":24,"scope":"global","flags":[]},
@@ -137,16 +137,17 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `one interface has a line for everything known`() throws {
         let expected = """
             ✓ eth0: usable
-              type       wiredEthernet, veth
-              index      3
-              link       up, carrier, up
-              mtu        1500 bytes
-              hardware   02:00:00:00:00:01
-              port of    br0
-              carrier    changed 2 times
-              notes      required, expensive
-              addresses  192.0.2.10/24 (global)
-                         fe80::1/64 (link, tentative, valid for 1 h)
+              also called  lan, enp0s31f6
+              type         wiredEthernet, veth
+              index        3
+              link         up, carrier, up
+              mtu          1500 bytes
+              hardware     02:00:00:00:00:01
+              port of      br0
+              carrier      changed 2 times
+              notes        required, expensive
+              addresses    192.0.2.10/24 (global)
+                           fe80::1/64 (link, tentative, valid for 1 h)
 
             """
         #expect(InterfaceText(sheet: plain).detail(try json(eth0)) == expected)

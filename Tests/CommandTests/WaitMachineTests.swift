@@ -64,11 +64,11 @@ private func status(
     }
 
     @Test(arguments: [
-        ("eth0", nil), ("eth1", "eth1: no carrier"), ("eth2", "there is no interface eth2"),
+        ("eth0", nil), ("eth1", "eth1: no carrier"), ("lan", nil), ("eth2", "there is no interface eth2"),
     ])
     func `an interface has to be usable`(name: String, expected: String?) throws {
         let interfaces =
-            ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true},{\"name\":\"eth1\",\"problem\":\"no_carrier\"}]"
+            ",\"interfaces\":[{\"name\":\"eth0\",\"alternative_names\":[\"lan\"],\"usable\":true},{\"name\":\"eth1\",\"problem\":\"no_carrier\"}]"
         let seen = try status("satisfied", rest: interfaces)
         #expect(WaitCondition.interface(name).missing(in: seen, services: []) == expected)
     }

@@ -153,7 +153,7 @@ import Testing
             ("timeout", ["10ms", "2s"], ["0", "9ms", "61s", "1"]),
             ("failures", ["1", "100"], ["0", "101", "-1", "1.5", "'3'"]),
             ("family", ["ipv4", "ipv6"], ["ip4", "any", "4"]),
-            ("interface", ["eth0", "wlan0.7"], ["'a b'", "a/b", "averyverylongname"]),
+            ("interface", ["eth0", "wlan0.7"], ["'a b'", "a/b", String(repeating: "a", count: 128)]),
             ("mark", ["0", "7", "0xffffffff"], ["-1", "0x", "4294967296"]),
             ("uid", ["0", "1000"], ["nobody", "4294967295"]),
             ("method", ["icmp"], ["ICMP", "ping", "udp"]),

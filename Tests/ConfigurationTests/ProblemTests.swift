@@ -101,9 +101,9 @@ import Testing
             "nwpath.yaml:1:10: ignore[0] is '[', expected a name or a pattern such as eth0, wl* or en[op]*"
         ),
         (
-            "interfaces: {averyverylongname0: {}}",
+            "interfaces: {'eth[': {}}",
             """
-            nwpath.yaml:1:14: a name in interfaces is 'averyverylongname0', expected a name or a pattern such as eth0, \
+            nwpath.yaml:1:14: a name in interfaces is 'eth[', expected a name or a pattern such as eth0, \
             wl* or en[op]*
             """
         ),

@@ -154,13 +154,16 @@ private func survives<Value: Equatable>(_ form: ValueForm<Value>, _ text: String
         #expect(read(.path, "-").0 == nil)
     }
 
-    @Test(arguments: ["eth0", "a", "fifteen-letters", "wlan0.12", "br-1", "größe", "eth0@x"])
+    /// As long as an alternative name may be.
+    private static let long = String(repeating: "a", count: 127)
+
+    @Test(arguments: ["eth0", "a", "fifteen-letters", "wlan0.12", "br-1", "größe", "eth0@x", Self.long])
     func `reads interface names`(text: String) {
         #expect(read(.interface, text).0 == text)
         #expect(survives(.interface, text))
     }
 
-    @Test(arguments: ["", ".", "..", "a/b", "a:b", "a b", "sixteen-letters1", "a\tb", "a\u{A0}b", "\u{7F}"])
+    @Test(arguments: ["", ".", "..", "a/b", "a:b", "a b", Self.long + "a", "a\tb", "a\u{A0}b", "\u{7F}"])
     func `refuses what the kernel refuses`(text: String) {
         #expect(read(.interface, text).0 == nil)
     }

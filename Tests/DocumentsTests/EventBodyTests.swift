@@ -200,6 +200,11 @@ struct Example: Sendable, CustomTestStringConvertible {
             }
         ),
         changed(
+            [.alternativeNames],
+            "info interface.changed eth0 is also called a, b",
+            previous: #"{"alternative_names":[]}"#
+        ) { $0.alternativeNames = ["a", "b"] },
+        changed(
             [.mtu, .hardwareAddress, .type, .required, .ignored, .expensive, .constrained],
             "info interface.changed eth0 changed mtu, hardware_address, type, required, ignored, expensive, constrained",
             previous: #"{"mtu":9000,"hardware_address":null,"type":"wifi","required":true,"ignored":true,"#

@@ -12,10 +12,14 @@ import Testing
     private let now = Duration.seconds(1100)
 
     @Test func `an interface shows link, verdict and addresses`() throws {
-        let view = Sample.interface(addresses: [Sample.address6, Sample.address4])
+        var view = Sample.interface(addresses: [Sample.address6, Sample.address4])
+        view.alternativeNames = ["enp0s31f6"]
         let expected = """
             {
               "name": "eth0",
+              "alternative_names": [
+                "enp0s31f6"
+              ],
               "index": 2,
               "type": "wiredEthernet",
               "kind": null,
@@ -93,7 +97,7 @@ import Testing
             #expect(key == "problem" || value[key] == .null)
             #expect(value.object?.keys.contains(key) == true)
         }
-        #expect(value.object?.keys.count == 19)
+        #expect(value.object?.keys.count == 20)
     }
 
     @Test(

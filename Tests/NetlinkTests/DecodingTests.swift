@@ -34,6 +34,16 @@ import Testing
         #expect(link == expected)
     }
 
+    @Test func `alternative names are read in order, and nothing else of the list`() {
+        let long = String(repeating: "a", count: 127)
+        let list = Builder().attribute(53, "enp0s31f6").attribute(53, []).attribute(99, "other").attribute(53, long)
+        let link = Link(bytes: Self.plain.attribute(52, list).bytes)
+        #expect(link?.alternativeNames == ["enp0s31f6", long])
+        #expect(link?.names == ["eth0", "enp0s31f6", long])
+        #expect(link?.isNamed("eth0") == true && link?.isNamed(long) == true && link?.isNamed("other") == false)
+        #expect(Link(bytes: Self.plain.bytes)?.alternativeNames == [])
+    }
+
     @Test(arguments: ["gre", "gretap", "ip6gre", "erspan", "ipip", "sit", "ip6tnl"])
     func `tunnels tell their mark`(kind: String) {
         let information = Builder().attribute(1, kind).attribute(2, Builder().attribute(20, 5))

@@ -36,6 +36,19 @@ import Testing
         #expect(try kernel.link(named: "") == nil)
     }
 
+    @Test(arguments: ["b1", "enp0s31f6", "fifteen-bytes-x", "sixteen-bytes-xx", String(repeating: "a", count: 127)])
+    func `a link is found by an alternative name of any length`(name: String) async throws {
+        try Namespace.current.ip("link add b0 type bridge")
+        try Namespace.current.ip("link property add dev b0 altname \(name)")
+        let link = try #require(try kernel.link(named: name))
+        #expect(link.name == "b0" && link.alternativeNames == [name])
+        #expect(InterfaceLookup.index(named: name) == link.index)
+        let bindable = name.utf8.count > 15 ? "b0" : name
+        #expect(InterfaceLookup.bindableName(of: name) == bindable)
+        #expect(try kernel.link(named: name + "x") == nil)
+        #expect(InterfaceLookup.index(named: name + "x") == nil)
+    }
+
     @Test func `a lookup tells the entry and the decision`() async throws {
         let namespace = Namespace.current
         let peer = try Namespace()

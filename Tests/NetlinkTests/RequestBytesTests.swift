@@ -27,6 +27,8 @@ import Testing
                 "00000000",
             ]
         )
+        #expect(words(.link(named: "fifteen-bytes-x"))[6] == "14000300")
+        #expect(words(.link(named: "sixteen-bytes-xx"))[6] == "15003500")
     }
 
     @Test(

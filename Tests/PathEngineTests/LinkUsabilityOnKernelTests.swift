@@ -225,6 +225,26 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `alternative names are heard of and ask for their interface (S19)`() async throws {
+        let peer = try Namespace()
+        try namespace.uplink("v0", 1, to: peer)
+        let long = "enxlongaltname00155d010203"
+        var settings = EngineSettings.prompt
+        settings.policy.monitors.append(MonitorPolicy(name: "bound", outputInterface: long))
+        let subject = try Subject(settings)
+        #expect(subject.path(of: "bound")?.reason == .noInterface)
+        try namespace.ip("link property add dev v0 altname \(long)")
+        await subject.eventually("the bound monitor") { _ in subject.path(of: "bound")?.status == .satisfied }
+        #expect(subject.link(long)?.name == "v0")
+        try namespace.ip("link property del dev v0 altname \(long)")
+        await subject.eventually("the bound monitor's end") { _ in subject.path(of: "bound")?.reason == .noInterface }
+        let changes = subject.updates.flatMap(\.changes).filter {
+            if case .interfaceChanged(_, let changed, _) = $0 { changed == [.alternativeNames] } else { false }
+        }
+        #expect(changes.count == 2)
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `a rename keeps the interface, and a new link of the old name is another one (S19)`() async throws {
         let peer = try Namespace()
         try namespace.uplink("v0", 1, to: peer)

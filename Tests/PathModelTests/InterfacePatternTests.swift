@@ -43,6 +43,34 @@ import Testing
         #expect(judge.type(of: link) == .cellular)
     }
 
+    @Test(
+        arguments: [
+            ([("lan", .cellular), ("eth0", .wifi)], .wifi), ([("lan", .cellular)], .cellular),
+            ([("lan", .wifi), ("enp0s31f6", .cellular)], .cellular), ([("e*", .wifi), ("lan", .cellular)], .cellular),
+            ([("enp*", .cellular), ("eth*", .wifi)], .cellular), ([("wl*", .cellular)], .wiredEthernet),
+        ] as [([(String, InterfaceType)], InterfaceType)]
+    )
+    func `alternative names count after the name and before patterns`(
+        entries: [(String, InterfaceType)],
+        expected: InterfaceType
+    ) throws {
+        var world = World()
+        world.link("eth0", 2) { $0.alternativeNames = ["enp0s31f6", "lan"] }
+        world.policy.interfaces = entries.map { InterfacePolicy(match: $0.0, type: $0.1) }
+        #expect(world.judge.type(of: try #require(world.state.links[2])) == expected)
+    }
+
+    @Test(arguments: [("enp0s31f6", true), ("enp*", true), ("lan", true), ("lan1", false), ("wl*", false)])
+    func `the ignore list and what is required may name alternative names`(name: String, isNamed: Bool) throws {
+        var world = World()
+        world.link("eth0", 2) { $0.alternativeNames = ["enp0s31f6", "lan"] }
+        world.policy.ignore = [name]
+        world.policy.interfaces = [InterfacePolicy(match: name, isRequired: true)]
+        let link = try #require(world.state.links[2])
+        #expect(world.judge.isListedIgnored(link) == isNamed && world.judge.isRequired(link) == isNamed)
+        #expect(world.judge.missingRequired == (isNamed || name.hasSuffix("*") ? [] : [name]))
+    }
+
     @Test func `a text that is no pattern stands for itself`() throws {
         let (judge, link) = try judged("a[b", [InterfacePolicy(match: "a[b", type: .cellular)])
         #expect(judge.type(of: link) == .cellular)

@@ -68,6 +68,33 @@ import Testing
         #expect(state.link(named: "b") == nil)
     }
 
+    @Test func `alternative names are names, come and go (S19)`() {
+        var state = state([link(2, "eth0") { $0.alternativeNames = ["lan", "enp0s31f6"] }, link(3, "eth1")])
+        #expect(state.link(named: "lan")?.index == 2 && state.link(named: "enp0s31f6")?.index == 2)
+        #expect(state.namesByAlternative == ["lan": "eth0", "enp0s31f6": "eth0"])
+        let trigger = state.apply(.link(link(2, "eth0") { $0.alternativeNames = ["enp0s31f6"] }), at: now)
+        #expect(trigger?.needsEvaluation == true)
+        #expect(state.link(named: "lan") == nil && state.link(named: "enp0s31f6")?.index == 2)
+        _ = state.apply(.link(link(3, "eth1") { $0.alternativeNames = ["lan"] }), at: now)
+        #expect(state.link(named: "lan")?.index == 3)
+        _ = state.apply(.link(link(2, "wan") { $0.alternativeNames = ["enp0s31f6"] }), at: now)
+        #expect(state.link(named: "enp0s31f6")?.name == "wan" && state.link(named: "eth0") == nil)
+        _ = state.apply(.linkRemoved(index: 2, name: "wan"), at: now)
+        #expect(state.link(named: "enp0s31f6") == nil && state.namesByAlternative == ["lan": "eth1"])
+    }
+
+    @Test func `a name goes before an alternative one, and one that moved stays with the new link (S19)`() {
+        var state = state([link(2, "a") { $0.alternativeNames = ["b"] }, link(3, "b")])
+        #expect(state.link(named: "b")?.index == 3)
+        _ = state.apply(.link(link(3, "c") { $0.alternativeNames = ["b"] }), at: now)
+        _ = state.apply(.link(link(2, "a")), at: now)
+        #expect(state.link(named: "b")?.index == 3)
+        _ = state.apply(.link(link(2, "b")), at: now)
+        #expect(state.link(named: "b")?.index == 2)
+        _ = state.apply(.linkRemoved(index: 2, name: "b"), at: now)
+        #expect(state.link(named: "b")?.index == 3)
+    }
+
     @Test func `a removed link takes its addresses along (S19)`() {
         var state = state([link(2, "eth0")], [World.address("192.0.2.1/24", index: 2)])
         let trigger = state.apply(.linkRemoved(index: 2, name: "eth0"), at: now)

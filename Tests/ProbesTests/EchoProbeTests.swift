@@ -92,6 +92,13 @@ import Testing
             $0.route.interface = "other"
         }
         #expect(!other.isSuccess)
+        let long = "enxlongaltname00155d010203"
+        try network.near.ip("link property add dev eth0 altname enp0s31f6 altname \(long)")
+        for name in ["enp0s31f6", long] {
+            #expect(try await network.attempt(.icmp, ProbeNetwork.peer4) { $0.route.interface = name }.isSuccess)
+        }
+        let unknown = try await network.attempt(.icmp, ProbeNetwork.peer4) { $0.route.interface = long + "x" }
+        #expect(unknown.outcome == .failure(.unreachable, detail: "there is no interface \(long)x"))
         let gone = try await network.attempt(.icmp, ProbeNetwork.peer4) { $0.route.interface = "gone0" }
         #expect(gone.outcome == .failure(.unreachable, detail: "there is no interface gone0"))
     }

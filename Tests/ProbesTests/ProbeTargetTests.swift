@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import PathModel
 import Testing
 
 @testable import Probes
@@ -85,6 +86,19 @@ import Testing
         #expect(try Self.plan("192.0.2.1", .icmp, family: .ipv4) == .ask(address))
         #expect(try Self.plan("http://192.0.2.1/", .http) == .ask(address))
         #expect(try Self.plan("a.test:80", .tcp, family: .ipv6) == .lookUp("a.test"))
+    }
+
+    @Test func `a gateway is found by an alternative name of its interface`() {
+        let gateway = ScopedAddress(.v4(0xC000_0201))
+        let surroundings = ProbeSurroundings(
+            gateways: [Gateway(address: gateway, interface: "eth0", family: .ipv4)],
+            interfaceNames: ["enp0s31f6": "eth0"]
+        )
+        for (name, isThere) in [("eth0", true), ("enp0s31f6", true), ("eth1", false)] {
+            let route = ProbeRoute(interface: name)
+            let definition = ProbeDefinition(name: "p", method: .icmp, target: .gateway, route: route)
+            #expect((AddressPlan(definition, surroundings) == .ask(gateway)) == isThere)
+        }
     }
 
     @Test func `what cannot be is told`() throws {

@@ -31,8 +31,8 @@ import Testing
         return state
     }
 
-    private static let paths: [(name: String, interface: String?)] = [
-        ("default", "eth0"), ("wifi", "wlan0"), ("none", nil),
+    private static let paths: [(name: String, interface: [String])] = [
+        ("default", ["eth0", "enp0s31f6"]), ("wifi", ["wlan0"]), ("none", []),
     ]
 
     private static func verdicts(_ states: [ProbeState]) -> [String: Bool] {
@@ -67,6 +67,11 @@ import Testing
         )
         #expect(
             Self.verdicts([try Self.state("http://a.test/", Self.portal, interface: "eth0")]) == [
+                "default": true
+            ]
+        )
+        #expect(
+            Self.verdicts([try Self.state("http://a.test/", Self.portal, interface: "enp0s31f6")]) == [
                 "default": true
             ]
         )

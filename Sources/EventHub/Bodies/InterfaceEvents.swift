@@ -76,6 +76,9 @@ public struct InterfaceChanged: EventBody {
         if fields.contains("master") {
             return interface.master.map { "\(name) became a port of \($0)" } ?? "\(name) is no port any more"
         }
+        if fields == ["alternative_names"], !interface.alternativeNames.isEmpty {
+            return "\(name) is also called \(interface.alternativeNames.joined(separator: ", "))"
+        }
         return "\(name) changed \(changed.joined(separator: ", "))"
     }
 }
@@ -84,6 +87,7 @@ extension InterfaceDocument {
     fileprivate func value(of field: InterfaceField) -> JSONValue {
         switch field {
         case .name: .string(name)
+        case .alternativeNames: .array(alternativeNames.map { .string($0) })
         case .type: .string(type.rawValue)
         case .up: .bool(up)
         case .carrier: .bool(carrier)

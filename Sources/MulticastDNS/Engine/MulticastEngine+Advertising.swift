@@ -80,7 +80,7 @@ extension MulticastEngine {
     /// Tells the advertiser which links there are, and their zones which addresses.
     func announceLinks(at now: Duration) {
         for link in links.values { setAddresses(of: link, at: now) }
-        advertiser.setInterfaces(links.mapValues(\.name))
+        advertiser.setInterfaces(links.mapValues { [$0.name] + $0.interface.alternativeNames })
         runAdvertiser(at: now)
     }
 

@@ -47,7 +47,7 @@ struct Advertiser: Sendable {
     /// The name of this machine, below `local`.
     private(set) var machineName: DomainName
     private var entries: [AdvertisementID: Entry] = [:]
-    private var interfaces: [Int: String] = [:]
+    private var interfaces: [Int: [String]] = [:]
     private var lastID = 0
     private var machineHost: AdvertisementID?
     private var commands: [Command] = []
@@ -80,19 +80,21 @@ struct Advertiser: Sendable {
 
     // MARK: - Interfaces
 
-    /// Sets the interfaces, by index, with their names.
+    /// Sets the interfaces, by index, with their names: the kernel's first, alternative ones behind it.
     ///
     /// What is new gets everything; what left is forgotten without goodbye, for its zones went with it.
-    mutating func setInterfaces(_ names: [Int: String]) {
+    mutating func setInterfaces(_ all: [Int: [String]]) {
         let old = interfaces
-        interfaces = names
-        for (index, name) in names.sorted(by: { $0.key < $1.key }) where old[index] != name {
-            let wanted = sets(on: index)
-            if let oldName = old[index] {
+        interfaces = all
+        for (index, names) in all.sorted(by: { $0.key < $1.key }) where old[index] != names {
+            var wanted = sets(on: index)
+            if let oldNames = old[index] {
                 let kept = Set(wanted.map(\.id))
-                for (id, entry) in entries where isWanted(entry, on: oldName) && !kept.contains(Self.set(id)) {
-                    commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
+                let before = Set(entries.filter { isWanted($0.value, on: oldNames) }.keys.map(Self.set))
+                for id in before.subtracting(kept).sorted(by: { $0.rawValue < $1.rawValue }) {
+                    commands.append(Command(interface: index, action: .withdraw(id)))
                 }
+                if oldNames.first == names.first { wanted.removeAll { before.contains($0.id) } }
             }
             commands += wanted.map { Command(interface: index, action: .publish($0)) }
         }
@@ -100,8 +102,8 @@ struct Advertiser: Sendable {
 
     /// What is published on an interface: for a zone that was opened later than its interface came.
     func sets(on interface: Int) -> [RecordSet] {
-        guard let name = interfaces[interface] else { return [] }
-        return entries.sorted { $0.key < $1.key }.filter { isWanted($0.value, on: name) }
+        guard let names = interfaces[interface] else { return [] }
+        return entries.sorted { $0.key < $1.key }.filter { isWanted($0.value, on: names) }
             .map { recordSet($0.key, $0.value) }
     }
 
@@ -385,26 +387,26 @@ struct Advertiser: Sendable {
         }
     }
 
-    private func isWanted(_ entry: Entry, on interface: String) -> Bool {
+    private func isWanted(_ entry: Entry, on names: [String]) -> Bool {
         let wanted: Set<String>? =
             switch entry.kind {
             case .service(let service, _, _, _): service.interfaces
             case .host(let host, _): host.interfaces
             }
-        return wanted?.contains(interface) ?? true
+        return wanted.map { !$0.isDisjoint(with: names) } ?? true
     }
 
     private mutating func publish(_ id: AdvertisementID) {
         guard let entry = entries[id] else { return }
         let set = recordSet(id, entry)
-        for (index, name) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: name) {
+        for (index, names) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: names) {
             commands.append(Command(interface: index, action: .publish(set)))
         }
     }
 
     private mutating func remove(_ id: AdvertisementID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
-        for (index, name) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: name) {
+        for (index, names) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: names) {
             commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
         }
         if machineHost == id { machineHost = nil }

@@ -37,9 +37,19 @@ extension Link {
         case IFLA_CARRIER: carrier = attribute.byte != 0
         case IFLA_CARRIER_CHANGES: carrierChanges = attribute.word
         case IFLA_LINKINFO: takeInformation(attribute.payload)
+        case IFLA_PROP_LIST: takeProperties(attribute.payload)
         case IFLA_PARENT_DEV_NAME: parentDevice = attribute.text
         case IFLA_PARENT_DEV_BUS_NAME: parentBus = attribute.text
         default: break
+        }
+    }
+
+    /// Reads the nested `IFLA_PROP_LIST`.
+    private mutating func takeProperties(_ nested: Span<UInt8>) {
+        var attributes = AttributeReader(nested)
+        while attributes.advance() {
+            guard attributes.kind == IFLA_ALT_IFNAME, !attributes.payload.isEmpty else { continue }
+            alternativeNames.append(attributes.text)
         }
     }
 

@@ -14,9 +14,9 @@ extension MessageSource {
         try one(.link(index: index)) { Link(decoding: $0) }
     }
 
-    /// One link; `nil` when there is none, as for a name that cannot be one.
+    /// One link, by its name or an alternative one; `nil` when there is none, as for a name that cannot be one.
     public func link(named name: String) throws(NetlinkError) -> Link? {
-        guard (1...15).contains(name.utf8.count) else { return nil }
+        guard (1...Link.longestName).contains(name.utf8.count) else { return nil }
         return try one(.link(named: name)) { Link(decoding: $0) }
     }
 

@@ -13,9 +13,10 @@ extension Question {
         link(header: [0, 0, 0, 0] + bytes(of: Int32(clamping: index)) + [UInt8](repeating: 0, count: 8), flags: 0)
     }
 
+    /// The kernel looks either attribute up among names and alternative names; only one has room for a long name.
     static func link(named name: String) -> Question {
         var question = link(header: [UInt8](repeating: 0, count: 16), flags: 0)
-        question.add(IFLA_IFNAME, Array(name.utf8) + [0])
+        question.add(name.utf8.count < Int(IFNAMSIZ) ? IFLA_IFNAME : IFLA_ALT_IFNAME, Array(name.utf8) + [0])
         return question
     }
 

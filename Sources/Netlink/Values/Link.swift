@@ -8,6 +8,8 @@ public struct Link: Hashable, Sendable {
     public var index: Int
     /// The interface name, at most 15 bytes (`IFLA_IFNAME`).
     public var name: String
+    /// Its other names, at most 127 bytes each, in the kernel's order (`IFLA_ALT_IFNAME`).
+    public var alternativeNames: [String]
     /// The IFF_* bits.
     public var flags: LinkFlags
     /// The ARPHRD_* hardware type: 1 Ethernet, 772 loopback, 519 raw IP, 512 PPP.
@@ -49,6 +51,7 @@ public struct Link: Hashable, Sendable {
     public init(
         index: Int,
         name: String,
+        alternativeNames: [String] = [],
         flags: LinkFlags = [],
         hardwareType: UInt16 = 1,
         carrier: Bool? = nil,
@@ -70,6 +73,7 @@ public struct Link: Hashable, Sendable {
     ) {
         self.index = index
         self.name = name
+        self.alternativeNames = alternativeNames
         self.flags = flags
         self.hardwareType = hardwareType
         self.carrier = carrier
@@ -89,6 +93,15 @@ public struct Link: Hashable, Sendable {
         self.parentBus = parentBus
         self.parentDevice = parentDevice
     }
+
+    /// The longest alternative name, in bytes.
+    public static let longestName = 127
+
+    /// The name, and the alternative ones behind it.
+    public var names: [String] { [name] + alternativeNames }
+
+    /// Whether the interface is called so, by its name or by an alternative one.
+    public func isNamed(_ name: String) -> Bool { self.name == name || alternativeNames.contains(name) }
 }
 
 /// The IFF_* bits of a link, netdevice(7).

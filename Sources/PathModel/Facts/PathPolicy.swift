@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+internal import Netlink
 
 /// What the operator decided, apart from files and sockets: the part of the configuration that shapes paths.
 public struct PathPolicy: Hashable, Sendable {
@@ -50,6 +51,9 @@ public struct PathPolicy: Hashable, Sendable {
 
 /// What the operator decided about interfaces that match a glob; `nil` leaves a question to the rules.
 public struct InterfacePolicy: Hashable, Sendable {
+    /// The longest name that an interface may have, in bytes.
+    public static let longestName = Link.longestName
+
     /// A name or a glob with `*`, `?`, `[…]` and `\`, as the configuration reads it.
     public var match: String
     public var type: InterfaceType?

@@ -51,10 +51,12 @@ public final class InterfaceJudge: Sendable {
 
     // MARK: - What the operator decided
 
-    /// What the operator decided about the interface: an exact name before globs, the first of each.
+    /// What the operator decided about the interface: its name before alternative names before globs, the first of each.
     public func decision(for link: Link) -> InterfacePolicy? {
-        if let place = exact[link.name] { return policy.interfaces[place] }
-        return patterns.first { $0.glob.matches(link.name) }.map { policy.interfaces[$0.place] }
+        if let place = exact[link.name] ?? link.alternativeNames.lazy.compactMap({ self.exact[$0] }).first {
+            return policy.interfaces[place]
+        }
+        return patterns.first { matches(link, $0.glob) }.map { policy.interfaces[$0.place] }
     }
 
     /// Whether the operator wants to be told when the interface is down.
@@ -67,7 +69,12 @@ public final class InterfaceJudge: Sendable {
     }
 
     public func isListedIgnored(_ link: Link) -> Bool {
-        ignoredNames.contains(link.name) || ignoredPatterns.contains { $0.matches(link.name) }
+        ignoredNames.contains(link.name) || link.alternativeNames.contains(where: ignoredNames.contains)
+            || ignoredPatterns.contains { matches(link, $0) }
+    }
+
+    private func matches(_ link: Link, _ glob: Glob) -> Bool {
+        glob.matches(link.name) || link.alternativeNames.contains(where: glob.matches)
     }
 
     // MARK: - Place

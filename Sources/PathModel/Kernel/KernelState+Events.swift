@@ -147,8 +147,11 @@ extension KernelState {
         guard old != link else { return false }
         links[link.index] = link
         touched.insert(link.index)
-        if let old, old.name != link.name, indexes[old.name] == link.index { indexes[old.name] = nil }
-        indexes[link.name] = link.index
+        if old?.name != link.name || old?.alternativeNames != link.alternativeNames {
+            if let old { forgetNames(of: old) }
+            indexes[link.name] = link.index
+            for name in link.alternativeNames { alternativeIndexes[name] = link.index }
+        }
         if old?.master != link.master {
             if let master = old?.master { ports[master]?.remove(link.index) }
             if let master = link.master { ports[master, default: []].insert(link.index) }
@@ -171,7 +174,7 @@ extension KernelState {
     private mutating func remove(link index: Int) -> Bool {
         guard let link = links.removeValue(forKey: index) else { return false }
         touched.insert(index)
-        if indexes[link.name] == index { indexes[link.name] = nil }
+        forgetNames(of: link)
         if let master = link.master { ports[master]?.remove(index) }
         if let below = link.standsOn { uppers[below]?.remove(index) }
         ports[index] = nil
@@ -180,6 +183,14 @@ extension KernelState {
         routable.remove(index)
         settling[index] = nil
         return true
+    }
+
+    /// Forgets the names that another link has not taken over.
+    private mutating func forgetNames(of link: Link) {
+        if indexes[link.name] == link.index { indexes[link.name] = nil }
+        for name in link.alternativeNames where alternativeIndexes[name] == link.index {
+            alternativeIndexes[name] = nil
+        }
     }
 
     /// - Returns: Whether an evaluation could come out differently; a plain refresh of lifetimes does not (rule S27).

@@ -12,6 +12,8 @@ public struct KernelState: Sendable {
     /// The addresses by the index of their interface, in the order they were told.
     public internal(set) var addresses: [Int: [HeldAddress]] = [:]
     var indexes: [String: Int] = [:]
+    /// The same for alternative names.
+    var alternativeIndexes: [String: Int] = [:]
     /// Ports by master.
     var ports: [Int: Set<Int>] = [:]
     /// Links that stand on a link, except veth peers.
@@ -29,9 +31,13 @@ public struct KernelState: Sendable {
 
     public init() {}
 
+    /// The link of a name, or else of an alternative name (rule S19).
     public func link(named name: String) -> Link? {
-        indexes[name].flatMap { links[$0] }
+        (indexes[name] ?? alternativeIndexes[name]).flatMap { links[$0] }
     }
+
+    /// The names of links by their alternative names.
+    public var namesByAlternative: [String: String] { alternativeIndexes.compactMapValues { links[$0]?.name } }
 
     /// The ports of a bridge, bond, team or VRF.
     public func ports(of master: Int) -> Set<Int> { ports[master] ?? [] }

@@ -7,6 +7,8 @@ public import Netlink
 public struct InterfaceView: Hashable, Sendable {
     public var index: Int
     public var name: String
+    /// Its other names, in the kernel's order.
+    public var alternativeNames: [String]
     public var type: InterfaceType
     /// The kind of a virtual link, such as `bridge`; `nil` for hardware.
     public var kind: String?
@@ -40,6 +42,7 @@ public struct InterfaceView: Hashable, Sendable {
         let cost = CostJudge(judge: judge)
         index = link.index
         name = link.name
+        alternativeNames = link.alternativeNames
         type = judge.type(of: link)
         kind = link.kind
         isUp = link.flags.contains(.up)

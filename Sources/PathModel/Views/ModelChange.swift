@@ -17,6 +17,7 @@ public enum ModelChange: Hashable, Sendable {
 
 public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
     case name
+    case alternativeNames = "alternative_names"
     case type
     case up
     case carrier
@@ -32,6 +33,7 @@ public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
     public func differs(_ left: InterfaceView, _ right: InterfaceView) -> Bool {
         switch self {
         case .name: left.name != right.name
+        case .alternativeNames: left.alternativeNames != right.alternativeNames
         case .type: left.type != right.type
         case .up: left.isUp != right.isUp
         case .carrier: left.hasCarrier != right.hasCarrier

@@ -87,7 +87,7 @@ final class ProbeMetrics {
     func register(
         in registry: MetricRegistry,
         states: @escaping () -> [ProbeState],
-        paths: @escaping () -> [(name: String, interface: String?)]
+        paths: @escaping () -> [(name: String, interface: [String])]
     ) {
         for counter in [attempts, failures, bytes, queries, queryFailures] { registry.add(counter) }
         for histogram in [duration, queryDuration] { registry.add(histogram) }
@@ -156,11 +156,11 @@ final class ProbeMetrics {
 enum PortalJudge {
     /// The verdict on each path that an HTTP probe says something about.
     ///
-    /// A probe that is bound to an interface speaks of the paths whose first interface that is, any other of the path
-    /// `default`, which its packets take.
+    /// A probe that is bound to an interface speaks of the paths whose first interface has that name or alternative
+    /// name, any other of the path `default`, which its packets take.
     static func verdicts(
         _ states: [ProbeState],
-        paths: [(name: String, interface: String?)]
+        paths: [(name: String, interface: [String])]
     ) -> [(monitor: String, isCaptive: Bool)] {
         let probes = states.filter { state in
             guard case .page(let page) = state.definition.target, let result = state.last else {
@@ -174,7 +174,7 @@ enum PortalJudge {
                 guard let interface = state.definition.route.interface else {
                     return path.name == MonitorPolicy.standardName && state.definition.route == ProbeRoute()
                 }
-                return interface == path.interface
+                return path.interface.contains(interface)
             }
             return speaking.isEmpty ? nil : (path.name, speaking.contains { $0.schedule.isCaptive })
         }

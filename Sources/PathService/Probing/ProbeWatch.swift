@@ -85,3 +85,15 @@ final class ProbeWatch {
         }
     }
 }
+
+extension ProbeSurroundings {
+    /// What the engine knows.
+    init(_ core: EngineCore) {
+        let path = core.path
+        self.init(
+            gateways: path.gateways,
+            servers: path.dns.servers,
+            interfaceNames: core.state.namesByAlternative
+        )
+    }
+}

@@ -9,10 +9,13 @@ public struct ProbeSurroundings: Hashable, Sendable {
     public var gateways: [Gateway]
     /// The name servers in use, in order.
     public var servers: [DNSServer]
+    /// The names of interfaces by their alternative names.
+    public var interfaceNames: [String: String]
 
-    public init(gateways: [Gateway] = [], servers: [DNSServer] = []) {
+    public init(gateways: [Gateway] = [], servers: [DNSServer] = [], interfaceNames: [String: String] = [:]) {
         self.gateways = gateways
         self.servers = servers
+        self.interfaceNames = interfaceNames
     }
 }
 
@@ -180,8 +183,9 @@ enum AddressPlan: Equatable {
         let host: ProbeHost
         switch definition.target {
         case .gateway:
+            let interface = definition.route.interface.map { surroundings.interfaceNames[$0] ?? $0 }
             let wanted = surroundings.gateways.first { gateway in
-                (definition.route.interface.map { $0 == gateway.interface } ?? true)
+                (interface.map { $0 == gateway.interface } ?? true)
                     && (definition.family.map { $0 == gateway.family } ?? true)
             }
             guard let wanted else {

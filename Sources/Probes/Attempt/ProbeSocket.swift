@@ -4,6 +4,7 @@ internal import Addressing
 internal import CLinuxShims
 internal import Glibc
 internal import LinuxIO
+internal import Netlink
 
 /// A socket that could not be made, and at which step.
 struct SocketFailure: Error, Equatable {
@@ -202,7 +203,9 @@ enum RawRoute {
         var raw = nwp_probe_route()
         raw.mark = route.mark ?? 0
         raw.user = route.userID ?? UInt32.max
-        let name = Array((route.interface ?? "").utf8.prefix(15))
+        // No interface has the name "/", so that binding to one that is missing fails.
+        let bindable = route.interface.map { InterfaceLookup.bindableName(of: $0) ?? "/" }
+        let name = Array((bindable ?? "").utf8.prefix(15))
         unsafe withUnsafeMutableBytes(of: &raw.interface) { bytes in
             for (index, byte) in name.enumerated() { unsafe bytes[index] = byte }
         }
@@ -214,6 +217,6 @@ enum InterfaceScope {
     /// The index behind a scope, which is a name or a number; 0 when there is none.
     static func index(of scope: String?) -> UInt32 {
         guard let scope else { return 0 }
-        return unsafe UInt32(scope) ?? if_nametoindex(scope)
+        return UInt32(scope) ?? InterfaceLookup.index(named: scope).map { UInt32(clamping: $0) } ?? 0
     }
 }

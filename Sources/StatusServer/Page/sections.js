@@ -113,8 +113,9 @@ function showInterfaces(status) {
   fill(byId('interfaces'), status.interfaces.map((link) => {
     const gateways = status.gateways.filter((gateway) => gateway.interface === link.name);
     const changes = link.carrier_changes > 0 ? element('small', {}, ` (${link.carrier_changes} changes)`) : null;
+    const others = link.alternative_names.length > 0 ? element('small', {}, ` ${link.alternative_names.join(', ')}`) : null;
     return [
-      link.name,
+      [link.name, others],
       [link.type, link.kind ? element('small', {}, ` ${link.kind}`) : null],
       link.usable ? verdict('ok', 'usable') : verdict('bad', words(link.problem ?? 'not usable')),
       [link.carrier ? 'yes' : 'no', changes],

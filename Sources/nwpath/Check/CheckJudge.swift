@@ -77,14 +77,14 @@ struct CheckJudge {
         let usable = shown.count { $0.isTrue("usable") }
         var complaints: [String] = []
         if let name {
-            if let found = all.first(where: { $0.text("name") == name }) {
+            if let found = all.first(where: { InterfaceText.isNamed($0, name) }) {
                 complaints = found.isTrue("usable") ? [] : [Self.state(of: found)]
             } else {
                 complaints = ["\(name) does not exist"]
             }
         } else {
             complaints = shown.filter { $0.isTrue("required") && !$0.isTrue("usable") }.map(Self.state)
-            let known = Set(all.map { $0.text("name") })
+            let known = Set(all.flatMap(InterfaceText.names))
             complaints += Self.required(configuration).filter { !known.contains($0) }.map { "\($0) does not exist" }
         }
         let good = name.map { "\($0) is usable" } ?? "\(usable) of \(shown.count) usable"
@@ -93,7 +93,7 @@ struct CheckJudge {
             text: "interface " + (complaints.isEmpty ? good : complaints.joined(separator: ", "))
         )
         report.measures = [measure("interfaces_up", Double(usable))]
-        if let name, let found = all.first(where: { $0.text("name") == name }) {
+        if let name, let found = all.first(where: { InterfaceText.isNamed($0, name) }) {
             let changes = found["carrier_changes"]?.double
             report.measures.append(CheckReport.Measure(label: "carrier_changes", value: changes, unit: "c", minimum: 0))
         }

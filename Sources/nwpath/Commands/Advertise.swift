@@ -58,6 +58,7 @@ struct Advertise: Command {
             guard var service = try? request.registration() else { return .usage }
             service.allowsRenaming = !keepsName
             let direct = try DirectEngine(interface: request.interface)
+            service.interfaces = direct.interface.map { [$0] }
             var state = AdvertiseState()
             try direct.handleSignals([SIGINT, SIGTERM]) { signal in
                 state.isInterrupted = signal == SIGINT

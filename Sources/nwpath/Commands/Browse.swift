@@ -54,7 +54,7 @@ struct Browse: Command {
             var hasFound = false
             Terminal.endWithReader()
             let settle = Settle(direct)
-            let browse = ServiceBrowse(direct.engine, types: names, interface: interface) { event in
+            let browse = ServiceBrowse(direct.engine, types: names, interface: direct.interface) { event in
                 hasFound = true
                 let object = BrowseLine.object(event, clock: clock)
                 if common.isJSON {

@@ -59,7 +59,7 @@ struct Resolve: Command {
             if watches { Terminal.endWithReader() }
             let given = timeout.flatMap { $0 == .zero ? nil : $0 }
             let run = ResolveRun(direct, target, isOnce: !watches) { print($0, common, direct.clock) }
-            run.begin(interface: interface, grace: Self.grace, patience: Self.patience)
+            run.begin(interface: direct.interface, grace: Self.grace, patience: Self.patience)
             direct.run(limit: given ?? (watches || timeout != nil ? nil : Self.limit))
             run.finish()
             if run.hasAnswer { return .success }

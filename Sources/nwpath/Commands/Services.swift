@@ -66,15 +66,23 @@ struct Services: Command {
             let query = [(name: "type", value: type), (name: "interface", value: interface)]
             let route = "/api/v1/services" + (showsPast ? "/history" : "")
             let answer = try connection.get(RequestText.target(route, query))
+            let selection = try selection(&connection)
             let shown = name == nil ? answer.value : selection.applied(to: answer.value)
             guard watches else { return try list(shown, common) }
             Terminal.endWithReader()
             try show(shown, common, isLine: true)
-            return try watch(connection, from: EventFeed.id(of: answer.value), common)
+            return try watch(connection, selection, from: EventFeed.id(of: answer.value), common)
         }
     }
 
-    private var selection: ServiceSelection { ServiceSelection(type: type, name: name, interface: interface) }
+    /// What is to be shown; services tell the name of their interface, which may have been given by an alternative one.
+    private func selection(_ connection: inout ServiceConnection) throws(CommandFailure) -> ServiceSelection {
+        var selection = ServiceSelection(type: type, name: name, interface: interface)
+        guard let interface, watches || name != nil else { return selection }
+        let answer = try connection.get("/api/v1/interfaces/\(RequestText.encode(interface))", accepting: [404])
+        selection.interface = answer.value["name"]?.string ?? interface
+        return selection
+    }
 
     // MARK: - From the daemon
 
@@ -86,18 +94,19 @@ struct Services: Command {
         guard watches else { return try listTypes(answer, common) }
         Terminal.endWithReader()
         _ = try listTypes(answer, common, isLine: true)
-        return try watch(connection, from: EventFeed.id(of: answer), common)
+        return try watch(connection, ServiceSelection(), from: EventFeed.id(of: answer), common)
     }
 
     private func watch(
         _ connection: ServiceConnection,
+        _ selection: ServiceSelection,
         from position: String?,
         _ common: CommonOptions
     ) throws(CommandFailure) -> ExitStatus {
         let patterns = (showsTypes ? ["service_type.*"] : ["service.*"]).compactMap { Glob($0) }
         let feed = EventFeed(patterns: patterns, position: position)
         var follower = EventFollower(connection, feed: feed, isQuiet: common.isQuiet)
-        let (screen, selection, isJSON) = (Screen(common), selection, common.isJSON)
+        let (screen, isJSON) = (Screen(common), common.isJSON)
         try follower.follow { event in
             guard selection.concerns(event) else { return }
             Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))

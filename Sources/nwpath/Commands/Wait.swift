@@ -125,11 +125,11 @@ struct Wait: Command {
         _ connection: inout ServiceConnection,
         _ patience: Duration
     ) throws(CommandFailure) -> Set<String> {
-        let told = Set(status.list("interfaces").map { $0.text("name") })
+        let told = Set(status.list("interfaces").flatMap(InterfaceText.names))
         let wanted = conditions.compactMap(\.interface).filter { !told.contains($0) }
         guard !wanted.isEmpty else { return [] }
         let all = try connection.get("/api/v1/interfaces", timeout: patience).value.list("interfaces")
-        return Set(all.filter { $0.isTrue("ignored") }.map { $0.text("name") }).intersection(wanted)
+        return Set(all.filter { $0.isTrue("ignored") }.flatMap(InterfaceText.names)).intersection(wanted)
     }
 
     static func missing(_ findings: [WaitMachine.Finding]) -> [String] {

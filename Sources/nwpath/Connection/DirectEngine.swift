@@ -15,6 +15,8 @@ final class DirectEngine {
     let clock = KernelClock()
     private let loop: EventLoop
     private let links: DirectLinks
+    /// The name of the one interface; `nil` for all.
+    var interface: String? { links.interface }
     private var end: (timer: EventLoop.Timer, deadline: Duration)?
 
     /// Prepares an engine on all interfaces, or on one.

@@ -10,6 +10,8 @@ internal import Spelling
 final class DirectLinks {
     private let kernel: LiveKernel
     private let wanted: String?
+    /// The name of the one interface, which may have been given by an alternative name; `nil` for all.
+    private(set) var interface: String?
 
     /// Takes all interfaces, or one.
     /// - Throws: A failure when there is no netlink, or nothing to speak on.
@@ -20,10 +22,12 @@ final class DirectLinks {
         } catch {
             throw CommandFailure("cannot ask the kernel: \(error)", .negative)
         }
-        guard try current().isEmpty else { return }
+        let found = try current()
+        self.interface = interface.map { found.first?.name ?? $0 }
+        guard found.isEmpty else { return }
         guard let interface else { throw CommandFailure("nothing to look on: no interface is up", .negative) }
         var reason = "nothing to look on: \(interface) does not exist, is down, or has no address"
-        let names = try links().map(\.name)
+        let names = try links().flatMap(\.names)
         if !names.contains(interface), let nearest = NearestSpelling.nearest(to: interface, among: names.sorted()) {
             reason += "; did you mean '\(nearest)'?"
         }
@@ -35,8 +39,8 @@ final class DirectLinks {
         do throws(NetlinkError) {
             let addresses = Dictionary(grouping: try kernel.addresses().values, by: \.index)
             return try kernel.links().values.compactMap { link in
-                Self.interface(link, addresses[link.index] ?? [])
-            }.filter { (wanted ?? $0.name) == $0.name }
+                wanted.map(link.isNamed) ?? true ? Self.interface(link, addresses[link.index] ?? []) : nil
+            }
         } catch {
             throw CommandFailure("cannot ask the kernel: \(error)", .negative)
         }

@@ -77,7 +77,7 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
             guard isSatisfied else { return sentence }
             return path.isTrue("is_expensive") ? "the path is expensive" : nil
         case .interface(let name):
-            guard let found = status.list("interfaces").first(where: { $0.text("name") == name }) else {
+            guard let found = status.list("interfaces").first(where: { InterfaceText.isNamed($0, name) }) else {
                 guard ignored.contains(name) else { return "there is no interface \(name)" }
                 return "\(name) is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
             }

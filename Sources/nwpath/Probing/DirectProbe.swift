@@ -68,7 +68,14 @@ final class DirectProbe {
 
     private static func surroundings(of definition: ProbeDefinition) -> ProbeSurroundings {
         var surroundings = ProbeSurroundings()
-        if definition.target == .gateway { surroundings.gateways = gateways() }
+        if definition.target == .gateway {
+            let kernel = try? LiveKernel()
+            let links = (try? kernel?.links())?.values ?? []
+            surroundings.gateways = kernel.map { gateways($0, links) } ?? []
+            for link in links {
+                for name in link.alternativeNames { surroundings.interfaceNames[name] = link.name }
+            }
+        }
         if definition.method == .dns {
             surroundings.servers = ExplanationReader.nameServers(at: "/etc/resolv.conf").servers
         }
@@ -76,17 +83,15 @@ final class DirectProbe {
     }
 
     /// The routers of the default routes, the preferred ones first.
-    private static func gateways() -> [Gateway] {
-        guard let kernel = try? LiveKernel() else { return [] }
-        let names = (try? kernel.links())?.values ?? []
-        return AddressFamily.allCases.flatMap { family -> [Gateway] in
+    private static func gateways(_ kernel: LiveKernel, _ links: [Link]) -> [Gateway] {
+        AddressFamily.allCases.flatMap { family -> [Gateway] in
             let routes =
                 (try? kernel.routes(family, type: .unicast, limit: 10_000) { $0.destination.length == 0 })?
                 .values ?? []
             return routes.sorted { $0.answer.metric < $1.answer.metric }.flatMap { route in
                 route.answer.legs.compactMap { leg -> Gateway? in
                     guard let address = leg.gateway,
-                        let name = names.first(where: { $0.index == leg.index })?.name
+                        let name = links.first(where: { $0.index == leg.index })?.name
                     else {
                         return nil
                     }

@@ -34,6 +34,7 @@ struct InterfaceText {
         func add(_ name: String, _ value: String) {
             if !value.isEmpty { table.add([.init(name, .faint), .init(value)]) }
         }
+        add("also called", interface.texts("alternative_names").joined(separator: ", "))
         add("type", [interface.text("type"), interface.text("kind")].filter { !$0.isEmpty }.joined(separator: ", "))
         add("index", interface["index"]?.int.map(String.init) ?? "")
         add("link", Self.link(interface))
@@ -51,6 +52,13 @@ struct InterfaceText {
         }
         return text + sheet.indent(sheet.table(table, isIndented: true))
     }
+
+    /// The name, and the alternative ones behind it.
+    static func names(_ interface: JSONValue) -> [String] {
+        [interface.text("name")] + interface.texts("alternative_names")
+    }
+
+    static func isNamed(_ interface: JSONValue, _ name: String) -> Bool { names(interface).contains(name) }
 
     static func state(_ interface: JSONValue) -> TextTable.Cell {
         if interface.isTrue("usable") { return .init("usable", .good) }

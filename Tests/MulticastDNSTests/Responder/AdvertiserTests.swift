@@ -29,7 +29,9 @@ private struct Bench {
 
     init(_ interfaces: [Int: String] = [1: "eth0", 2: "wlan0"]) { setInterfaces(interfaces) }
 
-    mutating func setInterfaces(_ interfaces: [Int: String]) {
+    mutating func setInterfaces(_ interfaces: [Int: String]) { setInterfaces(interfaces.mapValues { [$0] }) }
+
+    mutating func setInterfaces(_ interfaces: [Int: [String]]) {
         advertiser.setInterfaces(interfaces)
         act()
     }
@@ -117,6 +119,16 @@ private struct Bench {
         _ = try bench.advertise(service("New", on: ["lan"]))
         bench.setInterfaces([1: "lan"])
         #expect(bench.names(1) == ["New._ipp._tcp.local"] && bench.withdrawn[1] == [bench.set(old)])
+    }
+
+    @Test func `an alternative name that comes brings what was for it, and takes it along`() throws {
+        var bench = Bench([1: "eth0"])
+        _ = try bench.advertise(service())
+        let named = try bench.advertise(service("New", on: ["enp0s31f6"]))
+        bench.setInterfaces([1: ["eth0", "enp0s31f6"]])
+        #expect(bench.names(1) == ["Lamp._ipp._tcp.local", "New._ipp._tcp.local"] && bench.withdrawn.isEmpty)
+        bench.setInterfaces([1: ["eth0"]])
+        #expect(bench.withdrawn[1] == [bench.set(named)])
     }
 
     @Test func `what is wrong is refused before anything is sent`() {
