@@ -17,6 +17,10 @@ final class AnticipatingTable: ForwardingTable {
     private let kernel: LiveKernel
     private var plan = Plan()
     private var defaults: [DefaultsKey: [RouteAnswer]] = [:]
+    /// Those of which something may have become since they were read.
+    private var staleDefaults: Set<DefaultsKey> = []
+    /// Those that the last answer asked for; others are forgotten.
+    private var askedDefaults: Set<DefaultsKey> = []
     private var rulesAskForTransport: Bool?
     private var refusals: [Datagram: Bool] = [:]
     /// Datagrams that were let out although a multicast group is refused: they are not sent again and again.
@@ -50,16 +54,37 @@ final class AnticipatingTable: ForwardingTable {
     /// What connect(2) of a UDP socket gives.
     func connect(_ query: RouteQuery) -> ConnectAnswer? { kernel.connect(query) }
 
-    /// The default routes of a table, as they were read since something last happened to routes.
+    /// The default routes of a table.
+    ///
+    /// Where there was one at most, what is known is given at once, and read again after the answer: a single route decides
+    /// nothing that the kernel's own answer does not say.
     func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
         let key = DefaultsKey(family: family, table: table)
-        if let known = defaults[key] { return known }
-        let read = KernelTable(kernel).defaultRoutes(family, table: table)
-        defaults[key] = read
-        return read
+        askedDefaults.insert(key)
+        if let known = defaults[key], known.count <= 1 || !staleDefaults.contains(key) { return known }
+        return read(key)
     }
 
-    func forgetDefaultRoutes() { defaults = [:] }
+    /// Default routes may have come or gone.
+    func outdateDefaultRoutes() { staleDefaults = Set(defaults.keys) }
+
+    /// Reads what was not read for the last answer.
+    /// - Returns: Whether another answer may follow from it.
+    func readDefaultRoutes() -> Bool {
+        defaults = defaults.filter { askedDefaults.contains($0.key) }
+        askedDefaults = []
+        return staleDefaults.filter { defaults[$0] != nil }.map { key in
+            let routes = read(key)
+            return routes.count > 1 || routes.contains { $0.hasLapsed }
+        }.contains(true)
+    }
+
+    private func read(_ key: DefaultsKey) -> [RouteAnswer] {
+        let routes = KernelTable(kernel).defaultRoutes(key.family, table: key.table)
+        defaults[key] = routes
+        staleDefaults.remove(key)
+        return routes
+    }
 
     /// Whether a rule asks for protocol or ports, as was read since something last happened to rules.
     var asksForTransport: Bool {

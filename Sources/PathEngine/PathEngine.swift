@@ -163,7 +163,7 @@ public final class PathEngine {
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
         onNotices?(batch)
-        if batch.notices.contains(where: \.event.concernsRoutes) { table.forgetDefaultRoutes() }
+        if batch.notices.contains(where: \.event.concernsRoutes) { table.outdateDefaultRoutes() }
         if batch.notices.contains(where: \.event.concernsRules) { table.forgetRules() }
         for index in core.take(batch) {
             do {
@@ -195,7 +195,7 @@ public final class PathEngine {
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
         read(core.state.watchedNeighbors)
-        table.forgetDefaultRoutes()
+        table.outdateDefaultRoutes()
         table.forgetRules()
         table.forgetRefusals()
         return core.replace(links: links.values, addresses: addresses.values, at: now)
@@ -224,12 +224,13 @@ public final class PathEngine {
 
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
-        if core.isCheckDue(at: clock.boot) { table.forgetDefaultRoutes() }
+        if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
         let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
         table.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
         guard isStarted else { return false }
+        let mayFollow = table.readDefaultRoutes()
         let kind = update?.cause.kind ?? .expiry
         _ = audit.evaluated(
             isSatisfied: core.path.status == .satisfied,
@@ -243,7 +244,7 @@ public final class PathEngine {
         case .evaluate: arm(after: .zero)
         case .idle: arm(after: nil)
         }
-        return hearsMore
+        return hearsMore || mayFollow
     }
 
     /// Lets those notifications through that the answer rests on; others are only shut out when `narrows`, for an answer

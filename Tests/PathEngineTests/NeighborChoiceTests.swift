@@ -17,6 +17,8 @@ import Testing
         peer = try Namespace()
         try namespace.uplink("v0", 1, to: peer, metric: nil)
         try namespace.uplink("w0", 2, to: peer, metric: nil)
+        // No address is news while a test runs.
+        for device in ["v0", "w0"] { try namespace.waitForAddresses(on: device, isLinkLocal: true) }
         // What the kernel finds out by itself is fast, and what the test says of a neighbour lasts.
         for family in ["ipv4", "ipv6"] {
             for device in ["v0", "w0"] {

@@ -96,6 +96,8 @@ public struct RouteAnswer: Hashable, Sendable {
     public var origin: UInt8
     /// How long the kernel will still use the route, in seconds; `nil` means for ever (`rta_expires`).
     public var expiresIn: Double?
+    /// Whether it ran out, and is still there unused.
+    public var hasLapsed: Bool { expiresIn.map { $0 <= 0 } ?? false }
 
     /// Describes an answer; the defaults are those of a default route in the main table.
     public init(

@@ -38,8 +38,7 @@ extension EvaluationRound {
     /// A route of a router advertisement that ran out stays in the table for up to half a minute, unused; when its router
     /// speaks again meanwhile, nothing is announced (rule S28).
     mutating func noteLapsed(_ defaults: [RouteAnswer]) {
-        let hasLapsed = defaults.contains { $0.expiresIn.map { $0 <= 0 } ?? false }
-        keepsLapsed = keepsLapsed || hasLapsed
+        keepsLapsed = keepsLapsed || defaults.contains(where: \.hasLapsed)
     }
 
     private func isDead(_ leg: RouteLeg) -> Bool { leg.flags.contains(.dead) }
