@@ -5,13 +5,57 @@ internal import LinuxIO
 public import Netlink
 public import PathModel
 
-public struct KernelTable: ForwardingTable {
+/// The forwarding table of a kernel.
+///
+/// Look-ups are asked each time. What an answer rests on beside them (default routes, rules, whether datagrams are
+/// refused) is kept until ``outdate(by:)`` or ``outdate()`` says that something may have become of it, so that everybody
+/// who shares the table asks for it once. Confined to one thread.
+public final class KernelTable: ForwardingTable {
     private let source: any KernelSource
+    private var defaults: [DefaultsKey: [RouteAnswer]] = [:]
+    /// Those of which something may have become since they were read.
+    private var staleDefaults: Set<DefaultsKey> = []
+    /// Those that the last answer asked for; others are forgotten.
+    private var askedDefaults: Set<DefaultsKey> = []
+    private var rulesAskForTransport: Bool?
+    private var refusals: [Datagram: Bool] = [:]
+    /// Datagrams that were let out although a multicast group is refused: they are not sent again and again.
+    private var letOut: Set<Datagram> = []
+
+    private struct Datagram: Hashable {
+        let destination: IPAddress
+        let port: UInt16
+        let index: Int
+    }
+
+    private struct DefaultsKey: Hashable {
+        let family: AddressFamily
+        let table: UInt32
+    }
+
+    /// How many routes of a table are read.
+    private static let most = 10_000
 
     /// Asks `source`.
     public init(_ source: any KernelSource) {
         self.source = source
     }
+
+    /// Takes notice of what the kernel told.
+    public func outdate(by batch: EventBatch) {
+        if batch.notices.contains(where: \.event.concernsRoutes) { outdateDefaultRoutes() }
+        if batch.notices.contains(where: \.event.concernsRules) { rulesAskForTransport = nil }
+    }
+
+    /// Anything may have changed.
+    public func outdate() {
+        outdateDefaultRoutes()
+        rulesAskForTransport = nil
+        refusals = [:]
+    }
+
+    /// Default routes may have come, gone or run out.
+    func outdateDefaultRoutes() { staleDefaults = Set(defaults.keys) }
 
     /// Asks where a packet would go.
     public func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
@@ -23,21 +67,51 @@ public struct KernelTable: ForwardingTable {
 
     /// Whether a packet filter or an IPsec policy refuses datagrams of this process.
     public func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
-        source.output(to: destination, port: port, by: index, confirms: true) == .refused
+        let datagram = Datagram(destination: destination, port: port, index: index)
+        if let known = refusals[datagram] { return known }
+        let wasLetOut = letOut.remove(datagram) != nil
+        let verdict = source.output(to: destination, port: port, by: index, confirms: !wasLetOut)
+        if verdict == .doubtful { letOut.insert(datagram) }
+        refusals[datagram] = verdict == .refused
+        return verdict == .refused
     }
 
     public var asksForTransport: Bool {
-        (try? source.rules())?.values.contains { $0.asksForTransport } ?? false
+        if let known = rulesAskForTransport { return known }
+        let read = (try? source.rules())?.values.contains { $0.asksForTransport } ?? false
+        rulesAskForTransport = read
+        return read
     }
 
     /// The default routes of a table; none of one that is too long to be read.
+    ///
+    /// Where there was one at most, what is known is given at once, and read again after the answer: a single route decides
+    /// nothing that the kernel's own answer does not say.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] {
-        let dump = try? source.defaultRoutes(family, table: table, index: nil, limit: Self.most)
-        return dump?.values.map(\.answer) ?? []
+        let key = DefaultsKey(family: family, table: table)
+        askedDefaults.insert(key)
+        if let known = defaults[key], known.count <= 1 || !staleDefaults.contains(key) { return known }
+        return read(key)
     }
 
-    /// How many routes of a table are read.
-    private static let most = 10_000
+    /// Reads what was not read for the last answer.
+    /// - Returns: Whether another answer may follow from it.
+    func readDefaultRoutes() -> Bool {
+        defaults = defaults.filter { askedDefaults.contains($0.key) }
+        askedDefaults = []
+        return staleDefaults.filter { defaults[$0] != nil }.map { key in
+            let routes = read(key)
+            return routes.count > 1 || routes.contains { $0.hasLapsed }
+        }.contains(true)
+    }
+
+    private func read(_ key: DefaultsKey) -> [RouteAnswer] {
+        let dump = try? source.defaultRoutes(key.family, table: key.table, index: nil, limit: Self.most)
+        let routes = dump?.values.map(\.answer) ?? []
+        defaults[key] = routes
+        staleDefaults.remove(key)
+        return routes
+    }
 }
 
 extension KernelSource {

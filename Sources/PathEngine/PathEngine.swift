@@ -29,7 +29,9 @@ public final class PathEngine {
     private let kernel: LiveKernel
     /// `nil` where there are no notifications (rule S50).
     private let monitor: KernelMonitor?
-    private let table: AnticipatingTable
+    /// The kernel's table, for questions of other parts on the same loop.
+    public let table: KernelTable
+    private let expecting: AnticipatingTable
     private var sleep = SleepDetector()
     private var audit: AuditSchedule
     private var gateways: GatewaySchedule
@@ -79,7 +81,8 @@ public final class PathEngine {
         kernel = try LiveKernel()
         kernel.recorder = recorder
         monitor?.recorder = recorder
-        table = AnticipatingTable(kernel)
+        table = KernelTable(kernel)
+        expecting = AnticipatingTable(kernel, table)
         gateways = GatewaySchedule(interval: settings.gatewayInterval)
         audit = AuditSchedule(interval: Self.auditInterval(settings, isPolling: monitor == nil))
     }
@@ -163,8 +166,7 @@ public final class PathEngine {
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
         onNotices?(batch)
-        if batch.notices.contains(where: \.event.concernsRoutes) { table.outdateDefaultRoutes() }
-        if batch.notices.contains(where: \.event.concernsRules) { table.forgetRules() }
+        table.outdate(by: batch)
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -195,9 +197,7 @@ public final class PathEngine {
         let now = clock.boot
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
         read(core.state.watchedNeighbors)
-        table.outdateDefaultRoutes()
-        table.forgetRules()
-        table.forgetRefusals()
+        table.outdate()
         return core.replace(links: links.values, addresses: addresses.values, at: now)
     }
 
@@ -225,8 +225,8 @@ public final class PathEngine {
     /// - Returns: Whether to look again at once.
     private func look() -> Bool {
         if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
-        let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
-        table.end()
+        let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry)
+        expecting.end()
         // What changed is told first; what follows from having looked can wait.
         if let update { onUpdate(update) }
         guard isStarted else { return false }

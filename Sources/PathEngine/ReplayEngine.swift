@@ -98,6 +98,7 @@ public final class ReplayEngine {
     private func hear(_ batch: EventBatch) {
         // What was read together with the news of a loss was thrown away.
         guard kernel.nextLoss != batch.boot, resyncAt == nil else { return }
+        table.outdate(by: batch)
         for index in core.take(batch) {
             do {
                 let link = try kernel.link(index: index)
@@ -135,6 +136,7 @@ public final class ReplayEngine {
         let addresses = try kernel.addresses()
         if links.isConsistent && addresses.isConsistent { rereadAt = nil }
         read(core.state.watchedNeighbors)
+        table.outdate()
         return core.replace(links: links.values, addresses: addresses.values, at: clock.boot)
     }
 
@@ -145,6 +147,13 @@ public final class ReplayEngine {
     }
 
     private func evaluate() {
+        // An answer may follow from what is only read after it.
+        if look() { _ = look() }
+    }
+
+    /// - Returns: Whether to look again at once.
+    private func look() -> Bool {
+        if core.isCheckDue(at: clock.boot) { table.outdateDefaultRoutes() }
         let update = core.evaluate(table, clock: clock, neighbor: kernel.entry)
         _ = audit.evaluated(
             isSatisfied: core.monitors.first?.path.status == .satisfied,
@@ -152,6 +161,7 @@ public final class ReplayEngine {
             cause: update?.cause.kind ?? .expiry
         )
         if let update { onUpdate(update) }
+        return table.readDefaultRoutes()
     }
 
     private func wake() {

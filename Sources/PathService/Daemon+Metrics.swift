@@ -151,8 +151,8 @@ extension Shortcoming {
     /// Whether the link itself is down, rather than without address or route.
     fileprivate var isOfLink: Bool {
         switch self {
-        case .linkDown, .noCarrier, .dormant, .lowerLayerDown, .notPresent, .testing: true
-        case .loopback, .enslaved, .ignored, .noAddress, .dadPending, .noRoute: false
+        case .linkDown, .noCarrier, .lowerLayerDown, .notPresent, .testing: true
+        case .loopback, .enslaved, .ignored, .dormant, .noAddress, .dadPending, .noRoute: false
         }
     }
 }

@@ -59,6 +59,12 @@ def ordinary():
     found += one("ordinary/address borrowed from lo", up("v0") + ["ip address add 192.0.2.1/32 dev lo"],
                  ["ip route add default via 10.1.0.1 dev v0 onlink"])
     found += one("ordinary/source of the other uplink", BOTH, ["ip route replace default via 10.1.0.1 dev v0 metric 100 src 10.2.0.2"])
+    for name, base in (("one uplink", V), ("two uplinks", BOTH)):
+        found += pair(f"ordinary/dormant, {name}", base,
+                      ["ip link set v0 mode dormant", "far v0 down", "far v0 up"], ["ip link set v0 state up"])
+    found += one("ordinary/dormant without an address", V, ["ip link set v0 mode dormant", "far v0 down", "far v0 up",
+                                                          "ip address flush dev v0"])
+    found += one("ordinary/dormant, the router gone", V, ["ip link set v0 mode dormant", "far v0 down"])
     found += one("ordinary/mtu", V, ["ip link set v0 mtu 1280"])
     found += one("ordinary/deprecated address", V, ["ip address change 2001:db8:1::2/64 dev v0 preferred_lft 0"])
     found += one("ordinary/v4 link-local source", up("v0") + ["ip address add 169.254.7.7/16 dev v0"],

@@ -2,6 +2,7 @@
 
 import Addressing
 import Netlink
+import PathModel
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
     init() throws {
         peer = try Namespace()
         kernel = try LiveKernel()
-        table = AnticipatingTable(kernel)
+        table = AnticipatingTable(kernel, KernelTable(kernel))
     }
 
     private var gateway: IPAddress? { (try? table.lookup(query).get())?.legs.first?.gateway }
@@ -57,6 +58,22 @@ import Testing
         #expect(kernel.questions - before == 6)
         _ = table.lookup(other)
         #expect(kernel.questions - before == 6)
+    }
+
+    @Test func `rules and default routes are read once for all, until something may have become of them`() throws {
+        try namespace.uplink("v0", 1, to: peer)
+        let shared = KernelTable(kernel)
+        let tables: [any ForwardingTable] = [AnticipatingTable(kernel, shared), shared, shared]
+        let before = kernel.questions
+        for table in tables {
+            #expect(!table.asksForTransport)
+            #expect(table.defaultRoutes(.ipv4, table: 254).count == 1)
+        }
+        #expect(kernel.questions - before == 2)
+        try namespace.ip("rule add ipproto tcp lookup 254")
+        #expect(!shared.asksForTransport)
+        shared.outdate()
+        #expect(shared.asksForTransport)
     }
 
     @Test func `more questions than the socket holds answers to are all answered`() async throws {

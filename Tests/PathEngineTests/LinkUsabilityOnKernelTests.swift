@@ -168,7 +168,7 @@ import Testing
         try guest.ip("link set g0 up")
         try peer.ip("link set v1 down")
         await subject.unsatisfied(.noCarrier)
-        #expect(subject.path.subject?.interface == "p0" && subject.path.subject?.obstacle == .tunnel("br0"))
+        #expect(subject.path.subject?.interface == "p0" && subject.path.subject?.obstacle == .lower(of: "br0"))
         #expect(ReasonText(.noCarrier, subject.path.subject).clause == "br0 runs over p0, which has no carrier")
         try peer.ip("link set v1 up")
         await subject.satisfied()

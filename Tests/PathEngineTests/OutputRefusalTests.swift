@@ -80,9 +80,9 @@ import Testing
         for gateway in ["10.1.0.1", "2001:db8:1::1"] { try namespace.run("ping -c1 -W5 \(gateway)") }
         let index = try #require(try LiveKernel().link(named: "v0")).index
         for (number, destination) in ["203.0.113.9", "2001:db8:99::9"].enumerated() {
-            let table = AnticipatingTable(try LiveKernel())
+            let table = KernelTable(try LiveKernel())
             func isRefused() -> Bool {
-                table.forgetRefusals()
+                table.outdate()
                 return table.refusesDatagrams(to: .of(destination), port: 443, by: index)
             }
             #expect(!isRefused())

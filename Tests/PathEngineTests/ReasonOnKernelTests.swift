@@ -135,7 +135,7 @@ import Testing
         #expect(here.union(elsewhere) == Set(UnsatisfiedReason.allCases))
     }
 
-    @Test func `a link that waits for a supplicant is dormant, and satisfied once it is let in`() async throws {
+    @Test func `a link that waits for a supplicant carries packets, and is dormant without an address`() async throws {
         let peer = try Namespace()
         try namespace.uplink("v0", 1, to: peer)
         let subject = try Subject()
@@ -144,12 +144,15 @@ import Testing
         try peer.ip("link set v1 down")
         await subject.unsatisfied(.noCarrier)
         try peer.ip("link set v1 up")
+        await subject.eventually("a warning") { $0.status == .satisfied && $0.warnings == [.waitsForAuthentication] }
+        try namespace.run("ping -c 1 -W 5 10.1.0.1")
+        try namespace.ip("addr flush dev v0")
         await subject.unsatisfied(.dormant)
         let text = ReasonText(.dormant, subject.path.subject)
         #expect(text.clause == "v0 waits for authentication")
         #expect(text.hint?.contains("802.1X") == true)
         try namespace.ip("link set v0 state up")
-        await subject.satisfied()
+        await subject.unsatisfied(.configuring)
     }
 
     @Test func `an address that is still checked for duplicates is waited for, with nothing to do`() async throws {

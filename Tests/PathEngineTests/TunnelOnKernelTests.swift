@@ -27,7 +27,7 @@ import Testing
         await subject.eventually("the tunnel") { $0.interfaces.map(\.name) == ["t0"] }
         try peer.ip("link set v1 down")
         await subject.unsatisfied(.noCarrier)
-        #expect(subject.path.subject?.obstacle == .tunnel("t0") && subject.path.subject?.interface == "v0")
+        #expect(subject.path.subject?.obstacle == .lower(of: "t0") && subject.path.subject?.interface == "v0")
         #expect(try Subject().path == subject.path)
         try peer.ip("link set v1 up")
         await subject.eventually("the tunnel") { $0.interfaces.map(\.name) == ["t0"] }

@@ -39,7 +39,7 @@ import Testing
 
     @Test func `an entry without flags whose link lost its carrier is dead all the same (S21)`() {
         var world = twoLegs()
-        world.change("eth1") { $0.operationalState = .dormant }
+        world.change("eth1") { $0.operationalState = .testing }
         #expect(world.path().names == ["eth0"])
         #expect(world.path().warnings == [.degraded])
     }
@@ -116,7 +116,7 @@ import Testing
         #expect(world.path().status == .satisfied)
         world.unplug("eth0")
         #expect(world.path().reason == .noCarrier && !world.path().dns.isUsable)
-        #expect(world.path().subject?.interface == "eth0" && world.path().subject?.obstacle == .tunnel("br0"))
+        #expect(world.path().subject?.interface == "eth0" && world.path().subject?.obstacle == .lower(of: "br0"))
         // It is watched on, since it may turn up behind another port.
         #expect(world.evaluate().neighbors.gateways == [gateway])
         #expect(world.state.bridgedAddresses == [[2, 0, 0, 0, 0, 9]])

@@ -144,8 +144,10 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             $0.world.unplug("eth0")
             $0.world.table.routes = []
         },
-        BrokenCase("802.1X", .carrier, "eth0 waits for authentication", "+++++!????") {
+        BrokenCase("802.1X", .carrier, "eth0 waits for authentication", "++??+!????") {
             $0.world.change("eth0") { $0.operationalState = .dormant }
+            $0.world.flush("eth0")
+            $0.world.table.routes = []
         },
         BrokenCase(
             "the better route is down",
@@ -169,6 +171,15 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         },
         BrokenCase("no address", .source, "eth0 has an IPv4 default route but no address to send from", "++++++!???") {
             $0.world.flush("eth0")
+        },
+        BrokenCase(
+            "a dead gateway behind 802.1X",
+            .neighbour,
+            "the IPv4 gateway 192.0.2.1 does not answer on eth0, which waits for authentication",
+            "++++++++!?"
+        ) {
+            $0.world.change("eth0") { $0.operationalState = .dormant }
+            $0.neighbors = [Neighbor(index: 2, address: .v4(0xC000_0201), state: .failed)]
         },
         BrokenCase("a dead gateway", .neighbour, "the IPv4 gateway 192.0.2.1 does not answer on eth0", "++++++++!?") {
             $0.neighbors = [Neighbor(index: 2, address: .v4(0xC000_0201), state: .failed)]

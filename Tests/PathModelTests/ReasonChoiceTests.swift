@@ -64,8 +64,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.notPresent, .noCarrier), (.testing, .noCarrier), (.dormant, .dormant), (.down, .noCarrier),
-            (.lowerLayerDown, .noCarrier),
+            (.notPresent, .noCarrier), (.testing, .noCarrier), (.down, .noCarrier), (.lowerLayerDown, .noCarrier),
         ] as [(OperationalState, UnsatisfiedReason)]
     )
     func `the state of the only link is the reason`(state: OperationalState, reason: UnsatisfiedReason) {

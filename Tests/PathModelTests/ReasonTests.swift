@@ -66,11 +66,13 @@ import Testing
         #expect(told(world) == ["no_carrier", "eth0"])
     }
 
-    @Test(arguments: [true, false])
-    func `dormant: 802.1X has not let it in (S12, S22)`(hasRoute: Bool) {
+    @Test func `dormant: 802.1X has not let it in, so that it has no address (S12, S22)`() {
         var world = plain()
         world.change("eth0") { $0.operationalState = .dormant }
-        if !hasRoute { world.table.routes = [] }
+        #expect(world.path().status == .satisfied)
+        world.flush("eth0")
+        #expect(told(world) == ["dormant", "eth0"])
+        world.table.routes = []
         #expect(told(world) == ["dormant", "eth0"])
     }
 

@@ -27,7 +27,7 @@ public struct NotificationFilter: Hashable, Sendable {
         self.hardwareAddresses = hardwareAddresses
     }
 
-    /// How many addresses of a family the program looks for in each of both; changes of others are found by audits.
+    /// How many addresses the program looks for in each set, of each family; changes of others are found by audits.
     static let most = 64
     /// The longest IPv4 prefix that always passes.
     static let longestIPv4Prefix: UInt32 = 8

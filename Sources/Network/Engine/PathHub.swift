@@ -227,7 +227,7 @@ final class PathHub {
         guard let engine = running?.engine else { return Path() }
         if let state = engine.core.monitor(named: question.name), let path = state.tracker.current { return path }
         let evaluator = PathEvaluator(engine.core.judge)
-        return evaluator.evaluate(question.policy, table: KernelTable(engine.source), at: loop.clock.boot).path
+        return evaluator.evaluate(question.policy, table: engine.table, at: loop.clock.boot).path
     }
 }
 

@@ -12,14 +12,15 @@ extension EvaluationRound {
         let defaults = survey.defaultRoutes(family, table: choice.entry.table).filter { $0.type == .unicast }
         guard family == .ipv4 else {
             noteLapsed(defaults)
-            if defaults.count > 1 || choice.legs.count > 1 { neighbors.rivals.formUnion(keys(of: defaults)) }
+            // The entry is one of the defaults.
+            if defaults.count > 1 || choice.legs.count > 1 { survey.neighbors.rivals.formUnion(keys(of: defaults)) }
             return leaveOutSilentLegs(of: &choice)
         }
         // Bound packets take the first one.
         guard survey.bound == nil else { return }
         let equals = defaults.filter { $0.metric == choice.entry.metric && !$0.legs.allSatisfy(isDead) }
         guard equals.count > 1, let turns = EqualDefaults(equals.map(\.legs)) else { return }
-        neighbors.rivals.formUnion(keys(of: equals))
+        survey.neighbors.rivals.formUnion(keys(of: equals))
         let taken = turns.taken { judge.state.neighborState($0) }
         choice.takesTurns = taken.count > 1
         if choice.takesTurns { choice.datagramsDiffer = false }
@@ -27,9 +28,8 @@ extension EvaluationRound {
     }
 
     /// IPv6 does not take a leg whose router is known not to answer while there is another (`rt6_score_route`).
-    private mutating func leaveOutSilentLegs(of choice: inout RouteChoice) {
+    private func leaveOutSilentLegs(of choice: inout RouteChoice) {
         guard choice.entry.legs.count > 1 else { return }
-        neighbors.rivals.formUnion(keys(of: [choice.entry]))
         let isSilent = choice.entry.legs.map { leg in leg.router.map { judge.state.neighborState($0) } == .failed }
         guard isSilent.contains(false) else { return }
         for place in isSilent.indices where isSilent[place] { choice.entry.legs[place].flags.insert(.dead) }

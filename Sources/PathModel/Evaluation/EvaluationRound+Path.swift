@@ -53,17 +53,12 @@ extension EvaluationRound {
     /// Whether datagrams leave although connections do not: where a rule refuses these, or, of IPv4, where no connect(2) went
     /// before, and packets from their source are refused.
     private func datagramsLeave(with survey: inout RouteSurvey) -> Bool {
-        if let usual = survey.transport {
-            defer { survey.transport = usual }
-            for family in AddressFamily.allCases {
-                guard case .refused(_, let probe?) = findings[family] else { continue }
-                for transport in [Transport.quic, .dns] {
-                    survey.transport = transport
-                    let legs = try? survey.connect(probe).get().legs
-                    if legs?.contains(where: isLive) ?? false { return true }
-                }
+        for family in AddressFamily.allCases where survey.transport != nil {
+            guard case .refused(_, let probe?) = findings[family] else { continue }
+            for transport in [Transport.quic, .dns] {
+                let legs = try? survey.asking(as: transport) { $0.connect(probe) }.get().legs
+                if legs?.contains(where: isLive) ?? false { return true }
             }
-            survey.transport = usual
         }
         guard case .refused(let refusal) = outcomes[.ipv4], refusal.source != nil,
             case .refused(_, let probe?) = findings[.ipv4], let answer = try? survey.ask(probe, .decision).get()

@@ -95,7 +95,7 @@ extension EvaluationRound {
         }
         if let (bridge, port, shortcoming) = (way.live + way.dead).lazy.compactMap(judge.brokenPort).first {
             subject.interface = port.name
-            subject.obstacle = .tunnel(bridge.name)
+            subject.obstacle = .lower(of: bridge.name)
             return (shortcoming.reason, subject)
         }
         return (link.shortcoming?.reason ?? .noCarrier, subject)
@@ -109,7 +109,9 @@ extension EvaluationRound {
         var subject = subject(of: way)
         if verdict.isPending { return (.dadPending, subject) }
         subject.obstacle = verdict.obstacle
-        if verdict.obstacle == nil, let index = way.namedIndex, isConfiguring(index) { return (.configuring, subject) }
+        guard verdict.obstacle == nil, let index = way.namedIndex else { return (.noSourceAddress, subject) }
+        if judge.state.links[index]?.operationalState == .dormant { return (.dormant, subject) }
+        if isConfiguring(index) { return (.configuring, subject) }
         return (.noSourceAddress, subject)
     }
 

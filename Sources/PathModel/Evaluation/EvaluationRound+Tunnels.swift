@@ -80,7 +80,7 @@ extension EvaluationRound {
 
     private mutating func follow(_ below: Link, of tunnel: Link, with survey: inout RouteSurvey) -> Underlay {
         if let shortcoming = below.shortcoming {
-            return .broken(shortcoming.reason, ReasonSubject(interface: below.name, obstacle: .tunnel(tunnel.name)))
+            return .broken(shortcoming.reason, ReasonSubject(interface: below.name, obstacle: .lower(of: tunnel.name)))
         }
         return judge.isTunnel(below) ? underlay(of: below, with: &survey) : .link(below)
     }
@@ -97,8 +97,8 @@ extension EvaluationRound {
     private func brokenInterface(below tunnel: Link, of candidates: [ReasonCandidate]) -> Underlay {
         guard let best = candidates.min(by: { $0.precedes($1) }), let shortcoming = best.shortcoming,
             let link = judge.state.links[best.index]
-        else { return .broken(.noDefaultRoute, ReasonSubject(obstacle: .tunnel(tunnel.name))) }
-        return .broken(shortcoming.reason, ReasonSubject(interface: link.name, obstacle: .tunnel(tunnel.name)))
+        else { return .broken(.noDefaultRoute, ReasonSubject(obstacle: .lower(of: tunnel.name))) }
+        return .broken(shortcoming.reason, ReasonSubject(interface: link.name, obstacle: .lower(of: tunnel.name)))
     }
 
     /// Where the other end is not known and no other interface reaches the Internet: those that have a default route are

@@ -11,7 +11,6 @@ struct EvaluationRound {
     var findings = PerFamily<RouteFinding>()
     /// Interfaces that are available besides those in use, best first.
     var others: [Available] = []
-    var neighbors = NeighborDemand()
     var configuringEnd: Duration?
     /// Whether the kernel keeps a default route that ran out.
     var keepsLapsed = false
@@ -82,7 +81,7 @@ extension EvaluationRound {
     /// Judges legs, interfaces, source and gateways of a route.
     mutating func outcome(_ choice: RouteChoice, by index: Int?, with survey: inout RouteSurvey) -> FamilyOutcome {
         let way = WayOut(choice)
-        neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
+        survey.neighbors.gateways.formUnion(choice.legs.compactMap(\.router))
         for leg in choice.legs {
             if judge.isLive(leg) { way.live.append(leg) } else { way.dead.append(leg) }
         }
@@ -111,14 +110,14 @@ extension EvaluationRound {
 
     /// Whether datagrams to the ports that programs use leave in another way than connections do, or not at all.
     private func datagramsDiffer(from way: WayOut, with survey: inout RouteSurvey) -> Bool {
-        let usual = survey.transport
-        defer { survey.transport = usual }
-        return [Transport.quic, .dns].contains { transport in
-            survey.transport = transport
-            guard let choice = try? survey.connect(way.probe).get(), choice.source == way.choice.source,
-                let alone = try? survey.ask(way.probe, .decision).get()
-            else { return true }
-            return !(choice.legs + alone.legs).allSatisfy { leg in way.choice.legs.contains { $0.isSameWay(as: leg) } }
+        [Transport.quic, .dns].contains { transport in
+            survey.asking(as: transport) { survey in
+                guard let choice = try? survey.connect(way.probe).get(), choice.source == way.choice.source,
+                    let alone = try? survey.ask(way.probe, .decision).get()
+                else { return true }
+                let legs = choice.legs + alone.legs
+                return !legs.allSatisfy { leg in way.choice.legs.contains { $0.isSameWay(as: leg) } }
+            }
         }
     }
 
@@ -178,6 +177,8 @@ extension EvaluationRound {
             if let router = leg.router, judge.state.isReachable(router) == false { silent += 1 }
         }
         if silent > 0 { way.warnings.insert(.gatewayUnresolved) }
+        let isDormant = way.live.contains { judge.state.links[$0.index]?.operationalState == .dormant }
+        if isDormant { way.warnings.insert(.waitsForAuthentication) }
         if judge.policy.isGatewayStrict, silent > 0, silent == way.live.count { return .silent(way) }
         return .open(way)
     }
@@ -190,7 +191,9 @@ extension InterfaceJudge {
     ///
     /// A port of a bridge or bond sends, but what comes back is the master's, answers to ARP included (rule S15).
     func isLive(_ leg: RouteLeg) -> Bool {
-        guard leg.flags.isDisjoint(with: [.dead, .linkDown]), let link = state.links[leg.index] else { return false }
+        guard !leg.flags.contains(.dead), let link = state.links[leg.index] else { return false }
+        // IPv6 keeps the flag on routes by a link that has its carrier again and is dormant, and takes them all the same.
+        if leg.flags.contains(.linkDown), link.operationalState != .dormant { return false }
         return link.isUsable && !isLoopback(link) && !isEnslaved(link) && brokenPort(of: leg) == nil
     }
 

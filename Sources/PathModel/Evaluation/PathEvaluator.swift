@@ -60,10 +60,7 @@ public struct PathEvaluator: Sendable {
             path: Path(path),
             expiries: expiries,
             nextCheck: checks.min(),
-            neighbors: NeighborDemand(
-                gateways: round.neighbors.gateways,
-                rivals: round.neighbors.rivals.union(survey.serverRouters)
-            ),
+            neighbors: survey.neighbors,
             lookups: survey.lookups,
             restsOn: survey.restsOn
         )
@@ -77,9 +74,6 @@ struct MonitorView {
     let bound: Link?
     /// Whether packets are bound to an interface that does not exist.
     let isMissing: Bool
-    /// How often to look whether a router speaks again whose route ran out and is still there (rule S28).
-    static let lapsedInterval = Duration.milliseconds(500)
-
     private let judge: InterfaceJudge
 
     init(_ monitor: MonitorPolicy, judge: InterfaceJudge) {

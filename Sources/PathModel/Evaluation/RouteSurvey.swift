@@ -41,13 +41,13 @@ struct RouteSurvey {
     /// The interface of the monitor (rule S29).
     let bound: Int?
     /// What the packets in question are, where a rule asks for it (rule S20).
-    var transport: Transport?
+    private(set) var transport: Transport?
     private(set) var lookups = 0
     private var foreign: [IPAddress: Bool] = [:]
     /// Addresses whose routes count although their prefixes may be long (rule S3).
     private(set) var restsOn: Set<IPAddress> = []
-    /// Routers on the way to IPv6 name servers.
-    private(set) var serverRouters: Set<NeighborKey> = []
+    /// The neighbours that the answers rest on.
+    var neighbors = NeighborDemand()
 
     init(judge: InterfaceJudge, table: any ForwardingTable, mark: UInt32, uid: UInt32?, bound: Int?) {
         self.judge = judge
@@ -61,15 +61,19 @@ struct RouteSurvey {
     /// Asks where packets to a name server go.
     mutating func connect(toServer address: IPAddress, by index: Int?) -> RouteChoice? {
         restsOn.insert(address)
-        let usual = transport
-        if usual != nil { transport = .dns }
-        defer { transport = usual }
-        guard let choice = try? connect(address, by: index).get() else { return nil }
-        if address.family == .ipv6 {
-            // One that does not answer is passed over for a shorter prefix.
-            serverRouters.formUnion(choice.legs.compactMap(\.router))
-        }
+        let result = asking(as: transport == nil ? nil : .dns) { $0.connect(address, by: index) }
+        guard let choice = try? result.get() else { return nil }
+        // An IPv6 router that does not answer is passed over for a shorter prefix.
+        if address.family == .ipv6 { neighbors.rivals.formUnion(choice.legs.compactMap(\.router)) }
         return choice
+    }
+
+    /// Asks as for packets of another kind.
+    mutating func asking<Answer>(as kind: Transport?, _ questions: (inout RouteSurvey) -> Answer) -> Answer {
+        let usual = transport
+        transport = kind
+        defer { transport = usual }
+        return questions(&self)
     }
 
     mutating func ask(

@@ -32,8 +32,11 @@ struct SourceJudge {
             return verdict
         }
         verdict.held = own.first { $0.value.address == source } ?? elsewhere(source)
-        if let held = verdict.held, held.value.index != leg, family == .ipv6, !canSolicit(by: leg) {
-            verdict.obstacle = .noLinkLocal
+        if let held = verdict.held?.value, family == .ipv6, held.index != leg || held.flags.contains(.optimistic),
+            !canSolicit(by: leg)
+        {
+            verdict.isPending = own.contains { $0.value.isPending && $0.value.address.isLinkLocal }
+            if !verdict.isPending { verdict.obstacle = .noLinkLocal }
             return verdict
         }
         if let flags = verdict.held?.value.flags {
@@ -54,15 +57,16 @@ struct SourceJudge {
         return verdict
     }
 
-    /// Whether the kernel can look for neighbours there on behalf of another interface's address: Neighbor Solicitation
-    /// takes an address of its own interface (RFC 4861 section 4.3), without one no packet leaves (measured).
+    /// Whether the kernel can look for neighbours there on behalf of another interface's address, or of an optimistic one
+    /// (RFC 4429 section 3.1): Neighbor Solicitation takes another address of its own interface, without one no packet
+    /// leaves (measured).
     private func canSolicit(by leg: Int) -> Bool {
         guard let link = interfaces.state.links[leg], link.flags.isDisjoint(with: [.noARP, .pointToPoint]) else {
             return true
         }
         return (interfaces.state.addresses[leg] ?? []).contains { held in
             held.value.address.family == .ipv6 && !held.value.isPending
-                && !held.value.flags.contains(.duplicateDetected)
+                && held.value.flags.isDisjoint(with: [.duplicateDetected, .optimistic])
         }
     }
 

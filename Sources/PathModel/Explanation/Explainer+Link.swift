@@ -53,11 +53,7 @@ extension Explainer {
     /// first.
     private func choose(_ legs: [RouteLeg], decided: RouteAnswer?) -> RouteLeg? {
         if let chosen = decided?.legs.first, let leg = legs.first(where: { $0.index == chosen.index }) { return leg }
-        return legs.first { isLive($0) } ?? legs.first
-    }
-
-    func isLive(_ leg: RouteLeg) -> Bool {
-        leg.flags.isDisjoint(with: [.dead, .linkDown]) && state.links[leg.index]?.isUsable == true
+        return legs.first(where: facts.judge.isLive) ?? legs.first
     }
 
     // MARK: - Nexthop
@@ -80,7 +76,7 @@ extension Explainer {
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
         }
-        let dead = legs.filter { !isLive($0) }
+        let dead = legs.filter { !facts.judge.isLive($0) }
         if legs.count > 1 && dead.count == legs.count {
             let list = dead.map { "\(RouteText.leg($0, links: state.links))\(shortcoming(of: $0))" }
             chain.fail(
@@ -229,14 +225,11 @@ extension Explainer {
         let text = "\(address) on \(link.name)\(hardware): \(entry.state.word)"
         switch entry.state {
         case .failed:
-            chain.fail(
-                .neighbour,
-                text,
-                fault: leg.gateway == nil
-                    ? "\(address) does not answer on \(link.name)"
-                    : "the \(destination.family.label) gateway \(address) does not answer on \(link.name)",
-                hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: link.name)).hint
-            )
+            let isDormant = link.operationalState == .dormant
+            let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, ReasonSubject(interface: link.name))
+            let name = leg.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
+            let fault = "\(name) does not answer on \(link.name)\(isDormant ? ", which waits for authentication" : "")"
+            chain.fail(.neighbour, text, fault: fault, hint: cause.hint)
         case .none, .incomplete: chain.unknown(.neighbour, text)
         default: chain.fine(.neighbour, text)
         }

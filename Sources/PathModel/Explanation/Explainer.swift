@@ -34,6 +34,7 @@ public struct Explainer<Table: ForwardingTable> {
 
     /// The probe stands for all destinations, of which others take a leg that works (rule S31).
     private func byLiveLeg(_ choice: RouteChoice, with survey: inout RouteSurvey) -> RouteChoice {
+        let isLive = facts.judge.isLive
         guard !choice.decision.legs.contains(where: isLive), let leg = choice.legs.first(where: isLive),
             let decision = try? survey.ask(choice.destination, .decision, by: leg.index).get()
         else { return choice }

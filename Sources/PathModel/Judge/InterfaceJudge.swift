@@ -142,6 +142,7 @@ public final class InterfaceJudge: Sendable {
         if isListedIgnored(link) { return .ignored }
         let addresses = state.addresses[link.index] ?? []
         if addresses.contains(where: { $0.value.isUsableSource }) { return nil }
-        return addresses.contains { $0.isRoutable && $0.value.isPending } ? .dadPending : .noAddress
+        if addresses.contains(where: { $0.isRoutable && $0.value.isPending }) { return .dadPending }
+        return link.operationalState == .dormant ? .dormant : .noAddress
     }
 }

@@ -8,7 +8,7 @@ public enum Shortcoming: String, Hashable, Sendable, Codable, CaseIterable {
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.
     case noCarrier = "no_carrier"
-    /// The link waits for 802.1X or for the access point.
+    /// It has no address, and waits for 802.1X or for the access point.
     case dormant
     /// The link below is down.
     case lowerLayerDown = "lower_layer_down"
@@ -29,17 +29,17 @@ public enum Shortcoming: String, Hashable, Sendable, Codable, CaseIterable {
 extension Link {
     /// What keeps the link from working (rule S12); `nil` when it is usable.
     ///
-    /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. `IFF_RUNNING` is
-    /// not asked, since it is wrong for up to a second on bridges.
+    /// An operational state of unknown counts as up: tun, wireguard and loopback never have another. So does dormant, in
+    /// which the kernel sends and receives as ever. `IFF_RUNNING` is not asked, since it is wrong for up to a second on
+    /// bridges.
     public var shortcoming: Shortcoming? {
         guard flags.contains(.up) else { return .linkDown }
         switch operationalState {
         case .notPresent: return .notPresent
         case .testing: return .testing
-        case .dormant: return (carrier ?? flags.contains(.lowerUp)) ? .dormant : .noCarrier
         case .lowerLayerDown: return .lowerLayerDown
         case .down: return .noCarrier
-        case .unknown, .up: return (carrier ?? flags.contains(.lowerUp)) ? nil : .noCarrier
+        case .unknown, .dormant, .up: return (carrier ?? flags.contains(.lowerUp)) ? nil : .noCarrier
         }
     }
 

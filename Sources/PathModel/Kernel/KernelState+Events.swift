@@ -163,9 +163,10 @@ extension KernelState {
             if let below { uppers[below]?.remove(link.index) }
             if let nowBelow { uppers[nowBelow, default: []].insert(link.index) }
         }
+        let wasLetIn = old?.operationalState == .dormant && link.operationalState != .dormant
         if link.shortcoming != nil {
             settling[link.index] = nil
-        } else if old == nil || old?.shortcoming != nil, !routable.contains(link.index) {
+        } else if old == nil || old?.shortcoming != nil || wasLetIn, !routable.contains(link.index) {
             settling[link.index] = now
         }
         return true

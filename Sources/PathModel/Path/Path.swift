@@ -252,9 +252,9 @@ public struct ReasonSubject: Hashable, Sendable {
     public enum Obstacle: Hashable, Sendable {
         /// Packets from this address are refused, by a rule or a route for it; others are not.
         case source(IPAddress)
-        /// The reason holds for this tunnel's own packets, or for the port behind which this bridge's router is; the subject's
-        /// interface is what it runs over, if that is known.
-        case tunnel(String)
+        /// The reason holds for what carries this interface, which the subject names if it is known: the way of a tunnel's
+        /// own packets, or the port of a bridge behind which the router is.
+        case lower(of: String)
         /// The default route leads to the machine itself.
         case loopback
         /// The default route leads by a port, whose traffic belongs to this master.
@@ -400,6 +400,8 @@ public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
     case deprecatedSource = "deprecated_source"
     /// The only source address is IPv4 link-local (RFC 3927).
     case linkLocalSource = "link_local_source"
+    /// An interface in use is dormant: it sends, but what is behind it may not let it in before 802.1X is done (rule S12).
+    case waitsForAuthentication = "waits_for_authentication"
     /// A gateway in use does not answer ARP or Neighbor Solicitation (rule S52).
     case gatewayUnresolved = "gateway_unresolved"
     /// UDP datagrams that no connect(2) went before leave in another way than connections, or alone (rule S20).

@@ -19,10 +19,10 @@ public struct ReasonText: Hashable, Sendable {
         let interface = subject.interface ?? "the interface"
         let family = subject.family.map { "\($0.label) " } ?? ""
         switch subject.obstacle {
-        case .tunnel(let tunnel):
-            guard let lower = subject.interface else { return "\(tunnel) has no way to its other end" }
+        case .lower(let upper):
+            guard let lower = subject.interface else { return "\(upper) has no way to its other end" }
             let bare = clause(reason, ReasonSubject(interface: lower))
-            return "\(tunnel) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
+            return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
         case .source(let source):
             var bare = subject
             bare.obstacle = nil
@@ -74,7 +74,7 @@ public struct ReasonText: Hashable, Sendable {
         let interface = subject.interface ?? "INTERFACE"
         let option = subject.family == .ipv6 ? "ip -6" : "ip"
         switch subject.obstacle {
-        case .tunnel(let tunnel):
+        case .lower(let tunnel):
             guard subject.interface == nil else { break }
             return "`ip -d link show \(tunnel)` tells the other end, `ip route get` the way to it"
         case .source(let source):
