@@ -18,18 +18,23 @@ extension LogReader {
             while wanted.count > 1, wanted[wanted.startIndex + 1].firstTime < time { wanted.removeFirst() }
         }
         for file in wanted { file.reader.seek(to: 0) }
-        guard let first = wanted.first, let plain = first.reader.plain else { return wanted }
+        if let first = wanted.first { try seek(first, to: start) }
+        return wanted
+    }
+
+    /// Sets a file to where reading begins; a compressed one is read from its beginning.
+    func seek(_ file: File, to start: Start) throws(EventLogError) {
+        guard let plain = file.reader.plain else { return }
         switch start {
-        case .beginning: break
+        case .beginning: file.reader.seek(to: 0)
         case .after(let position):
             let offset = try Self.offset(in: plain) { header in
                 header.position.stream == position.stream ? header.sequence <= position.sequence : nil
             }
-            first.reader.seek(to: offset)
+            file.reader.seek(to: offset)
         case .time(let time):
-            first.reader.seek(to: try Self.offset(in: plain) { header in header.time.map { $0 < time } })
+            file.reader.seek(to: try Self.offset(in: plain) { header in header.time.map { $0 < time } })
         }
-        return wanted
     }
 
     /// Finds, by halving, the start of a line before which no wanted record lies.

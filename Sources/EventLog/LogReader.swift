@@ -6,7 +6,7 @@ public import LinuxIO
 /// Reads a log back: the file being written and the rotated ones beside it, oldest record first.
 ///
 /// A reader sees the files as they were when it was made; rotation does not disturb it. Memory is bounded by the
-/// longest record and by the limit of a page.
+/// longest record.
 public final class LogReader {
     public enum Start: Hashable, Sendable {
         case beginning
@@ -14,17 +14,6 @@ public final class LogReader {
         case after(EventPosition)
         /// At the first record published at this time or later.
         case time(WallTime)
-    }
-
-    public struct Page: Sendable {
-        /// Records as single lines of JSON, without line feeds.
-        public let records: [[UInt8]]
-        /// Where the next page begins: after this number.
-        public let next: UInt64
-        /// Whether further records follow at once.
-        public let hasMore: Bool
-        /// Whether the log still held the record after the one asked for; otherwise the beginning is missing.
-        public let isComplete: Bool
     }
 
     struct File {
@@ -91,12 +80,6 @@ public final class LogReader {
             .flatMap { $0 }
     }
 
-    /// The oldest record of the youngest stream; `nil` in an empty log.
-    public var oldest: EventPosition? {
-        guard let stream = files.last?.first.position.stream else { return nil }
-        return files.first { $0.first.position.stream == stream }?.first.position
-    }
-
     /// Calls `body` with each record whose event passes, until it returns `false`.
     ///
     /// Lines that are no records (a torn end, for instance) are passed over.
@@ -113,31 +96,6 @@ public final class LogReader {
                 guard body(header, line.bytes) else { return }
             }
         }
-    }
-
-    /// The records after a number of the youngest stream, for pages of the API.
-    public func events(
-        since sequence: UInt64,
-        limit: Int,
-        matching filter: EventFilter = EventFilter()
-    ) throws(EventLogError) -> Page {
-        guard let oldest else {
-            return Page(records: [], next: sequence, hasMore: false, isComplete: sequence == 0)
-        }
-        var records: [[UInt8]] = []
-        var next = sequence
-        var hasMore = false
-        try forEach(from: .after(EventPosition(stream: oldest.stream, sequence: sequence))) { header, line in
-            let isWanted = filter.accepts(header.event)
-            hasMore = isWanted && records.count >= limit
-            guard !hasMore else { return false }
-            if isWanted { records.append(Array(line)) }
-            next = header.sequence
-            return true
-        }
-        // Without adding to a number that somebody else wrote: it may be the greatest.
-        let isComplete = sequence >= oldest.sequence || oldest.sequence - sequence == 1
-        return Page(records: records, next: next, hasMore: hasMore, isComplete: isComplete)
     }
 
     private static func includes(_ header: RecordHeader, from start: Start) -> Bool {

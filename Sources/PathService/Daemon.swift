@@ -117,6 +117,7 @@ public final class Daemon {
             clock: clock,
             logFile: configuration.log.file == EventLog.standardOutput ? nil : configuration.log.file,
             index: index,
+            worker: Worker(loop: loop),
             satisfied: { name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
         )
         let protection = ProtectionFiles(configuration)

@@ -6,13 +6,14 @@ internal import LinuxIO
 internal import OrderedJSON
 internal import StatusServer
 
-/// Answers what the HTTP routes ask: documents from the store, events from the ring and then from the log.
+/// Answers what the HTTP routes ask: documents from the store, events from memory, and older ones from the log.
 final class StatusSource: StatusProviding {
     private let hub: EventHub
     private let store: DocumentStore
     private let clock: any TimeSource
     private let logFile: String?
     private let index: HistoryIndex
+    private let worker: Worker
     private let satisfied: (String) -> Bool?
     /// Reads the configuration again, for `POST /-/reload`.
     var onReload: () throws -> [UInt8] = { [] }
@@ -28,6 +29,7 @@ final class StatusSource: StatusProviding {
         clock: any TimeSource,
         logFile: String?,
         index: HistoryIndex,
+        worker: Worker,
         satisfied: @escaping (String) -> Bool?
     ) {
         self.hub = hub
@@ -35,6 +37,7 @@ final class StatusSource: StatusProviding {
         self.clock = clock
         self.logFile = logFile
         self.index = index
+        self.worker = worker
         self.satisfied = satisfied
     }
 
@@ -50,25 +53,30 @@ final class StatusSource: StatusProviding {
         let replay = hub.events(since: sequence)
         if replay.isComplete { return .events(replay.events.prefix(limit).map(StreamEvent.init)) }
         guard sequence <= hub.position.sequence else { return .events([]) }
-        guard let logFile else { return .tooOld(oldest: replay.events.first?.sequence ?? hub.position.sequence) }
-        let reader = try LogReader(path: logFile)
-        let page = try reader.events(since: sequence, limit: limit)
-        guard page.isComplete else { return .tooOld(oldest: reader.oldest?.sequence ?? hub.position.sequence) }
-        return .events(page.records.compactMap(StreamEvent.init(record:)))
+        let oldest = replay.events.first?.sequence ?? hub.position.sequence
+        return logFile == nil ? .tooOld(oldest: oldest) : .archived(oldest: oldest)
     }
 
-    func sequence(olderThan age: Duration) throws -> UInt64 {
+    func sequence(olderThan age: Duration) -> UInt64? {
         let limit = clock.wall - age
-        guard let logFile else {
-            let recent = hub.events(since: 0).events
-            return recent.last { $0.time < limit }?.sequence ?? (recent.first.map { $0.sequence - 1 } ?? 0)
-        }
-        var first: UInt64?
-        try LogReader(path: logFile).forEach(from: .time(limit)) { header, _ in
-            first = header.sequence
-            return false
-        }
-        return first.map { $0 - 1 } ?? hub.position.sequence
+        let recent = hub.events(since: 0).events
+        if let last = recent.last(where: { $0.time < limit }) { return last.sequence }
+        if logFile == nil || recent.first?.sequence == 1 { return recent.first.map { $0.sequence - 1 } ?? 0 }
+        return nil
+    }
+
+    func archive(
+        from place: EventPlace,
+        where isWanted: @escaping @Sendable (String) -> Bool
+    ) throws -> any EventArchive {
+        guard let logFile else { throw Problem(.sinceTooOld, status: 410, detail: "There is no log to read.") }
+        let start: LogCursor.Start =
+            switch place {
+            case .after(let sequence): .after(sequence)
+            case .age(let age): .time(clock.wall - age)
+            }
+        let stream = hub.position.stream
+        return LogArchive(path: logFile, stream: stream, from: start, worker: worker, where: isWanted)
     }
 
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
@@ -98,13 +106,5 @@ extension StreamEvent {
             name: event.name.rawValue,
             line: event.line
         )
-    }
-
-    /// A record of the log, without its line feed.
-    init?(record: [UInt8]) {
-        guard let value = try? JSONValue(parsing: record), let sequence = value["seq"]?.uint64,
-            let stream = value["stream"]?.string, let name = value["event"]?.string
-        else { return nil }
-        self.init(sequence: sequence, stream: stream, name: name, line: record + [0x0A])
     }
 }

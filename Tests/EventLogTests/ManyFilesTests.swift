@@ -50,8 +50,9 @@ import Testing
         let line = script.split(separator: "LOG", omittingEmptySubsequences: false).joined(separator: scratch.log)
         try Command.run(["bash", "-c", line])
         #expect(try read(scratch) == all)
-        let page = try LogReader(path: scratch.log).events(since: 20, limit: 3)
-        #expect(page.next == 23 && page.hasMore && page.isComplete)
+        let stream = try #require(LogVerifier.verify([scratch.log]).last?.stream)
+        let page = try LogCursor(path: scratch.log, stream: stream, from: .after(20)).page(limit: 3)
+        #expect(page.sequences == [21, 22, 23] && !page.isAtEnd)
     }
 
     @Test func `a line that ends where a piece of the file ends is one line`() throws {

@@ -59,6 +59,14 @@ import Testing
             hint: "check DHCP and router advertisements: `ip address show dev v0`"
         ),
         Case(
+            reason: .noAddress,
+            commands: ["link set v0 mtu 1200"],
+            policy: PathPolicy(configuringWindow: .zero),
+            isBare: true,
+            sentence: "v0 has no address, and the MTU of v0, 1200, is too small for IPv6",
+            hint: "check DHCP and router advertisements: `ip address show dev v0`; for IPv6 `ip link set v0 mtu 1280`"
+        ),
+        Case(
             reason: .configuring,
             commands: ["link set v0 down"],
             later: ["link set v0 up"],
@@ -133,6 +141,51 @@ import Testing
         let here = Set(Self.cases.map(\.reason))
         #expect(here.isDisjoint(with: elsewhere))
         #expect(here.union(elsewhere) == Set(UnsatisfiedReason.allCases))
+    }
+
+    @Test func `a carrier that a program keeps off is told as that`() async throws {
+        let peer = try Namespace()
+        try namespace.cable("v0", 1, to: peer)
+        try namespace.apply([
+            "link add link v0 name mv0 type macvlan", "link set mv0 up", "addr add 10.1.0.2/24 dev mv0",
+            "route add default via 10.1.0.1 dev mv0",
+        ])
+        let subject = try Subject()
+        await subject.satisfied()
+        try namespace.ip("link set mv0 protodown on")
+        await subject.unsatisfied(.noCarrier)
+        let text = ReasonText(.noCarrier, subject.path.subject)
+        #expect(text.clause == "mv0 is held down by a program (protodown)")
+        #expect(text.hint == "`ip -d link show mv0` says why, `ip link set mv0 protodown off` ends it")
+        try namespace.ip("link set mv0 protodown off")
+        await subject.satisfied()
+    }
+
+    @Test(arguments: ["mtu", "sysctl"])
+    func `why names what keeps IPv6 from an interface`(cause: String) throws {
+        let peer = try Namespace()
+        try namespace.uplink("v0", 1, to: peer)
+        if cause == "mtu" {
+            try namespace.ip("link set v0 mtu 1279")
+        } else {
+            try namespace.run("sysctl -qw net.ipv6.conf.v0.disable_ipv6=1")
+        }
+        let kernel = try LiveKernel()
+        let facts = try ExplanationReader.facts(
+            of: kernel,
+            policy: PathPolicy(),
+            dns: DNSConfiguration(),
+            uid: 0,
+            at: KernelClock().boot
+        )
+        let explanation = try #require(Explainer(facts, table: KernelTable(kernel)).explainInternet(.ipv6))
+        let expected =
+            cause == "mtu"
+            ? ("the MTU of v0, 1279, is too small for IPv6", "`ip link set v0 mtu 1280`")
+            : ("IPv6 is switched off on v0", "`sysctl net.ipv6.conf.v0.disable_ipv6=0`")
+        #expect(explanation.broken?.fault == "no IPv6 default route, and \(expected.0)")
+        #expect(explanation.broken?.hint == expected.1)
+        withExtendedLifetime(peer) {}
     }
 
     @Test func `a link that waits for a supplicant carries packets, and is dormant without an address`() async throws {

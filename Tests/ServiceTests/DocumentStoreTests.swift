@@ -7,11 +7,11 @@ import Glibc
 import LinuxIO
 import OrderedJSON
 import PathEngine
-import StatusServer
 import TestSupport
 import Testing
 
 @testable import PathService
+@testable import StatusServer
 
 /// Something to publish.
 private struct Sample: EventBody {
@@ -199,6 +199,7 @@ private final class StoreFixture {
                 clock: clock,
                 logFile: hasLog ? path : nil,
                 index: HistoryIndex(loop: Namespace.current.loop),
+                worker: Worker(loop: Namespace.current.loop),
                 satisfied: { $0 == "default" ? true : nil }
             )
         }
@@ -210,66 +211,76 @@ private final class StoreFixture {
             }
         }
 
-        func numbers(after sequence: UInt64, limit: Int = 100) throws -> [UInt64]? {
-            guard case .events(let events) = try source.events(after: sequence, limit: limit) else { return nil }
+        /// The numbers of up to `limit` events from a place on, in memory or the log.
+        func numbers(from place: EventPlace, limit: Int = 100) async throws -> [UInt64] {
+            guard case .events(let events) = try await piece(from: place, limit: limit) else { return [] }
             for event in events {
                 #expect(event.line.last == 0x0A && event.stream == "\(hub.position.stream)")
                 #expect(try JSONValue(parsing: event.line)["event"]?.string == event.name)
             }
             return events.map(\.sequence)
         }
+
+        func piece(from place: EventPlace, limit: Int = 100) async throws -> EventFeed.Piece {
+            let feed = EventFeed(source, from: place, filter: EventFilter())
+            var result: Result<EventFeed.Piece, any Error>?
+            feed.next(limit: limit) { result = $0 }
+            await Namespace.current.loop.eventually("a piece") { result != nil }
+            return try #require(result).get()
+        }
     }
 
-    @Test func `events come from memory, and older ones from the log`() throws {
+    @Test func `events come from memory, and older ones from the log`() async throws {
         let fixture = try Fixture()
         fixture.publish(10)
         #expect(fixture.source.lastSequence == 11)
-        #expect(try fixture.numbers(after: 9) == [10, 11])
-        #expect(try fixture.numbers(after: 0) == Array(1...11))
-        #expect(try fixture.numbers(after: 0, limit: 3) == [1, 2, 3])
-        #expect(try fixture.numbers(after: 8, limit: 1) == [9])
-        #expect(try fixture.numbers(after: 11) == [] && fixture.numbers(after: 12) == [])
+        #expect(try fixture.source.events(after: 6, limit: 9) == .archived(oldest: 8))
+        for (after, limit, expected) in [
+            (9, 9, [10, 11]), (0, 100, Array(1...11)), (0, 3, [1, 2, 3]), (8, 1, [9]), (11, 9, []), (12, 9, []),
+        ] as [(UInt64, Int, [UInt64])] {
+            #expect(try await fixture.numbers(from: .after(after), limit: limit) == expected)
+        }
     }
 
-    @Test func `without a log the memory is all there is, and says where it begins`() throws {
+    @Test func `without a log the memory is all there is, and says where it begins`() async throws {
         let fixture = try Fixture(hasLog: false)
-        #expect(try fixture.numbers(after: 0) == [])
+        #expect(try await fixture.numbers(from: .after(0)) == [])
         fixture.publish(10)
-        #expect(try fixture.numbers(after: 6) == [7, 8, 9, 10])
+        #expect(try await fixture.numbers(from: .after(6)) == [7, 8, 9, 10])
         #expect(try fixture.source.events(after: 5, limit: 1) == .tooOld(oldest: 7))
         #expect(try fixture.source.events(after: 0, limit: 1) == .tooOld(oldest: 7))
     }
 
-    @Test func `a log whose beginning is gone says where it begins`() throws {
+    @Test func `a log whose beginning is gone says where it begins`() async throws {
         let fixture = try Fixture()
         fixture.publish(10)
         try Command.run(["sed", "-i", "1,5d", fixture.scratch.file("events.jsonl")])
-        #expect(try fixture.source.events(after: 2, limit: 5) == .tooOld(oldest: 6))
-        #expect(try fixture.numbers(after: 5, limit: 2) == [6, 7])
+        #expect(try await fixture.piece(from: .after(2)) == .cut(oldest: 6))
+        #expect(try await fixture.numbers(from: .after(5), limit: 2) == [6, 7])
     }
 
     @Test(arguments: [true, false])
-    func `an age is the number of the newest event that is older`(hasLog: Bool) throws {
+    func `an age begins with the first event that is younger`(hasLog: Bool) async throws {
         let fixture = try Fixture(hasLog: hasLog)
         fixture.publish(10)
         let last = fixture.source.lastSequence
         // The last event is of this very moment, the one before a second old.
-        #expect(try fixture.source.sequence(olderThan: .milliseconds(500)) == last - 1)
-        #expect(try fixture.source.sequence(olderThan: .milliseconds(2500)) == last - 3)
-        let start = try fixture.source.sequence(olderThan: .seconds(3600))
-        #expect(start == (hasLog ? 0 : last - 4))
+        #expect(try await fixture.numbers(from: .age(.milliseconds(500))) == [last])
+        #expect(try await fixture.numbers(from: .age(.milliseconds(2500))) == [last - 2, last - 1, last])
+        #expect(try await fixture.numbers(from: .age(.milliseconds(6500))).first == (hasLog ? last - 6 : last - 3))
+        #expect(try await fixture.numbers(from: .age(.seconds(3600))).first == (hasLog ? 1 : last - 3))
         fixture.clock.advance(by: .seconds(60))
-        #expect(try fixture.source.sequence(olderThan: .seconds(1)) == last)
+        #expect(try await fixture.numbers(from: .age(.seconds(1))) == [])
     }
 
-    @Test func `a log that was removed is an error of the request, not of the service`() throws {
+    @Test func `a log that was removed is an error of the request, not of the service`() async throws {
         let fixture = try Fixture()
         fixture.publish(10)
         try Command.run([
             "sh", "-c", "rm \(fixture.scratch.path)/events.jsonl; mkdir \(fixture.scratch.path)/events.jsonl",
         ])
-        #expect(throws: (any Error).self) { try fixture.source.events(after: 1, limit: 1) }
-        #expect(try fixture.numbers(after: 9) == [10, 11])
+        await #expect(throws: (any Error).self) { try await fixture.piece(from: .after(1)) }
+        #expect(try await fixture.numbers(from: .after(9)) == [10, 11])
     }
 
     @Test func `what goes wrong inside is a line with the name that the client got`() throws {
@@ -284,10 +295,5 @@ private final class StoreFixture {
             return
         }
         #expect(try fixture.source.isSatisfied(monitor: "nope") == nil)
-    }
-
-    @Test(arguments: ["", "{}", "[]", #"{"seq":1,"stream":"7f3a"}"#, #"{"seq":-1,"stream":"7f3a","event":"a.b"}"#])
-    func `what is no record of the log is no event`(text: String) {
-        #expect(StreamEvent(record: Array(text.utf8)) == nil)
     }
 }

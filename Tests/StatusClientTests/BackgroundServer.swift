@@ -71,7 +71,14 @@ final class SmallProvider: StatusProviding {
         )
     }
 
-    func sequence(olderThan age: Duration) -> UInt64 { 0 }
+    func sequence(olderThan age: Duration) -> UInt64? { 0 }
+
+    func archive(
+        from place: EventPlace,
+        where isWanted: @escaping @Sendable (String) -> Bool
+    ) throws -> any EventArchive {
+        throw Problem(.sinceTooOld, status: 410, detail: "Nothing is archived.")
+    }
 
     func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] { Array("{}\n".utf8) }
 

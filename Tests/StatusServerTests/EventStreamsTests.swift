@@ -57,7 +57,7 @@ private final class StreamsFixture {
     }
 
     func open(_ format: StreamFormat = .lines, since: String? = nil, event: String? = nil) throws -> OutgoingStream {
-        try streams.open(format, from: since.flatMap { EventCursor($0) }, filter: EventFilter(event))
+        streams.open(format, from: since.flatMap { EventCursor($0) }, filter: EventFilter(event))
     }
 
     func publish(_ name: String = "path.changed", padding: Int = 0) {
@@ -129,25 +129,80 @@ private func numbers(_ lines: String) throws -> [String] {
         #expect(past.end == .broken && broken == 1)
         fixture.publish()
         #expect(try numbers(now.text()) == ["101"])
-        #expect(throws: Breakdown.self) { try fixture.open(since: "5") }
+        let later = try fixture.open(since: "5")
+        _ = later.text()
+        #expect(later.end == .broken)
     }
 
     @Test(
         arguments: [
-            (nil, 20, nil), ("20", 20, nil), ("19", 19, nil), ("9", 9, nil), ("8", 20, .tooOld), ("0", 20, .tooOld),
-            ("21", 20, .otherStream), ("7f3a.12", 12, nil), ("7F3A.12", 12, nil), ("beef.12", 20, .otherStream),
-            ("7f3a.8", 20, .tooOld), ("2h", 9, nil), ("1s", 20, nil),
-        ] as [(String?, UInt64, EventStreams.ResetReason?)]
+            (nil, .after(20), nil), ("20", .after(20), nil), ("19", .after(19), nil), ("0", .after(0), nil),
+            ("21", .after(20), .otherStream), ("7f3a.12", .after(12), nil), ("7F3A.12", .after(12), nil),
+            ("beef.12", .after(20), .otherStream), ("2h", .age(.seconds(7200)), nil),
+        ] as [(String?, EventPlace, EventStreams.ResetReason?)]
     )
     func `a place is where the client was, or now with the reason`(
         since: String?,
-        sequence: UInt64,
+        place: EventPlace,
         reset: EventStreams.ResetReason?
-    ) throws {
+    ) {
+        let fixture = StreamsFixture(events: 20)
+        let start = fixture.streams.resolve(since.flatMap { EventCursor($0) })
+        #expect(start.place == place && start.reset == reset)
+    }
+
+    @Test(arguments: [("9", 10), ("8", 0), ("7f3a.8", 0), ("2h", 10), ("1s", 21)])
+    func `what the log no longer has is a reset, and the stream goes on from now`(since: String, first: Int) throws {
         let fixture = StreamsFixture(events: 20)
         fixture.provider.oldest = 10
-        let start = try fixture.streams.resolve(since.flatMap { EventCursor($0) })
-        #expect(start.sequence == sequence && start.reset == reset)
+        let stream = try fixture.open(since: since)
+        var told = try numbers(stream.text())
+        fixture.publish()
+        told += try numbers(stream.text())
+        let events = first > 0 ? (first...21).map { "\($0)" } : ["stream.reset too_old", "21"]
+        #expect(told == events)
+    }
+
+    @Test func `older events are read in one pass beside the loop, then those of memory, then what happens`() throws {
+        let fixture = StreamsFixture(events: 300)
+        fixture.provider.memoryBegins = 250
+        let stream = try fixture.open(since: "7f3a.20")
+        #expect(stream.text() == "", "nothing waits for the archive")
+        fixture.publish()
+        var told: [String] = []
+        for _ in 0..<20 {
+            fixture.provider.read()
+            told += try numbers(stream.text())
+        }
+        fixture.publish()
+        told += try numbers(stream.text())
+        #expect(told == (21...302).map { "\($0)" })
+        #expect(fixture.provider.archives == 1)
+    }
+
+    @Test func `a client that leaves while the archive is read gets nothing, and ends the reading`() throws {
+        let fixture = StreamsFixture(events: 300)
+        fixture.provider.memoryBegins = 250
+        let stream = try fixture.open(since: "0")
+        _ = stream.text()
+        #expect(fixture.provider.reads.count == 1)
+        stream.close()
+        fixture.provider.read()
+        #expect(fixture.streams.count == 0 && fixture.provider.reads.isEmpty)
+    }
+
+    @Test func `what neither the archive nor memory has is passed over`() throws {
+        let fixture = StreamsFixture(events: 20)
+        fixture.provider.memoryBegins = 30
+        let stream = try fixture.open(since: "0")
+        _ = stream.text()
+        fixture.provider.read()
+        var told = try numbers(stream.text())
+        fixture.provider.memoryBegins = 20
+        told += try numbers(stream.text())
+        fixture.publish()
+        told += try numbers(stream.text())
+        #expect(told == (1...21).map { "\($0)" })
     }
 
     @Test func `the farewell names its reason in the form of each stream`() throws {
@@ -309,13 +364,64 @@ private func numbers(_ lines: String) throws -> [String] {
         #expect(page.numbers.isEmpty && page.next == "7f3a.0")
     }
 
-    @Test func `a filter that nothing passes is not followed for ever`() throws {
+    @Test func `a page of old events is read in one pass beside the loop, and the rest comes from memory`() throws {
+        let fixture = APIFixture()
+        for number in 0..<500 { fixture.provider.add(number.isMultiple(of: 2) ? "path.changed" : "verdict") }
+        fixture.provider.memoryBegins = 400
+        for (query, expected, next) in [
+            ("since=0&limit=1000&event=verdict", Array(stride(from: 2, through: 500, by: 2)), 500),
+            ("since=30&limit=3&event=verdict", [32, 34, 36], 36), ("since=2h&limit=2", [1, 2], 2),
+        ] {
+            let before = fixture.provider.archives
+            let asked = try fixture.ask("/api/v1/events?\(query)", ["Accept": "application/json"])
+            #expect(asked.answers.isEmpty, "nobody waits for the archive")
+            fixture.provider.read()
+            let page = try JSONValue(parsing: asked.answer.text)
+            #expect(page["events"]?.array?.compactMap { $0["seq"]?.int } == expected)
+            #expect(page["next"]?.string == "7f3a.\(next)" && fixture.provider.archives == before + 1)
+        }
+    }
+
+    @Test func `a client that leaves while its page is read ends the reading`() throws {
+        let fixture = APIFixture()
+        for _ in 0..<50 { fixture.provider.add() }
+        fixture.provider.memoryBegins = 40
+        let asked = try fixture.ask("/api/v1/events?since=0", ["Accept": "application/json"])
+        #expect(fixture.api.pages.count == 1)
+        asked.onCancelled?()
+        fixture.provider.read()
+        #expect(asked.answers.isEmpty && fixture.api.pages.isEmpty)
+    }
+
+    @Test func `what the archive no longer has, and one that fails, is an answer`() throws {
+        let fixture = APIFixture()
+        for _ in 0..<50 { fixture.provider.add() }
+        fixture.provider.memoryBegins = 40
+        let socket = [
+            "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        ]
+        for (target, fields) in [("/api/v1/events", ["Accept": "application/json"]), ("/api/v1/events/ws", socket)] {
+            fixture.provider.oldest = 20
+            let cut = try fixture.ask("\(target)?since=3", fields)
+            let held = try fixture.ask("\(target)?since=25", fields)
+            fixture.provider.read()
+            #expect(try cut.answer.status == 410)
+            #expect(try held.answer.status == (fields == socket ? 101 : 200))
+            fixture.provider.logFailure = Breakdown()
+            let failed = try fixture.ask("\(target)?since=25", fields)
+            fixture.provider.read()
+            #expect(try failed.answer.status == 500)
+            fixture.provider.logFailure = nil
+        }
+        #expect(fixture.api.pages.isEmpty)
+    }
+
+    @Test func `a filter that nothing passes leads to the newest`() throws {
         let fixture = APIFixture()
         for _ in 0..<7000 { fixture.provider.add() }
-        let first = try page(fixture, "since=0&event=dns.*")
-        #expect(first.numbers.isEmpty && first.next == "7f3a.6400")
-        let second = try page(fixture, "since=\(first.next)&event=dns.*")
-        #expect(second.next == "7f3a.7000")
+        let page = try page(fixture, "since=0&event=dns.*")
+        #expect(page.numbers.isEmpty && page.next == "7f3a.7000")
     }
 
     @Test(arguments: [

@@ -40,6 +40,10 @@ final class FakeProvider: StatusProviding {
     var eventStream = "7f3a"
     var log: [StreamEvent] = []
     var oldest: UInt64 = 1
+    /// Where memory begins; what is older is in the archive, whose reads are done when the test says so.
+    var memoryBegins: UInt64 = 0
+    private(set) var archives = 0
+    private(set) var reads: [() -> Void] = []
     var failure: (any Error)?
     var logFailure: (any Error)?
     var reloads = 0
@@ -58,10 +62,26 @@ final class FakeProvider: StatusProviding {
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
         if let logFailure { throw logFailure }
         guard sequence + 1 >= oldest else { return .tooOld(oldest: oldest) }
+        if sequence + 1 < memoryBegins { return .archived(oldest: memoryBegins) }
         return .events(Array(log.drop { $0.sequence <= sequence }.prefix(limit)))
     }
 
-    func sequence(olderThan age: Duration) -> UInt64 { age >= .seconds(3600) ? oldest - 1 : lastSequence }
+    func sequence(olderThan age: Duration) -> UInt64? {
+        guard age >= .seconds(3600) else { return lastSequence }
+        return memoryBegins > oldest ? nil : oldest - 1
+    }
+
+    func archive(from place: EventPlace, where isWanted: @escaping @Sendable (String) -> Bool) -> any EventArchive {
+        archives += 1
+        return FakeArchive(self, place, isWanted)
+    }
+
+    fileprivate func enqueue(_ read: @escaping () -> Void) { reads.append(read) }
+
+    /// Does what was asked of archives, and what is asked while that is taken.
+    func read() {
+        while !reads.isEmpty { reads.removeFirst()() }
+    }
 
     func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] {
         Array("{\"seconds\":\((until - since).components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
@@ -90,4 +110,39 @@ final class FakeProvider: StatusProviding {
         log.append(event)
         return event
     }
+}
+
+/// The events of a ``FakeProvider``, as its log has them at the time of each read.
+private final class FakeArchive: EventArchive {
+    private let provider: FakeProvider
+    private let isWanted: (String) -> Bool
+    private let asked: UInt64
+    private var last: UInt64
+    private var isClosed = false
+
+    init(_ provider: FakeProvider, _ place: EventPlace, _ isWanted: @escaping (String) -> Bool) {
+        self.provider = provider
+        self.isWanted = isWanted
+        asked = if case .after(let sequence) = place { sequence } else { provider.oldest - 1 }
+        last = asked
+    }
+
+    func read(limit: Int, bytes: Int, completion: @escaping (Result<ArchivePage, any Error>) -> Void) {
+        provider.enqueue { [self] in
+            guard !isClosed else { return }
+            if let failure = provider.logFailure { return completion(.failure(failure)) }
+            guard asked + 1 >= provider.oldest else {
+                let page = ArchivePage(events: [], last: last, isAtEnd: true, isCut: true, oldest: provider.oldest)
+                return completion(.success(page))
+            }
+            var found: [StreamEvent] = []
+            for event in provider.log where event.sequence > last && found.count < limit {
+                last = event.sequence
+                if isWanted(event.name) { found.append(event) }
+            }
+            completion(.success(ArchivePage(events: found, last: last, isAtEnd: last == provider.lastSequence)))
+        }
+    }
+
+    func close() { isClosed = true }
 }

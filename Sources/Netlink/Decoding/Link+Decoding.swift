@@ -34,6 +34,8 @@ extension Link {
         case IFLA_MASTER: master = attribute.index > 0 ? attribute.index : nil
         case IFLA_OPERSTATE: operationalState = OperationalState(rawValue: attribute.byte) ?? .unknown
         case IFLA_LINKMODE: isDormantMode = attribute.byte == 1
+        case IFLA_PROTO_DOWN: isHeldDown = attribute.byte != 0
+        case IFLA_AF_SPEC: takeFamilies(attribute.payload)
         case IFLA_CARRIER: carrier = attribute.byte != 0
         case IFLA_CARRIER_CHANGES: carrierChanges = attribute.word
         case IFLA_LINKINFO: takeInformation(attribute.payload)
@@ -52,6 +54,25 @@ extension Link {
             alternativeNames.append(attributes.text)
         }
     }
+
+    /// Reads the nested `IFLA_AF_SPEC`, by address family.
+    private mutating func takeFamilies(_ nested: Span<UInt8>) {
+        var families = AttributeReader(nested)
+        while families.advance() {
+            guard families.kind == Self.inet6 else { continue }
+            var attributes = AttributeReader(families.payload)
+            while attributes.advance() {
+                let place = Self.disableIPv6 * 4
+                guard attributes.kind == IFLA_INET6_CONF, attributes.payload.count >= place + 4 else { continue }
+                isIPv6Disabled = attributes.payload.host32(at: place) != 0
+            }
+        }
+    }
+
+    /// `AF_INET6`.
+    private static let inet6 = 10
+    /// `DEVCONF_DISABLE_IPV6` of linux/ipv6.h, whose types clash with those of the C library.
+    private static let disableIPv6 = 26
 
     /// Reads the nested `IFLA_LINKINFO`.
     private mutating func takeInformation(_ nested: Span<UInt8>) {

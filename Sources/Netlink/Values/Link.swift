@@ -20,6 +20,10 @@ public struct Link: Hashable, Sendable {
     public var operationalState: OperationalState
     /// `IFLA_LINKMODE` is `IF_LINK_MODE_DORMANT`: a supplicant decides when the link is up.
     public var isDormantMode: Bool
+    /// `IFLA_PROTO_DOWN`: a program, such as one for redundant switches, keeps the carrier off.
+    public var isHeldDown: Bool
+    /// Whether the sysctl `disable_ipv6` of the interface is set (in `IFLA_AF_SPEC`); a change of it is not announced.
+    public var isIPv6Disabled: Bool
     /// The largest packet, in bytes (`IFLA_MTU`).
     public var mtu: Int
     /// The index of the bridge, bond, team or VRF that this link is a port of (`IFLA_MASTER`).
@@ -57,6 +61,8 @@ public struct Link: Hashable, Sendable {
         carrier: Bool? = nil,
         operationalState: OperationalState = .unknown,
         isDormantMode: Bool = false,
+        isHeldDown: Bool = false,
+        isIPv6Disabled: Bool = false,
         mtu: Int = 1500,
         master: Int? = nil,
         lower: Int? = nil,
@@ -79,6 +85,8 @@ public struct Link: Hashable, Sendable {
         self.carrier = carrier
         self.operationalState = operationalState
         self.isDormantMode = isDormantMode
+        self.isHeldDown = isHeldDown
+        self.isIPv6Disabled = isIPv6Disabled
         self.mtu = mtu
         self.master = master
         self.lower = lower

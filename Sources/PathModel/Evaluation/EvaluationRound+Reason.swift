@@ -98,7 +98,9 @@ extension EvaluationRound {
             subject.obstacle = .lower(of: bridge.name)
             return (shortcoming.reason, subject)
         }
-        return (link.shortcoming?.reason ?? .noCarrier, subject)
+        let shortcoming = link.shortcoming ?? .noCarrier
+        subject.obstacle = link.obstacle(behind: shortcoming)
+        return (shortcoming.reason, subject)
     }
 
     /// There is a route by a link that works, but no address to come from.
@@ -139,7 +141,9 @@ extension EvaluationRound {
         switch best.shortcoming {
         case .noAddress where isConfiguring(best.index): return (.configuring, subject)
         case nil: break
-        case let shortcoming?: return (shortcoming.reason, subject)
+        case let shortcoming?:
+            subject.obstacle = link.obstacle(behind: shortcoming)
+            return (shortcoming.reason, subject)
         }
         let (refusal, family) = decisiveRefusal()
         subject.family = family

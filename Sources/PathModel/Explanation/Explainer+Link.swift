@@ -144,7 +144,8 @@ extension Explainer {
             chain.fine(.link, describe(link))
             let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
             let isPreferred = path.reason == .preferredRouteLinkDown && path.subject?.interface == link.name
-            let subject = isPreferred ? path.subject : ReasonSubject(interface: link.name)
+            let own = ReasonSubject(interface: link.name, obstacle: link.obstacle(behind: shortcoming))
+            let subject = isPreferred ? path.subject : own
             let reason = isPreferred ? UnsatisfiedReason.preferredRouteLinkDown : shortcoming.reason
             let words = shortcoming.rawValue.split(separator: "_").joined(separator: " ")
             chain.fail(.carrier, "\(link.name): \(words)", ReasonText(reason, subject))

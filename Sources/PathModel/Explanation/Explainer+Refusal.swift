@@ -171,8 +171,7 @@ extension Explainer {
             default: nil
             }
         guard let element, let reason = path.reason else {
-            chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject(family)))
-            return
+            return chain.fail(.route, nil, ReasonText(.noDefaultRoute, lackingSubject(family)))
         }
         chain.unknown(.route, "none, as long as the interface does not work")
         chain.unknown(.nexthop, "none")
@@ -182,6 +181,20 @@ extension Explainer {
             if element > .carrier { chain.fine(.carrier, describeCarrier(link)) }
         }
         chain.fail(element, nil, ReasonText(reason, path.subject))
+    }
+
+    /// A family that nothing leads to may be switched off on the interface that works.
+    private func lackingSubject(_ family: AddressFamily) -> ReasonSubject {
+        var subject = subject(family)
+        guard family == .ipv6 else { return subject }
+        let judge = facts.judge
+        let working = state.links.values.filter { judge.isEligible($0) && judge.shortcoming(of: $0) == nil }
+        guard let link = working.min(by: { $0.index < $1.index }), let obstacle = link.ipv6Obstacle else {
+            return subject
+        }
+        subject.interface = link.name
+        subject.obstacle = obstacle
+        return subject
     }
 }
 

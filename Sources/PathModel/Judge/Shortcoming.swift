@@ -43,6 +43,20 @@ extension Link {
         }
     }
 
+    /// What is behind a shortcoming of the link, or of its interface.
+    func obstacle(behind shortcoming: Shortcoming?) -> ReasonSubject.Obstacle? {
+        switch shortcoming {
+        case .noCarrier, .lowerLayerDown: isHeldDown ? .heldDown : nil
+        case .noAddress: ipv6Obstacle
+        default: nil
+        }
+    }
+
+    /// What keeps IPv6 from the link.
+    var ipv6Obstacle: ReasonSubject.Obstacle? {
+        mtu > 0 && mtu < 1280 ? .tooSmallForIPv6(mtu: mtu) : isIPv6Disabled ? .ipv6Disabled : nil
+    }
+
     /// Whether the link could carry packets now (rule S12).
     public var isUsable: Bool { shortcoming == nil }
 }

@@ -94,11 +94,13 @@ extension KernelState {
         for link in newLinks {
             let old = links[link.index]
             guard store(link, at: isFirst ? .zero : now) else { continue }
-            if old == nil {
+            guard var old else {
                 difference.addedLinks.append(link.index)
-            } else {
-                difference.changedLinks.append(link.index)
+                continue
             }
+            // Nothing announces it, and no answer rests on it.
+            old.isIPv6Disabled = link.isIPv6Disabled
+            if old != link { difference.changedLinks.append(link.index) }
         }
         let byIndex = Dictionary(grouping: newAddresses, by: \.index)
         for index in Set(addresses.keys).union(byIndex.keys) where replace(byIndex[index] ?? [], of: index, at: now) {

@@ -255,6 +255,12 @@ public struct ReasonSubject: Hashable, Sendable {
         /// The reason holds for what carries this interface, which the subject names if it is known: the way of a tunnel's
         /// own packets, or the port of a bridge behind which the router is.
         case lower(of: String)
+        /// A program keeps the carrier off (`protodown`).
+        case heldDown
+        /// IPv6 is switched off on the interface.
+        case ipv6Disabled
+        /// The MTU of the interface is so many bytes: below 1280 the kernel removes IPv6 (RFC 8200 section 5).
+        case tooSmallForIPv6(mtu: Int)
         /// The default route leads to the machine itself.
         case loopback
         /// The default route leads by a port, whose traffic belongs to this master.

@@ -24,9 +24,12 @@ public struct ReasonText: Hashable, Sendable {
             let bare = clause(reason, ReasonSubject(interface: lower))
             return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
         case .source(let source):
-            var bare = subject
-            bare.obstacle = nil
-            return "\(clause(reason, bare)) for packets from \(source)"
+            return "\(clause(reason, subject.unobstructed)) for packets from \(source)"
+        case .heldDown: return "\(interface) is held down by a program (protodown)"
+        case .ipv6Disabled:
+            return "\(clause(reason, subject.unobstructed)), and IPv6 is switched off on \(interface)"
+        case .tooSmallForIPv6(let mtu):
+            return "\(clause(reason, subject.unobstructed)), and the MTU of \(interface), \(mtu), is too small for IPv6"
         case .loopback: return "the \(family)default route leads to this machine itself, by \(interface)"
         case .port(let master):
             return "the \(family)default route leads by \(interface), a port of \(master), which gets all answers"
@@ -70,6 +73,12 @@ public struct ReasonText: Hashable, Sendable {
         }
     }
 
+    /// What brings IPv6 back; IPv4 may be what was meant.
+    private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject, withIPv6 mend: String) -> String {
+        guard subject.family != .ipv6, let bare = hint(reason, subject.unobstructed) else { return mend }
+        return "\(bare); for IPv6 \(mend)"
+    }
+
     private static func hint(_ reason: UnsatisfiedReason, _ subject: ReasonSubject) -> String? {
         let interface = subject.interface ?? "INTERFACE"
         let option = subject.family == .ipv6 ? "ip -6" : "ip"
@@ -79,6 +88,11 @@ public struct ReasonText: Hashable, Sendable {
             return "`ip -d link show \(tunnel)` tells the other end, `ip route get` the way to it"
         case .source(let source):
             return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
+        case .heldDown:
+            return "`ip -d link show \(interface)` says why, `ip link set \(interface) protodown off` ends it"
+        case .ipv6Disabled:
+            return hint(reason, subject, withIPv6: "`sysctl net.ipv6.conf.\(interface).disable_ipv6=0`")
+        case .tooSmallForIPv6: return hint(reason, subject, withIPv6: "`ip link set \(interface) mtu 1280`")
         case .loopback: return "`\(option) route del default dev \(interface)`, then add one by a gateway"
         case .port(let master): return "give \(master) the addresses and routes of \(interface)"
         case .duplicate: return "give one of the two another address: `ip address show dev \(interface) dadfailed`"
@@ -110,6 +124,14 @@ public struct ReasonText: Hashable, Sendable {
             return subject.demand == "require_vpn" ? "start the VPN" : "change the monitor or connect such an interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
         }
+    }
+}
+
+extension ReasonSubject {
+    fileprivate var unobstructed: ReasonSubject {
+        var bare = self
+        bare.obstacle = nil
+        return bare
     }
 }
 

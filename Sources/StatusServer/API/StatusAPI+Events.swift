@@ -1,19 +1,21 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import OrderedJSON
-
 /// The three forms of `/api/v1/events`.
 extension StatusAPI {
     private static let json = "application/json"
 
     /// A stream of server-sent events, a stream of JSON lines, or one page, by `Accept`.
-    func events(_ request: HTTPRequest) throws -> HTTPResponse {
+    /// - Returns: `nil` when the answer comes later.
+    func events(_ request: HTTPRequest, _ responder: any HTTPResponder) throws -> HTTPResponse? {
         let formats: [StreamFormat] = [.serverSent, .lines]
         let offers = formats.map(\.contentType) + [Self.json]
         guard let chosen = ContentNegotiation.choose(request.field("Accept"), among: offers) else {
             throw Problem(status: 406, detail: "Events come as \(offers.joined(separator: ", ")).")
         }
-        guard let format = formats.first(where: { $0.contentType == chosen }) else { return try page(request) }
+        guard let format = formats.first(where: { $0.contentType == chosen }) else {
+            try page(request, responder)
+            return nil
+        }
         return try stream(format, request)
     }
 
@@ -30,7 +32,7 @@ extension StatusAPI {
         ]
         guard request.method == "GET" else { return .empty(status: 200, fields: fields) }
         try checkRoom()
-        let stream = try streams.open(format, from: cursor, filter: EventFilter(query["event"]))
+        let stream = streams.open(format, from: cursor, filter: EventFilter(query["event"]))
         return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
     }
 
@@ -41,65 +43,47 @@ extension StatusAPI {
         }
     }
 
-    private func page(_ request: HTTPRequest) throws -> HTTPResponse {
+    private func page(_ request: HTTPRequest, _ responder: any HTTPResponder) throws {
         let query = try QueryParameters(request.query, allowed: ["since", "limit", "event"])
         let limit = try query.integer("limit", in: 1...1000) ?? 100
-        let filter = EventFilter(query["event"])
         let last = provider.lastSequence
-        var sequence = last > UInt64(limit) ? last - UInt64(limit) : 0
+        var place = EventPlace.after(last > UInt64(limit) ? last - UInt64(limit) : 0)
         var mayBeCut = true
         if let cursor = try cursor(query) {
-            if case .age = cursor {} else { mayBeCut = false }
-            sequence = try place(of: cursor, query)
+            place = try self.place(of: cursor, query)
+            if case .after = place { mayBeCut = false }
         }
-        var lines: [[UInt8]] = []
-        // A filter may pass over many; the page ends after a bounded look.
-        for _ in 0..<64 where lines.count < limit {
-            switch try provider.events(after: sequence, limit: max(64, limit - lines.count)) {
-            case .tooOld(let oldest):
-                guard mayBeCut, oldest > 0 else {
-                    throw Problem(.sinceTooOld, status: 410, detail: "The log begins at \(oldest).")
+        let feed = EventFeed(provider, from: place, filter: EventFilter(query["event"]))
+        lastPage += 1
+        let id = lastPage
+        let page = EventPage(feed, limit: limit, mayBeCut: mayBeCut, stream: provider.eventStream) {
+            [weak self] result in
+            guard let self else { return }
+            pages[id] = nil
+            responder.onCancelled = nil
+            let response =
+                switch result {
+                case .success(let response): ContentCoding.apply(to: response, for: request)
+                case .failure(let error): failure(error)
                 }
-                sequence = oldest - 1
-                mayBeCut = false
-            case .events(let events):
-                guard !events.isEmpty else { return page(lines, next: sequence) }
-                for event in events where lines.count < limit {
-                    sequence = event.sequence
-                    if filter.matches(event.name) { lines.append(event.line) }
-                }
-            }
+            responder.respond(response, route: Endpoint.events.rawValue)
         }
-        return page(lines, next: sequence)
+        pages[id] = page
+        responder.onCancelled = { [weak self] in self?.pages.removeValue(forKey: id)?.cancel() }
+        page.gather()
     }
 
-    /// The number to go on from.
-    /// - Throws: ``Problem`` with status 410 when the log does not hold what follows.
-    func place(of cursor: EventCursor, _ query: QueryParameters) throws -> UInt64 {
-        let start = try streams.resolve(cursor)
-        guard start.reset == nil else {
-            let detail = "The events after '\(query["since"] ?? "")' are no longer held, or were never in this log."
-            throw Problem(.sinceTooOld, status: 410, detail: detail)
-        }
-        return start.sequence
+    /// Where to go on from.
+    /// - Throws: ``Problem`` with status 410 when this log never had that place.
+    func place(of cursor: EventCursor, _ query: QueryParameters) throws(Problem) -> EventPlace {
+        let start = streams.resolve(cursor)
+        if start.reset != nil { throw Self.gone(query) }
+        return start.place
     }
 
-    private func page(_ lines: [[UInt8]], next: UInt64) -> HTTPResponse {
-        let stream = provider.eventStream
-        var bytes = Array("{\"schema\":\"nwpath.events/1\",\"stream\":\(JSONText.quote(stream)),\"events\":[".utf8)
-        for (index, line) in lines.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...]
-        }
-        bytes += Array("],\"next\":\(JSONText.quote("\(stream).\(next)"))}\n".utf8)
-        return HTTPResponse(
-            status: 200,
-            fields: [
-                HTTPField("Content-Type", Self.json), HTTPField("Cache-Control", "no-store"),
-                HTTPField("Vary", "Accept"),
-            ],
-            body: .bytes(SharedBytes(bytes))
-        )
+    static func gone(_ query: QueryParameters) -> Problem {
+        let detail = "The events after '\(query["since"] ?? "")' are no longer held, or were never in this log."
+        return Problem(.sinceTooOld, status: 410, detail: detail)
     }
 
     /// The place that `since` names.

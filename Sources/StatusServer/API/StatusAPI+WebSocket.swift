@@ -7,7 +7,8 @@ extension StatusAPI {
     /// The subprotocol: each text message is one event, as in the log.
     static let subprotocol = "nwpath.v1"
 
-    func eventSocket(_ request: HTTPRequest) throws -> HTTPResponse {
+    /// - Returns: `nil` when the answer comes later.
+    func eventSocket(_ request: HTTPRequest, _ responder: any HTTPResponder) throws -> HTTPResponse? {
         let handshake: WebSocketServerHandshake
         do throws(WebSocketServerHandshake.Refusal) {
             handshake = try WebSocketServerHandshake(
@@ -26,12 +27,42 @@ extension StatusAPI {
         let query = try QueryParameters(request.query, allowed: ["since", "event"])
         let cursor = try cursor(query)
         try checkRoom()
-        if let cursor { _ = try place(of: cursor, query) }
-        let stream = try streams.open(.webSocket, from: cursor, filter: EventFilter(query["event"]))
+        let fields = handshake.fields.map { HTTPField($0.name, $0.value) }
+        let filter = EventFilter(query["event"])
+        guard let cursor else { return upgrade(fields, streams.open(.webSocket, from: nil, filter: filter)) }
+        let feed = EventFeed(provider, from: try place(of: cursor, query), filter: filter)
+        responder.onCancelled = { feed.close() }
+        // Whether the log still has the place is known with the first piece: what is refused is not upgraded.
+        feed.next(limit: EventStreams.page) { [weak self, weak responder] result in
+            guard let self, let responder else { return }
+            responder.onCancelled = nil
+            responder.respond(answer(result, feed, fields, query), route: Endpoint.eventSocket.rawValue)
+        }
+        return nil
+    }
+
+    private func answer(
+        _ result: Result<EventFeed.Piece, any Error>,
+        _ feed: EventFeed,
+        _ fields: [HTTPField],
+        _ query: QueryParameters
+    ) -> HTTPResponse {
+        do {
+            let piece = try result.get()
+            if case .cut = piece { throw Self.gone(query) }
+            try checkRoom()
+            return upgrade(fields, streams.open(.webSocket, feed, first: piece, filter: EventFilter(query["event"])))
+        } catch {
+            feed.close()
+            return failure(error)
+        }
+    }
+
+    private func upgrade(_ fields: [HTTPField], _ stream: OutgoingStream) -> HTTPResponse {
         let socket = EventSocket(stream)
         return HTTPResponse(
             status: 101,
-            fields: handshake.fields.map { HTTPField($0.name, $0.value) },
+            fields: fields,
             body: .upgrade(HTTPUpgrade(stream: stream, receive: socket.receive))
         )
     }

@@ -11,6 +11,9 @@ final class StatusAPI {
     var hosts = HostPolicy(names: [])
     let streams: EventStreams
     let polls: LongPolls
+    /// Pages for which the archive is read.
+    var pages: [UInt64: EventPage] = [:]
+    var lastPage: UInt64 = 0
     private let registry: MetricRegistry
     private let router = Router()
     private lazy var page = StatusPage()
@@ -69,7 +72,7 @@ final class StatusAPI {
         }
     }
 
-    private func failure(_ error: any Error) -> HTTPResponse {
+    func failure(_ error: any Error) -> HTTPResponse {
         guard let problem = error as? Problem else {
             lastInstance &+= 0x9E37_79B9_7F4A_7C15
             let instance = "urn:nwpath:" + String(lastInstance, radix: 16)
@@ -96,8 +99,8 @@ final class StatusAPI {
         case .openAPI, .schema: return try description.response(to: request, schema: parameters.first)
         case .badge: return try badge(parameters[0], request)
         case .satisfied: return try satisfied(parameters[0], request)
-        case .events: return try events(request)
-        case .eventSocket: return try eventSocket(request)
+        case .events: return try events(request, responder)
+        case .eventSocket: return try eventSocket(request, responder)
         case .history: return try history(request)
         case .healthy: return try readiness(provider.health, request)
         case .ready: return try readiness(provider.readiness, request)

@@ -26,6 +26,48 @@ public enum EventReplay: Equatable, Sendable {
     case events([StreamEvent])
     /// The log begins later: events are lost.
     case tooOld(oldest: UInt64)
+    /// Memory begins with `oldest`; the archive may have what is between.
+    case archived(oldest: UInt64)
+}
+
+/// Where a reader of events begins.
+public enum EventPlace: Equatable, Sendable {
+    /// After this number.
+    case after(UInt64)
+    /// After everything that is older than this.
+    case age(Duration)
+}
+
+/// Events of the past, read in one pass away from the event loop; on the loop's thread only.
+public protocol EventArchive: AnyObject {
+    /// Reads on, until there are `limit` events or so many bytes of them.
+    ///
+    /// `completion` is called on the loop, unless the archive is closed before; one call at a time.
+    func read(limit: Int, bytes: Int, completion: @escaping (Result<ArchivePage, any Error>) -> Void)
+    /// Ends what is under way, and lets go of the files.
+    func close()
+}
+
+/// What an archive found.
+public struct ArchivePage: Equatable, Sendable {
+    /// The events that were wanted, oldest first.
+    public var events: [StreamEvent]
+    /// The number of the last event that was looked at.
+    public var last: UInt64
+    /// Whether there was nothing newer.
+    public var isAtEnd: Bool
+    /// Whether the archive lacks what follows the place that was asked for.
+    public var isCut: Bool
+    /// The oldest number that it holds; `nil` for none.
+    public var oldest: UInt64?
+
+    public init(events: [StreamEvent], last: UInt64, isAtEnd: Bool, isCut: Bool = false, oldest: UInt64? = nil) {
+        self.events = events
+        self.last = last
+        self.isAtEnd = isAtEnd
+        self.isCut = isCut
+        self.oldest = oldest
+    }
 }
 
 public enum StatusDocument: Hashable, Sendable {
@@ -101,10 +143,17 @@ public protocol StatusProviding: AnyObject {
     var eventStream: String { get }
     /// The number of the newest event; 0 before the first.
     var lastSequence: UInt64 { get }
-    /// Up to `limit` events after a number, from the ring or the log; the newest is there before it is broadcast.
+    /// Up to `limit` events after a number, as far as memory has them; the newest is there before it is broadcast.
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay
-    /// The number of the newest event that is older than `age`; 0 when there is none.
-    func sequence(olderThan age: Duration) throws -> UInt64
+    /// The number of the newest event that is older than `age`, 0 when there is none; `nil` where the archive must be
+    /// asked.
+    func sequence(olderThan age: Duration) throws -> UInt64?
+    /// Opens the archive at a place, for events with names that are wanted.
+    /// - Throws: A ``Problem`` with status 503 when there are too many readers already.
+    func archive(
+        from place: EventPlace,
+        where isWanted: @escaping @Sendable (String) -> Bool
+    ) throws -> any EventArchive
     /// Outages and availability from one moment to another, a JSON object.
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8]
     /// Reads the configuration again; the answer is a JSON object.

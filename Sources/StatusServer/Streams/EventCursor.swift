@@ -24,7 +24,7 @@ enum EventCursor: Equatable {
     }
 }
 
-struct EventFilter: Equatable {
+struct EventFilter: Equatable, Sendable {
     /// Patterns with `*` for anything; none means all events.
     let patterns: [String]
 

@@ -72,19 +72,21 @@ final class EventStreams {
         let stream: OutgoingStream
         let format: StreamFormat
         let filter: EventFilter
-        /// The last event it got, or was passed over for it.
-        var sequence: UInt64
-        var isCatchingUp = true
+        /// What it has yet to catch up with; `nil` when it has.
+        var feed: EventFeed?
+        /// Whether a piece of that is on its way.
+        var isReading = false
 
-        init(_ stream: OutgoingStream, _ format: StreamFormat, _ filter: EventFilter, after sequence: UInt64) {
+        init(_ stream: OutgoingStream, _ format: StreamFormat, _ filter: EventFilter, _ feed: EventFeed) {
             self.stream = stream
             self.format = format
             self.filter = filter
-            self.sequence = sequence
+            self.feed = feed
         }
     }
 
-    private static let page = 64
+    /// How many events a client that catches up gets at a time.
+    static let page = 64
     private let limit: OutgoingStream.Limit
     private let metrics: EventStreamMetrics
     private unowned let provider: any StatusProviding
@@ -110,12 +112,24 @@ final class EventStreams {
     var count: Int { subscribers.count }
 
     /// Starts a stream at a place; no cursor is now.
-    func open(_ format: StreamFormat, from cursor: EventCursor?, filter: EventFilter) throws -> OutgoingStream {
+    func open(_ format: StreamFormat, from cursor: EventCursor?, filter: EventFilter) -> OutgoingStream {
+        let start = resolve(cursor)
+        let feed = EventFeed(provider, from: start.place, filter: filter)
+        return open(format, feed, reset: start.reset, filter: filter)
+    }
+
+    /// Starts a stream with what `feed` gives, of which `first` was taken already.
+    func open(
+        _ format: StreamFormat,
+        _ feed: EventFeed,
+        first: EventFeed.Piece? = nil,
+        reset: ResetReason? = nil,
+        filter: EventFilter
+    ) -> OutgoingStream {
         let stream = OutgoingStream(limit: limit)
         _ = stream.send(format.preamble)
-        let start = try resolve(cursor)
-        let subscriber = Subscriber(stream, format, filter, after: start.sequence)
-        if let reason = start.reset { _ = stream.send(format.frame(resetEvent(reason))) }
+        let subscriber = Subscriber(stream, format, filter, feed)
+        if let reset { _ = stream.send(format.frame(resetEvent(reset))) }
         let id = ObjectIdentifier(subscriber)
         subscribers[id] = subscriber
         if subscribers.count == 1 { onListening(true) }
@@ -124,6 +138,7 @@ final class EventStreams {
             if let subscriber { self?.catchUp(subscriber) }
         }
         stream.onClosed = { [weak self] in self?.remove(id) }
+        if let first { take(first, for: subscriber) }
         return stream
     }
 
@@ -131,8 +146,7 @@ final class EventStreams {
         // Each form is made once and shared by all queues.
         lazy var serverSent = StreamFormat.serverSent.frame(event)
         lazy var webSocket = StreamFormat.webSocket.frame(event)
-        for subscriber in Array(subscribers.values) where !subscriber.isCatchingUp {
-            subscriber.sequence = event.sequence
+        for subscriber in Array(subscribers.values) where subscriber.feed == nil {
             guard subscriber.filter.matches(event.name) else { continue }
             switch subscriber.format {
             case .serverSent: send(serverSent, to: subscriber)
@@ -182,23 +196,29 @@ final class EventStreams {
     }
 
     private func catchUp(_ subscriber: Subscriber) {
-        while subscriber.isCatchingUp, subscriber.stream.queuedChunks == 0 {
-            guard let replay = try? provider.events(after: subscriber.sequence, limit: Self.page) else {
-                return subscriber.stream.abort()
+        while let feed = subscriber.feed, !subscriber.isReading, subscriber.stream.queuedChunks == 0 {
+            subscriber.isReading = true
+            var isNow = true
+            feed.next(limit: Self.page) { [weak self, weak subscriber] result in
+                guard let self, let subscriber, !subscriber.stream.isClosed else { return }
+                // One that is broken off asks for no more.
+                guard let piece = try? result.get() else { return subscriber.stream.abort() }
+                subscriber.isReading = false
+                take(piece, for: subscriber)
+                if !isNow { catchUp(subscriber) }
             }
-            switch replay {
-            case .events(let events):
-                if events.isEmpty { subscriber.isCatchingUp = false }
-                for event in events {
-                    subscriber.sequence = event.sequence
-                    guard subscriber.filter.matches(event.name) else { continue }
-                    _ = subscriber.stream.send(subscriber.format.frame(event))
-                }
-            case .tooOld:
-                // The log was cut while this client was reading it.
-                subscriber.sequence = provider.lastSequence
-                _ = subscriber.stream.send(subscriber.format.frame(resetEvent(.tooOld)))
-            }
+            isNow = false
+        }
+    }
+
+    private func take(_ piece: EventFeed.Piece, for subscriber: Subscriber) {
+        switch piece {
+        case .end: subscriber.feed = nil
+        case .events(let events): for event in events { send(subscriber.format.frame(event), to: subscriber) }
+        case .cut:
+            // The log was cut while this client was away, or reading it.
+            subscriber.feed?.skip(to: provider.lastSequence)
+            send(subscriber.format.frame(resetEvent(.tooOld)), to: subscriber)
         }
     }
 
@@ -206,6 +226,7 @@ final class EventStreams {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return }
         metrics.closed(subscriber.format.transport)
         subscriber.stream.onDrained = nil
+        subscriber.feed?.close()
         if subscribers.isEmpty { onListening(false) }
     }
 }
@@ -213,17 +234,15 @@ final class EventStreams {
 // MARK: - Places and notices
 
 extension EventStreams {
-    /// Turns what a client asked for into a number, and says when that is not where the client was.
-    func resolve(_ cursor: EventCursor?) throws -> (sequence: UInt64, reset: ResetReason?) {
+    /// Turns what a client asked for into a place, and says when that was never one of this log.
+    func resolve(_ cursor: EventCursor?) -> (place: EventPlace, reset: ResetReason?) {
         let last = provider.lastSequence
         switch cursor {
-        case nil: return (last, nil)
-        case .age(let age): return (try provider.sequence(olderThan: age), nil)
+        case nil: return (.after(last), nil)
+        case .age(let age): return (.age(age), nil)
         case .after(let sequence, let stream):
-            if let stream, stream != provider.eventStream { return (last, .otherStream) }
-            guard sequence <= last else { return (last, .otherStream) }
-            if case .tooOld = try provider.events(after: sequence, limit: 1) { return (last, .tooOld) }
-            return (sequence, nil)
+            if let stream, stream != provider.eventStream { return (.after(last), .otherStream) }
+            return sequence <= last ? (.after(sequence), nil) : (.after(last), .otherStream)
         }
     }
 
