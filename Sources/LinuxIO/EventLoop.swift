@@ -110,6 +110,8 @@ public final class EventLoop: Sendable {
         // What has arrived counts before the time for it is over.
         if isTimerDue { runDueTimers() }
         guard drainInbox() else { return false }
+        let onTurn = unsafe reactor.onTurn
+        onTurn()
         runDeferred()
         unsafe reactor.arm()
         return true
@@ -280,6 +282,18 @@ extension EventLoop {
     public func deferring(_ work: @escaping () -> Void) {
         confine()
         unsafe reactor.putOff(work)
+    }
+}
+
+// MARK: - Turns
+
+extension EventLoop {
+    /// Calls `handler` once in every turn from now on, after the handlers of all events and before what was put off.
+    ///
+    /// It wakes nobody: a loop that waits has no turns. There is one such handler; a later one takes its place.
+    public func onTurn(_ handler: @escaping () -> Void) {
+        confine()
+        unsafe reactor.onTurn = handler
     }
 }
 

@@ -10,6 +10,8 @@ struct Reactor: ~Copyable {
 
     var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
     let timer: FileDescriptor
+    /// Called once a turn.
+    var onTurn: () -> Void = {}
 
     private var deferred: [() -> Void] = []
     private var lastToken: UInt64 = 1
@@ -99,8 +101,9 @@ struct Reactor: ~Copyable {
             timers = [:]
             deadlines = []
             deferred = []
+            onTurn = {}
         }
-        return [handlers, timers, deferred]
+        return [handlers, timers, deferred, onTurn]
     }
 
     mutating func putOff(_ work: @escaping () -> Void) { deferred.append(work) }

@@ -40,6 +40,9 @@ public final class Daemon {
     let server: StatusServer
     let manager = ServiceManager()
     let index: HistoryIndex
+    private let identity: DaemonIdentity
+    private var alive: AliveFile
+    private var stall = StallDetector()
     let serviceHistory: ServiceHistoryKeeper?
     let advertiser: ServiceAdvertiser?
     /// What was wrong with the configuration that was read last; `nil` when it is in force.
@@ -67,7 +70,9 @@ public final class Daemon {
         started = clock.boot
         let identity = DaemonIdentity(version: options.version)
         try RuntimeDirectories().prepare(configuration)
+        self.identity = identity
         log = try Self.openLog(configuration, identity: identity)
+        alive = AliveFile(directory: configuration.stateDirectory)
         let host = HostName.current
         var hubOptions = EventHub.Options(host: host)
         hubOptions.minimumSeverity = configuration.minimumSeverity
@@ -173,8 +178,7 @@ public final class Daemon {
         } catch {
             throw .loop(error)
         }
-        let identity = DaemonIdentity(version: options.version)
-        hub.publish(DaemonStarted(identity: identity, configuration: configurationFile, digest: nil))
+        publishStart()
         providers.start()
         engine.take(providers.facts, from: "start")
         do {
@@ -183,6 +187,33 @@ public final class Daemon {
             hub.publish(DaemonStopping(signal: nil, uptime: clock.boot - started))
             throw .netlink(error)
         }
+    }
+
+    private func publishStart() {
+        if let problem = alive.problem { options.report(problem) }
+        let earlier = alive.earlier.flatMap { $0.isOfRun(endingAt: log.recovered) ? $0 : nil }
+        let start = DaemonStarted(
+            identity: identity,
+            configuration: configurationFile,
+            digest: nil,
+            previousAlive: earlier?.time,
+            unwatched: earlier?.unwatched(until: clock.boot, of: identity.bootID)
+        )
+        hub.publish(start)
+        loop.onTurn { [unowned self] in turn() }
+    }
+
+    /// Leaves a sign of life, and tells when there was none for long; in every turn of the loop.
+    private func turn() {
+        if let stalled = stall.observe(asleep: clock.boot - clock.awake, lateness: loop.lateness) {
+            index.skip(stalled)
+            hub.publish(ClockJumped(.stalled(for: stalled)))
+        }
+        if alive.isDue(clock) { alive.write(sign) }
+    }
+
+    private var sign: SignOfLife {
+        SignOfLife(bootID: identity.bootID, boot: clock.boot, time: clock.wall, position: hub.position)
     }
 
     private var configurationFile: String? {
@@ -218,6 +249,7 @@ public final class Daemon {
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         }
         engine.onResume = { [unowned self] slept in
+            index.skip(slept)
             hub.publish(ClockJumped(.suspended(for: slept)))
             census?.engine.resume()
         }
@@ -322,11 +354,13 @@ public final class Daemon {
         manager.stopping()
         source.readiness = .notReady(reason: "the service is stopping")
         hub.publish(DaemonStopping(signal: signal, uptime: clock.boot - started))
+        alive.write(sign)
         close(within: .seconds(1)) { [unowned self] in onStopped() }
     }
 
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
+        loop.onTurn {}
         for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         probes.stop()

@@ -17,14 +17,18 @@ final class HistoryIndex {
     /// Whether the log of earlier runs has been read.
     private(set) var isComplete = true
     private let loop: EventLoop
-    private var past = MarkList()
-    private var present = MarkList()
+    private let clock: any TimeSource
+    private var past = MarkList(capacity: capacity)
+    private var present = MarkList(capacity: capacity)
+    /// The relation of the two clocks at the last event of this run.
+    private var calendar: CalendarStep?
     private var walk: LogWalk?
     private var end: EventPosition?
     private var timer: EventLoop.Timer?
 
-    init(loop: EventLoop) {
+    init(loop: EventLoop, clock: any TimeSource = KernelClock()) {
         self.loop = loop
+        self.clock = clock
     }
 
     /// Begins to read the records up to `end`, which earlier runs wrote.
@@ -36,17 +40,37 @@ final class HistoryIndex {
         advance()
     }
 
-    /// Takes an event of this run.
+    /// Takes an event of this run, in the call in which it is published.
     func take(_ event: Event) {
-        present.take(at: event.time, name: event.name.rawValue) { OutageMark(event) }
+        if let step = step() { present.append(.stepped(by: step, at: event.time)) }
+        switch event.name {
+        // The log may be opened late, when its disk is there. The clocks themselves tell of a step, at any log level.
+        case .logOpened, .clockJumped: return
+        default: present.take(at: event.time, name: event.name.rawValue) { OutageMark(event) }
+        }
+    }
+
+    /// Takes that this run watched nothing for so long, until now.
+    func skip(_ duration: Duration) {
+        if let step = step() { present.append(.stepped(by: step, at: clock.wall)) }
+        present.append(.unwatched(for: duration, at: clock.wall))
     }
 
     func history(monitor: String, since: WallTime, until: WallTime) -> OutageHistory {
         var history = OutageHistory(monitor: monitor, since: since, until: until)
         for mark in past.marks { history.take(mark) }
+        var marks = present.marks[...]
         // What earlier runs said last is where an outage without an end ended.
-        if let last = past.lastHeard { history.take(.alive(last)) }
-        for mark in present.marks { history.take(mark) }
+        if case .started? = marks.first {
+            history.take(marks.removeFirst().hearing(past.lastHeard))
+        } else if let last = past.lastHeard {
+            history.take(.stopped(last))
+        }
+        for mark in marks { history.take(mark) }
+        if let step = step() {
+            present.append(.stepped(by: step, at: clock.wall))
+            history.take(.stepped(by: step, at: clock.wall))
+        }
         return history
     }
 
@@ -54,6 +78,16 @@ final class HistoryIndex {
         if let timer { loop.cancel(timer) }
         timer = nil
         walk = nil
+    }
+
+    /// By how much the calendar was stepped since this was asked last.
+    private func step() -> Duration? {
+        let (wall, boot) = (clock.wall, clock.boot)
+        guard calendar != nil else {
+            calendar = CalendarStep(wall: wall, boot: boot)
+            return nil
+        }
+        return calendar?.observe(wall: wall, boot: boot)
     }
 
     private func advance() {
@@ -73,25 +107,5 @@ final class HistoryIndex {
             return
         }
         timer = loop.schedule(after: .zero) { [weak self] in self?.advance() }
-    }
-}
-
-/// Marks in the order of the log, the newest only.
-struct MarkList {
-    private(set) var marks: [OutageMark] = []
-    /// The time of the last record, whatever it was.
-    private(set) var lastHeard: WallTime?
-
-    /// Takes a record; `read` is called only for those that matter.
-    mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
-        defer { lastHeard = time ?? lastHeard }
-        guard name.hasPrefix("path.") || name.hasPrefix("daemon.") else { return }
-        guard let mark = read() else { return }
-        switch mark {
-        case .alive: return
-        case .started(let time, _): marks.append(.started(time, lastHeard: lastHeard))
-        default: marks.append(mark)
-        }
-        if marks.count > HistoryIndex.capacity { marks.removeFirst(HistoryIndex.capacity / 4) }
     }
 }

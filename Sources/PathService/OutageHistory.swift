@@ -1,12 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-public import EventHub
 public import LinuxIO
 public import OrderedJSON
 
 /// Outages and availability, worked out from the records of the event log.
 ///
-/// Pure: records in, in order; a document out. Time during which no daemon ran is unknown, not down.
+/// Pure: records in, in order; a document out. Time that no daemon watched is unknown, not down, and durations are those
+/// of the boot clock: see ``OutageCalendar``.
 public struct OutageHistory: Sendable {
     /// One stretch of time in which a path was not satisfied.
     public struct Outage: Encodable, Equatable, Sendable {
@@ -66,13 +66,55 @@ public struct OutageHistory: Sendable {
         }
     }
 
-    public static let filter = EventFilter(
-        ["path.snapshot", "path.changed", "daemon.*"].compactMap { try? EventPattern($0) }
-    )
-
     private let monitor: String
     private let since: WallTime
     private let until: WallTime?
+    private var list = MarkList()
+
+    /// Looks at a monitor from one moment to another, or without end.
+    public init(monitor: String, since: WallTime, until: WallTime? = nil) {
+        self.monitor = monitor
+        self.since = since
+        self.until = until
+    }
+
+    /// Takes the next record.
+    public mutating func take(_ record: JSONValue) {
+        guard let mark = OutageMark(record) else { return }
+        take(at: mark.time, name: record["event"]?.string ?? "") { mark }
+    }
+
+    /// Takes the next record; `read` is called only for those that matter.
+    public mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
+        list.take(at: time, name: name, read: read)
+    }
+
+    /// Takes the next mark.
+    public mutating func take(_ mark: OutageMark) {
+        list.append(mark)
+    }
+
+    /// Ends what is known with the last record, or with a later sign of life: whether a daemon runs nobody knows.
+    public mutating func end(alive: WallTime? = nil) {
+        guard let end = [list.lastHeard, alive].compactMap(\.self).max() else { return }
+        list.append(.stopped(end))
+    }
+
+    /// The document, as of `now`.
+    public func document(at now: WallTime) -> Document {
+        var ledger = OutageLedger(monitor: monitor, since: since, until: until)
+        for mark in OutageCalendar(list.marks).marks { ledger.take(mark) }
+        return ledger.document(at: now)
+    }
+}
+
+/// Adds up marks of one calendar, none of which is earlier than the one before.
+private struct OutageLedger {
+    typealias Outage = OutageHistory.Outage
+
+    let monitor: String
+    let since: WallTime
+    let until: WallTime?
     /// Whether what comes now is after the end.
     private var isOver = false
     private var last: WallTime
@@ -83,32 +125,23 @@ public struct OutageHistory: Sendable {
     private var unknown: [Range<WallTime>] = []
     private var openOutage: (start: WallTime, reason: String, message: String)?
 
-    /// Looks at a monitor from one moment to another, or without end.
-    public init(monitor: String, since: WallTime, until: WallTime? = nil) {
+    init(monitor: String, since: WallTime, until: WallTime?) {
         self.monitor = monitor
         self.since = since
         self.until = until
         last = since
     }
 
-    public mutating func take(_ record: JSONValue) {
-        if let mark = OutageMark(record) { take(mark) }
-    }
-
-    public mutating func take(_ mark: OutageMark) {
+    mutating func take(_ mark: OutageMark) {
         guard !isOver else { return }
         if let until, mark.time > until {
             isOver = true
-            // Before a later start nobody knows anything either.
-            guard case .started(_, let lastHeard?) = mark, lastHeard < until else { return }
-            advance(to: lastHeard)
-            return forget(until: until)
+            return lookAhead(mark, until: until)
         }
         switch mark {
         case .status(let time, let monitor, let isSatisfied, let reason, let message):
             guard monitor == self.monitor else { return }
             advance(to: time)
-            // Not the record's time: a calendar that was stepped back must not end an outage before it began.
             if isSatisfied {
                 close(at: last)
             } else if openOutage == nil {
@@ -118,27 +151,46 @@ public struct OutageHistory: Sendable {
         case .stopped(let time):
             advance(to: time)
             forget(until: time)
-        case .started(let time, let lastHeard):
+        case .started(let time, let lastHeard, _):
             if let lastHeard { advance(to: lastHeard) }
             forget(until: time)
-        case .alive(let time): advance(to: time)
+        case .unwatched(let duration, let time):
+            advance(to: time - duration)
+            let (state, open) = (isSatisfied, openOutage)
+            forget(until: time)
+            // What is so afterwards as it was before is told by nobody again.
+            isSatisfied = state
+            openOutage = open.map { (last, $0.reason, $0.message) }
+        case .opened(let time), .alive(let time), .stepped(_, let time): advance(to: time)
         }
     }
 
-    /// What happens between two daemons nobody knows; after a crash the last record is the end.
+    /// Before a later start, or a later awakening, nobody knows anything either.
+    private mutating func lookAhead(_ mark: OutageMark, until: WallTime) {
+        let end: WallTime
+        switch mark {
+        case .started(_, let lastHeard?, _): end = lastHeard
+        case .unwatched(let duration, let time): end = time - duration
+        default: return
+        }
+        guard end < until else { return }
+        advance(to: end)
+        forget(until: until)
+    }
+
+    /// What happens between two daemons nobody knows.
     private mutating func forget(until time: WallTime) {
         close(at: last)
         isSatisfied = nil
         advance(to: time)
     }
 
-    /// The document, as of `now`.
-    public func document(at now: WallTime) -> Document {
+    func document(at now: WallTime) -> OutageHistory.Document {
         var end = self
         end.advance(to: now)
         var outages = end.outages
         if let open = end.openOutage { outages.append(Self.outage(open, end: nil, now: now)) }
-        return Document(
+        return OutageHistory.Document(
             monitor: monitor,
             since: since.description,
             until: now.description,
@@ -147,7 +199,7 @@ public struct OutageHistory: Sendable {
             availabilityPercent: end.known > .zero
                 ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
             outages: outages,
-            unknown: end.unknown.map { Unknown(start: $0.lowerBound.description, end: $0.upperBound.description) }
+            unknown: end.unknown.map { .init(start: $0.lowerBound.description, end: $0.upperBound.description) }
         )
     }
 

@@ -11,21 +11,55 @@ public enum OutageMark: Equatable, Sendable {
     case status(WallTime, monitor: String, isSatisfied: Bool, reason: String, message: String)
     /// The daemon ended in order.
     case stopped(WallTime)
-    /// A daemon started; the one before it was heard for the last time at `lastHeard`.
-    case started(WallTime, lastHeard: WallTime?)
+    /// A daemon opened its log; the next record tells of its start, unless that record was lost.
+    case opened(WallTime)
+    /// A daemon started; the one before it was alive for the last time at `lastHeard`, by its own calendar.
+    ///
+    /// `unwatched` is the time between the two by the boot clock, where both ran in one boot.
+    case started(WallTime, lastHeard: WallTime?, unwatched: Duration? = nil)
     case alive(WallTime)
+    /// The calendar was stepped; `at` is a moment of the new calendar.
+    case stepped(by: Duration, at: WallTime)
+    /// Until `at` the daemon did not run, since the machine slept for instance.
+    case unwatched(for: Duration, at: WallTime)
 
     public var time: WallTime {
         switch self {
-        case .status(let time, _, _, _, _), .stopped(let time), .started(let time, _), .alive(let time): time
+        case .status(let time, _, _, _, _), .stopped(let time), .opened(let time), .started(let time, _, _),
+            .alive(let time), .stepped(_, let time), .unwatched(_, let time):
+            time
         }
+    }
+
+    /// The same mark at another time.
+    func moved(to time: WallTime) -> OutageMark {
+        switch self {
+        case .status(_, let monitor, let isSatisfied, let reason, let message):
+            .status(time, monitor: monitor, isSatisfied: isSatisfied, reason: reason, message: message)
+        case .stopped: .stopped(time)
+        case .opened: .opened(time)
+        case .started(_, let lastHeard, let unwatched): .started(time, lastHeard: lastHeard, unwatched: unwatched)
+        case .alive: .alive(time)
+        case .stepped(let step, _): .stepped(by: step, at: time)
+        case .unwatched(let duration, _): .unwatched(for: duration, at: time)
+        }
+    }
+
+    /// A start before which the earlier daemon was heard at `time` too; other marks stay as they are.
+    func hearing(_ time: WallTime?) -> OutageMark {
+        guard case .started(let start, let lastHeard, let unwatched) = self, let time else { return self }
+        guard let lastHeard else { return .started(start, lastHeard: time) }
+        guard time > lastHeard else { return self }
+        return .started(start, lastHeard: time, unwatched: unwatched.map { max(.zero, $0 - (time - lastHeard)) })
     }
 
     /// What a record of the log says, from the event it was made of.
     public init(_ event: Event) {
         switch event.name {
         case .daemonStopping: self = .stopped(event.time)
-        case .daemonStarted: self = .started(event.time, lastHeard: nil)
+        case .daemonStarted, .logOpened, .clockJumped:
+            // They are rare, and their members lie in the record alone.
+            self = (try? JSONValue(parsing: event.json)).flatMap { OutageMark($0) } ?? .alive(event.time)
         default:
             guard let status = event.status else {
                 self = .alive(event.time)
@@ -59,8 +93,76 @@ public enum OutageMark: Equatable, Sendable {
                 message: isSatisfied ? "" : record["message"]?.string ?? ""
             )
         case "daemon.stopping": self = .stopped(time)
-        case "daemon.started": self = .started(time, lastHeard: nil)
+        case "daemon.started":
+            let daemon = record["daemon"]
+            let alive = daemon?["previous_alive"]?.string.flatMap(WallTime.init)
+            self = .started(
+                time,
+                lastHeard: alive,
+                unwatched: alive == nil
+                    ? nil : Self.duration(daemon?["unwatched_seconds"]).flatMap { $0 < .zero ? nil : $0 }
+            )
+        case "log.opened": self = record["log"]?["reason"]?.string == "started" ? .opened(time) : .alive(time)
+        case "clock.jumped": self = Self.jump(record["clock"], at: time)
         default: self = .alive(time)
         }
+    }
+
+    private static func jump(_ clock: JSONValue?, at time: WallTime) -> OutageMark {
+        guard let jump = duration(clock?["jump_seconds"]) else { return .alive(time) }
+        switch clock?["kind"]?.string {
+        case "step": return .stepped(by: jump, at: time)
+        case "suspend", "stall": return jump > .zero ? .unwatched(for: jump, at: time) : .alive(time)
+        default: return .alive(time)
+        }
+    }
+
+    /// Seconds of a record; what a hundred years do not hold is none.
+    private static func duration(_ seconds: JSONValue?) -> Duration? {
+        guard let seconds = seconds?.double, seconds.magnitude < 3_155_760_000 else { return nil }
+        return .nanoseconds(Int64((seconds * 1e9).rounded()))
+    }
+}
+
+/// Makes marks from records in the order of the log; what says nothing of a status is remembered as a time only.
+struct MarkList {
+    private(set) var marks: [OutageMark] = []
+    /// The time of the last record, whatever it was.
+    private(set) var lastHeard: WallTime?
+    /// When a daemon opened its log whose start was not told yet.
+    private var opened: WallTime?
+    private let capacity: Int
+
+    /// Keeps the newest marks, at most `capacity`.
+    init(capacity: Int = .max) {
+        self.capacity = capacity
+    }
+
+    /// Takes a record; `read` is called only for those that matter.
+    mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
+        let isOfInterest =
+            name.hasPrefix("path.") || name.hasPrefix("daemon.") || name == "log.opened" || name == "clock.jumped"
+        let mark = isOfInterest ? read() : nil
+        if case .opened(let time)? = mark {
+            // Written by the next daemon already: no word of the one before it.
+            opened = opened ?? time
+            return
+        }
+        defer {
+            lastHeard = time ?? lastHeard
+            opened = nil
+        }
+        if case .started? = mark { opened = nil }
+        // The record of the start was lost.
+        if let opened { append(.started(opened, lastHeard: lastHeard)) }
+        switch mark {
+        case nil, .alive?: return
+        case let mark?: append(mark.hearing(lastHeard))
+        }
+    }
+
+    mutating func append(_ mark: OutageMark) {
+        marks.append(mark)
+        if marks.count > capacity { marks.removeFirst(capacity / 4) }
     }
 }

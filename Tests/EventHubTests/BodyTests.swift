@@ -48,6 +48,18 @@ import Testing
             #""daemon":{"version":"0.1.0","pid":4120,"config":null,"config_sha256":null}}"#
         ),
         (
+            DaemonStarted(
+                identity: identity,
+                configuration: nil,
+                digest: nil,
+                previousAlive: WallTime(nanoseconds: 1_795_176_000_000_000_000),
+                unwatched: .milliseconds(9_500)
+            ),
+            "info daemon.started nwpath 0.1.0 started",
+            #""daemon":{"version":"0.1.0","pid":4120,"config":null,"config_sha256":null,"#
+                + #""previous_alive":"2026-11-20T12:00:00.000000000Z","unwatched_seconds":9.5}}"#
+        ),
+        (
             DaemonStopping(signal: "SIGTERM", uptime: .seconds(3070)),
             "info daemon.stopping Stopping on SIGTERM", #""daemon":{"signal":"SIGTERM","uptime_seconds":3070}}"#
         ),
@@ -78,6 +90,10 @@ import Testing
         (
             ClockJumped(.suspended(for: .seconds(90))),
             "info clock.jumped The machine slept for 90 s", #""clock":{"kind":"suspend","jump_seconds":90}}"#
+        ),
+        (
+            ClockJumped(.stalled(for: .seconds(7))),
+            "info clock.jumped The daemon did not run for 7 s", #""clock":{"kind":"stall","jump_seconds":7}}"#
         ),
         (
             ClockJumped(.stepped(by: .seconds(-3600))),

@@ -2,6 +2,7 @@
 
 import EventHub
 import EventLog
+import LinuxIO
 import OrderedJSON
 import TestSupport
 import Testing
@@ -42,11 +43,18 @@ import Testing
             LogGap(file: "/l", lost: 3...5, error: "ENOSPC", duration: .seconds(1)),
             DaemonStarted(identity: identity, configuration: nil, digest: nil),
             DaemonStarted(identity: identity, configuration: "/c", digest: "00"),
+            DaemonStarted(
+                identity: identity,
+                configuration: nil,
+                digest: nil,
+                previousAlive: WallTime(nanoseconds: 1_795_176_000_000_000_000),
+                unwatched: .seconds(1)
+            ),
             DaemonStopping(signal: nil, uptime: .zero),
             ConfigurationReloaded(path: "/c", changed: [], restartNeeded: ["a"]),
             ConfigurationRejected(path: "/c", errors: ["e"]),
             NetlinkOverrun(total: 1, resync: .zero, changesFound: 0), ClockJumped(.suspended(for: .seconds(1))),
-            ClockJumped(.stepped(by: .seconds(-1))),
+            ClockJumped(.stepped(by: .seconds(-1))), ClockJumped(.stalled(for: .seconds(5))),
         ]
         let scratch = try Scratch()
         let pair = try Pair(scratch.log)

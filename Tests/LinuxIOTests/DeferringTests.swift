@@ -40,4 +40,22 @@ import Testing
         }
         await loop.eventually { hasFired }
     }
+
+    @Test func `a turn is told once, before what was put off, and a loop at rest has none`() async {
+        var done: [String] = []
+        loop.onTurn { done.append("turn") }
+        loop.schedule(after: .milliseconds(50)) { [loop] in
+            done.append("timer")
+            loop.deferring { done.append("put off") }
+        }
+        await loop.eventually { done.contains("put off") }
+        let timer = done.firstIndex(of: "timer") ?? 0
+        #expect(done.dropFirst(timer).prefix(3) == ["timer", "turn", "put off"])
+        done = []
+        let begun = loop.clock.boot
+        await loop.sleep(for: .milliseconds(300))
+        // The turn in which the sleep began, and the one in which it ended: far from one a millisecond.
+        #expect(loop.clock.boot - begun >= .milliseconds(300) && done.count < 20)
+        loop.onTurn {}
+    }
 }

@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `marks are bounded, and the newest stay`() throws {
-        var list = MarkList()
+        var list = MarkList(capacity: HistoryIndex.capacity)
         for second in 0..<(HistoryIndex.capacity * 2) {
             let record = try record(second, "daemon.stopping")
             list.take(at: noon + .seconds(second), name: "daemon.stopping") { OutageMark(record) }
@@ -129,9 +129,26 @@ import Testing
         }
         let identity = DaemonIdentity(version: "1", revision: "r", processID: 1, bootID: nil)
         events.append(hub.publish(DaemonStarted(identity: identity, configuration: nil, digest: nil)))
+        let alive = WallTime(nanoseconds: 5)
+        events.append(
+            hub.publish(
+                DaemonStarted(
+                    identity: identity,
+                    configuration: nil,
+                    digest: nil,
+                    previousAlive: alive,
+                    unwatched: .seconds(2)
+                )
+            )
+        )
+        for cause in [
+            ClockJumped.Cause.stepped(by: .seconds(-1)), .suspended(for: .seconds(1)), .stalled(for: .seconds(9)),
+        ] {
+            events.append(hub.publish(ClockJumped(cause)))
+        }
         events.append(hub.publish(DaemonStopping(signal: nil, uptime: .zero)))
         events.append(hub.publish(PathFlapping(monitor: "default", hasStarted: true, changes: 8, window: .seconds(60))))
-        #expect(events.count == 9)
+        #expect(events.count == 13)
         for event in events.compactMap(\.self) {
             #expect(OutageMark(event) == OutageMark(try JSONValue(parsing: event.json)))
         }

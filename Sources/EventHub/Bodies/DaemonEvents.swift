@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import LinuxIO
 internal import OrderedJSON
 
 /// `daemon.started`: the daemon runs.
@@ -9,12 +10,17 @@ public struct DaemonStarted: EventBody {
         let pid: Int32
         @Nullable var config: String?
         @Nullable var configSha256: String?
+        /// When the daemon before this one was alive for the last time, by its own calendar.
+        let previousAlive: String?
+        let unwatchedSeconds: Double?
 
         private enum CodingKeys: String, CodingKey {
             case version
             case pid
             case config
             case configSha256 = "config_sha256"
+            case previousAlive = "previous_alive"
+            case unwatchedSeconds = "unwatched_seconds"
         }
     }
 
@@ -26,12 +32,22 @@ public struct DaemonStarted: EventBody {
     ///   - identity: Who started.
     ///   - configuration: The path of the configuration; `nil` when the defaults are used.
     ///   - digest: The SHA-256 of the configuration in hexadecimal digits.
-    public init(identity: DaemonIdentity, configuration: String?, digest: String?) {
+    ///   - previousAlive: When the daemon before was alive for the last time, by its own calendar; `nil` when unknown.
+    ///   - unwatched: How long ago that is by the boot clock; `nil` when it was in another boot.
+    public init(
+        identity: DaemonIdentity,
+        configuration: String?,
+        digest: String?,
+        previousAlive: WallTime? = nil,
+        unwatched: Duration? = nil
+    ) {
         daemon = Daemon(
             version: identity.version,
             pid: identity.processID,
             config: configuration,
-            configSha256: digest
+            configSha256: digest,
+            previousAlive: previousAlive?.description,
+            unwatchedSeconds: unwatched.map(Rounded.seconds)
         )
     }
 

@@ -39,11 +39,14 @@ public struct NetlinkOverrun: EventBody {
     }
 }
 
-/// `clock.jumped`: the machine slept, or its calendar was stepped; it explains gaps between the times of records.
+/// `clock.jumped`: the machine slept, the daemon did not run, or the calendar was stepped; it explains gaps between the
+/// times of records.
 public struct ClockJumped: EventBody {
     public enum Cause: Sendable, Equatable {
         /// The machine slept this long (`CLOCK_BOOTTIME` ran ahead of `CLOCK_MONOTONIC`).
         case suspended(for: Duration)
+        /// The daemon did not run for this long although the machine did: it was stopped, or starved.
+        case stalled(for: Duration)
         /// The calendar was stepped by this much, forward or back (`CLOCK_REALTIME`).
         case stepped(by: Duration)
     }
@@ -63,6 +66,7 @@ public struct ClockJumped: EventBody {
     public init(_ cause: Cause) {
         switch cause {
         case .suspended(let duration): clock = Clock(kind: "suspend", jumpSeconds: Rounded.seconds(duration))
+        case .stalled(let duration): clock = Clock(kind: "stall", jumpSeconds: Rounded.seconds(duration))
         case .stepped(let duration): clock = Clock(kind: "step", jumpSeconds: Rounded.seconds(duration))
         }
     }
@@ -73,6 +77,7 @@ public struct ClockJumped: EventBody {
         let text = "\(abs(clock.jumpSeconds))"
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
         if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
+        if clock.kind == "stall" { return "The daemon did not run for \(seconds) s" }
         return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 

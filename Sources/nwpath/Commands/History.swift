@@ -1,8 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Configuration
 internal import EventHub
 internal import EventLog
+internal import Glibc
 internal import LinuxIO
 internal import OrderedJSON
 internal import PathService
@@ -21,8 +23,10 @@ struct History: Command {
         "history",
         "Shows outages and availability.",
         discussion: """
-            The service reads them from its event log; --file reads a log directly, without the service. Time in \
-            which no service ran is unknown, and counts neither way.
+            The service reads them from its event log; --file reads a log directly, without the service. Time that \
+            no service watched is unknown, and counts neither way: it did not run, or the machine slept. What \
+            comes after the last word of a log is unknown too. Durations are right although the calendar was \
+            stepped; times are those of the calendar after the last step.
             """,
         examples: [
             CommandExample("nwpath history", "the last 24 hours"),
@@ -92,28 +96,33 @@ struct History: Command {
             // A missing file would read as an empty log.
             _ = try FileDescriptor(opening: file, flags: 0)
             var history = OutageHistory(monitor: monitor, since: since, until: until)
-            var lastHeard: WallTime?
+            var last: EventPosition?
             try LogReader(path: file).forEach { header, line in
-                let isMark = OutageHistory.filter.accepts(header.event)
-                if isMark, let record = try? JSONValue(parsing: line), let mark = OutageMark(record) {
-                    // After a crash the record before is the last that is known.
-                    if case .started(let time, _) = mark {
-                        history.take(.started(time, lastHeard: lastHeard))
-                    } else {
-                        history.take(mark)
-                    }
+                history.take(at: header.time, name: header.event) {
+                    (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
                 }
-                lastHeard = header.time ?? lastHeard
+                last = header.position
                 return true
             }
-            // Whether a daemon ran after the last record is not in the file.
-            let end = min(until, max(since, lastHeard ?? until))
-            return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: end)))
+            // Whether a daemon runs is not in the file; the last sign of life may be later than its last record.
+            let sign = AliveFile.read(directory: stateDirectory).flatMap { $0.isOfRun(endingAt: last) ? $0 : nil }
+            history.end(alive: sign?.time)
+            return try JSONValue(parsing: OrderedJSONEncoder().encode(history.document(at: until)))
         } catch let error as Errno {
             throw CommandFailure("\(file): cannot open the log: \(error)", .negative)
         } catch {
             throw CommandFailure("\(error)", .negative)
         }
+    }
+}
+
+extension History {
+    /// Where the service of this user leaves its sign of life.
+    private static var stateDirectory: String {
+        let environment = Environment.variables
+        let paths = StandardPaths(userID: geteuid(), environment: environment)
+        let configuration = try? Configuration.load(.init(standard: paths), paths: paths, environment: environment)
+        return configuration?.stateDirectory ?? paths.stateDirectory
     }
 }
 
