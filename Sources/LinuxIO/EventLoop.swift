@@ -100,7 +100,10 @@ public final class EventLoop: Sendable {
     private func serve(_ events: [nwp_ready], _ count: Int) -> Bool {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
         var isTimerDue = false
-        for index in 0..<count {
+        for index in 0..<count where Reactor.isUrgent(events[index].token) {
+            dispatch(events[index].token, events: events[index].events)
+        }
+        for index in 0..<count where !Reactor.isUrgent(events[index].token) {
             if events[index].token == Reactor.timerToken {
                 isTimerDue = true
             } else {
@@ -241,15 +244,17 @@ extension EventLoop {
     ///
     /// Level-triggered.
     ///
-    /// The caller keeps the descriptor open for as long as it is watched.
+    /// The caller keeps the descriptor open for as long as it is watched. Of what is ready in one turn, handlers that are
+    /// `urgent` come first: those of what must be heard whatever others send.
     /// - Throws: epoll_ctl(2)'s error, such as `EPERM` for a regular file.
     public func watch(
         _ descriptor: Int32,
         for interest: Interest,
+        urgent: Bool = false,
         handler: @escaping (Readiness) -> Void
     ) throws(Errno) -> Watch {
         confine()
-        let token = unsafe reactor.makeToken()
+        let token = unsafe reactor.makeToken(urgent: urgent)
         try add(descriptor, events: interest.rawValue, token: token)
         unsafe reactor.handlers[token] = handler
         return Watch(token: token, descriptor: descriptor)
@@ -376,7 +381,7 @@ extension EventLoop {
         confine()
         let descriptor = try Errno.check(unsafe nwp_signalfd(signals, Int32(signals.count)))
         // The registration lives as long as the process; so does the descriptor.
-        _ = try watch(descriptor, for: .readable) { _ in
+        _ = try watch(descriptor, for: .readable, urgent: true) { _ in
             while true {
                 let signal = nwp_signalfd_read(descriptor)
                 guard signal > 0 else { return }

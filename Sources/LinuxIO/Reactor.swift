@@ -7,6 +7,8 @@ internal import Glibc
 struct Reactor: ~Copyable {
     static let wakeToken: UInt64 = 0
     static let timerToken: UInt64 = 1
+    /// In the token of what comes before everything else.
+    private static let urgency: UInt64 = 1 << 63
 
     var handlers: [UInt64: (EventLoop.Readiness) -> Void] = [:]
     let timer: FileDescriptor
@@ -31,10 +33,12 @@ struct Reactor: ~Copyable {
         timer = FileDescriptor(owning: try Errno.check(nwp_timerfd(CLOCK_BOOTTIME)))
     }
 
-    mutating func makeToken() -> UInt64 {
+    mutating func makeToken(urgent: Bool = false) -> UInt64 {
         lastToken += 1
-        return lastToken
+        return urgent ? lastToken | Self.urgency : lastToken
     }
+
+    static func isUrgent(_ token: UInt64) -> Bool { token & urgency != 0 }
 
     mutating func makeTimer() -> EventLoop.Timer {
         lastTimer += 1

@@ -53,6 +53,34 @@ private final class Ends {
         loop.unwatch(watch)
     }
 
+    @Test func `of what is ready in one turn, what is urgent comes first`() async throws {
+        let plain = try (0..<10).map { _ in try Ends() }
+        let urgent = try [Ends(), Ends()]
+        var order: [String] = []
+        func watch(_ ends: Ends, _ name: String, urgent: Bool) throws -> EventLoop.Watch {
+            try loop.watch(ends.first.rawValue, for: .readable, urgent: urgent) { _ in
+                order.append(name)
+                ends.drainFirst()
+            }
+        }
+        var watches = try plain.map { try watch($0, "plain", urgent: false) }
+        watches += try urgent.map { try watch($0, "urgent", urgent: true) }
+        for round in 1...3 {
+            order = []
+            // All are ready before the loop looks again, the urgent ones last.
+            for ends in plain + urgent { try ends.second.writeAll([1].span) }
+            await loop.eventually { order.count == 12 }
+            #expect(order == ["urgent", "urgent"] + Array(repeating: "plain", count: 10), "round \(round)")
+        }
+        // A descriptor that is urgent is paused and ended as any other.
+        try loop.change(watches[10], to: [])
+        loop.unwatch(watches[11])
+        for ends in urgent { try ends.second.writeAll([1].span) }
+        await turn()
+        #expect(order.count == 12)
+        for watch in watches { loop.unwatch(watch) }
+    }
+
     @Test func `a full pipe is writable again when it was read`() async throws {
         let ends = try Ends()
         ends.fillSecond()

@@ -26,10 +26,13 @@ private struct Bench {
     var random = RandomSource(seed: 1)
 
     init(interested: Bool = true) {
-        if interested {
-            interest.hosts[host] = [host]
-            interest.reported = [host]
-        }
+        if interested { report(host) }
+    }
+
+    /// Has a service reported that stands on a host of the same name.
+    mutating func report(_ name: DomainName) {
+        interest.setHost(name, of: name, was: nil)
+        interest.setReported(true, name, on: name)
     }
 
     @discardableResult
@@ -358,7 +361,7 @@ private struct Bench {
     @Test func `a flood evicts strangers, never what is wanted`() throws {
         var bench = Bench()
         for last in 1...50 as ClosedRange<UInt32> { bench.insert(address(last, flush: false), at: 0) }
-        for number in 0..<5000 { bench.insert(try stranger(number), at: 1) }
+        for number in 0..<5000 { bench.insert(try stranger(number), from: 1, at: 1) }
         #expect(bench.cache.count <= 100)
         #expect(bench.addresses(at: 2).count == 50)
         #expect(bench.cache.evictions >= 4900)
@@ -381,11 +384,12 @@ private struct Bench {
         var bench = Bench()
         let hosts = try (0..<100).map { try stranger($0).name }
         for (number, host) in hosts.enumerated() {
-            bench.interest.hosts[host] = [host]
-            bench.interest.reported.insert(host)
+            bench.report(host)
             bench.insert(try stranger(number), at: 0)
         }
-        #expect(bench.insert(address(200), at: 1) == .added)
+        // Who brought all of it gets no more in for it.
+        #expect(bench.insert(address(200), at: 1) == .ignored && bench.cache.count == 100)
+        #expect(bench.insert(address(200), from: 1, at: 1) == .added)
         let left = hosts.map { !bench.cache.records(RecordKey($0, .a), at: time(1)).isEmpty }
         #expect(left == Array(repeating: true, count: 94) + Array(repeating: false, count: 6))
         #expect(bench.insert(try stranger(5), at: 1) == .refreshed)
@@ -416,12 +420,23 @@ private struct Bench {
             let name = try DomainName(labels: [Array("large-\(number)".utf8)])
             bench.insert(
                 ResourceRecord(name, .txt, .text([UInt8](repeating: 0, count: 8000)), timeToLive: 100),
+                from: UInt32(number),
                 at: Double(number)
             )
         }
         #expect(bench.cache.bytes <= bench.cache.bounds.bytes && bench.cache.count == 4)
         for last in 0..<90 as Range<UInt32> { bench.insert(address(last, flush: false), at: 60) }
         #expect(bench.cache.bytes <= bench.cache.bounds.bytes)
+    }
+
+    @Test func `one sender cannot fill the bytes`() throws {
+        var bench = Bench()
+        for number in 0..<50 {
+            let name = try DomainName(labels: [Array("large-\(number)".utf8)])
+            let record = ResourceRecord(name, .txt, .text([UInt8](repeating: 0, count: 2000)), timeToLive: 100)
+            bench.insert(record, at: Double(number))
+        }
+        #expect(bench.cache.bytes <= bench.cache.bounds.bytesPerSource && bench.cache.count > 5)
     }
 
     @Test func `the limit has a floor`() {
@@ -439,7 +454,7 @@ private struct Bench {
         var interest = Interest()
         interest.types = [try #require(DomainName("_t._tcp.local"))]
         interest.instances = [try #require(DomainName("i._t._tcp.local"))]
-        interest.hosts[host] = interest.instances
+        for instance in interest.instances { interest.setHost(host, of: instance, was: nil) }
         #expect(interest.contains(RecordKey(try #require(DomainName(name)), type)) == wanted)
     }
 
@@ -448,9 +463,9 @@ private struct Bench {
         var interest = Interest()
         interest.types = [lamp.typeName]
         interest.instances = [lamp.instance]
-        interest.hosts[lamp.hostName] = [lamp.instance]
+        interest.setHost(lamp.hostName, of: lamp.instance, was: nil)
         #expect(lamp.all.allSatisfy { !interest.protects($0) })
-        interest.reported = [lamp.instance]
+        interest.setReported(true, lamp.instance, on: lamp.hostName)
         #expect(lamp.all.map { interest.protects($0) } == [false, true, true, true, true, true])
         let other = ResourceRecord(lamp.instance, .hinfo, .hostInformation(cpu: [], system: []), timeToLive: 1)
         #expect(!interest.protects(other))
@@ -470,7 +485,7 @@ private struct Bench {
         var bench = Bench(interested: false)
         bench.insert(address(1), at: 0)
         #expect(bench.advance(to: seconds).refresh.isEmpty)
-        bench.interest.hosts[host] = [host]
+        bench.interest.setHost(host, of: host, was: nil)
         bench.cache.attend(key, at: time(seconds))
         bench.cache.attend(RecordKey(host, .txt), at: time(seconds))
         #expect(bench.advance(to: seconds).refresh.map(\.step) == steps)

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import LinuxIO
 import OrderedJSON
 import TestSupport
 import Testing
@@ -58,6 +60,26 @@ import Testing
         #expect(metrics.contains("nwpath_http_connections_refused_total "))
         #expect(try service.json("/api/v1/status")["problems"]?.array?.isEmpty == true)
         #expect(service.stop().code == 0)
+    }
+
+    @Test func `a neighbour that floods the link with services and names keeps nothing from being told`() async throws {
+        let neighbour = try Neighbour()
+        try Namespace.current.ip("route add default via 192.0.2.1")
+        let scratch = try Scratch()
+        let service = try await Service(in: scratch, takesCensus: true)
+        let changes = try service.records("path.changed").count
+        let words = ["python3", Place.fixtures + "/flood.py", "peer0", "2150", "300", scratch.file("said")]
+        let flood = try neighbour.run(words)
+        await Namespace.current.loop.eventually("the flood") { scratch.exists("said") }
+        // Each of these waited for minutes when it was told after everything that the neighbour had sent.
+        try Namespace.current.ip("route del default")
+        try await service.eventually("path.changed", count: changes + 1)
+        #expect(try service.json("/api/v1/status")["daemon"]?["pid"]?.int != nil)
+        let sent = Namespace.current.loop.clock.boot
+        #expect(service.stop().code == 0)
+        #expect(Namespace.current.loop.clock.boot - sent < .seconds(60))
+        flood.signal(SIGTERM)
+        _ = flood.wait()
     }
 
     @Test func `foreign hosts, foreign pages and paths that climb come to nothing`() async throws {

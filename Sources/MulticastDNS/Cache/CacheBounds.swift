@@ -10,8 +10,9 @@ struct CacheBounds: Hashable, Sendable {
     var pointersPerName = 4096
     /// Brought by one sender; a reflector brings those of many.
     var recordsPerSource = 8192
-    /// In bytes of names and data.
+    /// In bytes of names and data, and of what one sender brought.
     var bytes = 6 << 20
+    var bytesPerSource = 3 << 20
 
     /// The bounds for so many records, at least 16.
     init(records: Int = 16384) {
@@ -19,6 +20,7 @@ struct CacheBounds: Hashable, Sendable {
         recordsPerSource = max(self.records / 2, 16)
         pointersPerName = max(self.records / 4, 16)
         bytes = self.records * 384
+        bytesPerSource = bytes / 2
     }
 
     static func size(of record: ResourceRecord) -> Int {

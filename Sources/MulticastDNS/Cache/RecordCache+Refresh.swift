@@ -72,6 +72,10 @@ extension RecordCache {
     mutating func heard(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
         let key = RecordKey(question.name, question.type)
         guard let list = entries[key] else { return }
+        if list.count > Self.large {
+            guard visits[key]?.heard.map({ now - $0 >= Self.burst }) ?? true else { return }
+            visits[key, default: Visits()].heard = now
+        }
         let known = Set(knownAnswers.filter { $0.name == key.name }.map(\.data))
         for var entry in list.entries
         where !known.contains(entry.record.data) && now - entry.received >= Self.oneSecond {

@@ -58,6 +58,21 @@ struct RecordCache: Sendable {
         var isLeaving: Bool { loss != .expired }
     }
 
+    /// What one sender has brought that is still there.
+    private struct Share {
+        var records = 0
+        var bytes = 0
+        /// Nearly all of it is wanted: until then no room is looked for.
+        var settledUntil = Duration.zero
+    }
+
+    /// When a set of more than ``large`` records was gone through last, and why: not for every packet that names it.
+    struct Visits: Sendable {
+        var flushed: Duration?
+        var settled: Duration?
+        var heard: Duration?
+    }
+
     struct Advance: Sendable {
         var lost: [(record: ResourceRecord, loss: Loss)] = []
         /// What to ask again, and the how manyeth time, from 1 to 4.
@@ -70,18 +85,23 @@ struct RecordCache: Sendable {
     static let oneSecond = Duration.seconds(1)
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
     static let patience = Duration.seconds(10)
+    /// A set of more records is gone through so often at most, whatever arrives.
+    static let large = 64
+    static let largeGap = Duration.milliseconds(100)
 
     let bounds: CacheBounds
     private(set) var count = 0
     /// How many bytes names and data take.
     private(set) var bytes = 0
     private(set) var evictions = 0
+    /// How often everything was gone through to make room.
+    private(set) var sweeps = 0
     private(set) var entries: [RecordKey: CachedRecords] = [:]
     private var lastOrder = 0
-    /// How many records each sender has brought.
-    private var perSource: [Int: Int] = [:]
-    /// When large sets were flushed last: each is gone through once per burst.
-    private var flushedAt: [RecordKey: Duration] = [:]
+    /// What each sender has brought.
+    private var shares: [Int: Share] = [:]
+    /// When large sets were gone through last.
+    var visits: [RecordKey: Visits] = [:]
     /// When something may happen to a name's records, and when it must; the jitter of a refresh lies between.
     private var points = DeadlineQueue<RecordKey>()
     private var wakes = DeadlineQueue<RecordKey>()
@@ -108,6 +128,10 @@ struct RecordCache: Sendable {
     func record(_ key: RecordKey, _ data: RecordData, at now: Duration) -> ResourceRecord? {
         guard let entry = entries[key]?[data], entry.expires > now else { return nil }
         return entry.record
+    }
+
+    func hasRecords(_ key: RecordKey, at now: Duration) -> Bool {
+        entries[key]?.entries.contains { $0.expires > now } ?? false
     }
 
     /// When the first of the live records of a name and type came.
@@ -181,9 +205,9 @@ struct RecordCache: Sendable {
     /// Gives the other records of this name and type one more second, unless they came within the last one (rule C4).
     private mutating func flush(_ key: RecordKey, except data: RecordData, at now: Duration) {
         guard let list = entries[key] else { return }
-        if list.count > 64 {
-            guard flushedAt[key] != now else { return }
-            flushedAt[key] = now
+        if list.count > Self.large {
+            guard visits[key]?.flushed.map({ now - $0 >= Self.largeGap }) ?? true else { return }
+            visits[key, default: Visits()].flushed = now
         }
         for entry in list.entries where entry.record.data != data && now - entry.received > Self.oneSecond {
             leave(key, entry.record.data, by: .flushed, at: now)
@@ -202,12 +226,19 @@ struct RecordCache: Sendable {
     }
 
     private mutating func schedule(_ key: RecordKey, _ entry: Entry) {
-        points.lower(key, to: min(entry.expires, Self.refreshPoint(entry)))
-        wakes.lower(key, to: min(entry.expires, Self.refreshDue(entry)))
+        let earliest = earliestVisit(key)
+        points.lower(key, to: max(earliest, min(entry.expires, Self.refreshPoint(entry))))
+        wakes.lower(key, to: max(earliest, min(entry.expires, Self.refreshDue(entry))))
+    }
+
+    private func earliestVisit(_ key: RecordKey) -> Duration {
+        guard !visits.isEmpty, let settled = visits[key]?.settled else { return .zero }
+        return settled + Self.largeGap
     }
 
     /// Has a name's records looked at no later than then.
     mutating func note(_ key: RecordKey, _ deadline: Duration) {
+        let deadline = max(deadline, earliestVisit(key))
         points.lower(key, to: deadline)
         wakes.lower(key, to: deadline)
     }
@@ -260,6 +291,11 @@ struct RecordCache: Sendable {
             point = min(point ?? deadlines.point, deadlines.point)
             wake = min(wake ?? deadlines.wake, deadlines.wake)
         }
+        if list.count > Self.large, entries[key] != nil {
+            visits[key, default: Visits()].settled = now
+            point = point.map { max($0, now + Self.largeGap) }
+            wake = wake.map { max($0, now + Self.largeGap) }
+        }
         points[key] = point
         wakes[key] = wake
         if step > 0 { result.refresh.append((key, step)) }
@@ -268,10 +304,13 @@ struct RecordCache: Sendable {
     // MARK: - Bounds
 
     private mutating func account(for entry: Entry, _ sign: Int) {
+        let size = CacheBounds.size(of: entry.record)
         count += sign
-        bytes += sign * CacheBounds.size(of: entry.record)
-        let left = perSource[entry.source, default: 0] + sign
-        perSource[entry.source] = left > 0 ? left : nil
+        bytes += sign * size
+        var share = shares[entry.source] ?? Share()
+        share.records += sign
+        share.bytes += sign * size
+        shares[entry.source] = share.records > 0 ? share : nil
     }
 
     private mutating func remove(_ key: RecordKey, _ entry: Entry) {
@@ -279,64 +318,108 @@ struct RecordCache: Sendable {
         account(for: entry, -1)
         guard entries[key]?.isEmpty == true else { return }
         entries[key] = nil
-        flushedAt[key] = nil
+        visits[key] = nil
         points[key] = nil
         wakes[key] = nil
     }
 
-    /// Sees to it that a new record fits: within its name, its sender's share, and the whole.
+    /// Sees to it that a new record fits: within its sender's share, its name, and the whole.
+    ///
+    /// To go through everything costs as much as there is. Each time a part of it goes, so that records that come cost
+    /// the same however many there are; a share of which less went is left alone for a second.
     private mutating func makeRoom(
         for entry: Entry,
         _ key: RecordKey,
         at now: Duration,
         interest: Interest
     ) -> Bool {
+        let size = CacheBounds.size(of: entry.record)
+        let ofName = entries[key]?.count ?? 0
         let nameLimit = key.type == .ptr ? bounds.pointersPerName : bounds.recordsPerName
-        if let list = entries[key], list.count >= nameLimit {
+        if isShareSpent(by: entry.source, size), !clearShare(of: entry.source, size, at: now, interest) {
+            // A reflector may bring more, as long as somebody wants it and nothing of others has to go for it.
+            return interest.protects(entry.record) && ofName < nameLimit && fits(size)
+        }
+        if ofName >= nameLimit, let list = entries[key] {
             evict(list.entries.map { (key, $0) }, records: nameLimit / 16, interest)
         }
-        if perSource[entry.source, default: 0] >= bounds.recordsPerSource {
-            // A reflector may bring more, as long as somebody wants it.
-            let theirs = candidates { $0.source == entry.source && !interest.protects($0.record) }
-            evict(theirs, records: bounds.recordsPerSource / 16, interest)
-        }
-        if count >= bounds.records { evict(candidates { _ in true }, records: bounds.records / 16, interest) }
-        let size = CacheBounds.size(of: entry.record)
+        if count >= bounds.records { evict(sweep { _ in true }, records: bounds.records / 16, interest) }
         if bytes + size > bounds.bytes {
-            evict(candidates { _ in true }, bytes: max(bounds.bytes / 16, size), interest)
+            evict(sweep { _ in true }, bytes: max(bounds.bytes / 16, 2 * size), interest)
         }
-        return count < bounds.records && bytes + size <= bounds.bytes
+        return fits(size)
     }
 
-    private func candidates(where isIncluded: (Entry) -> Bool) -> [(key: RecordKey, entry: Entry)] {
-        entries.flatMap { key, list in list.entries.filter(isIncluded).map { (key, $0) } }
+    private func fits(_ size: Int) -> Bool { count < bounds.records && bytes + size <= bounds.bytes }
+
+    private func isShareSpent(by source: Int, _ size: Int) -> Bool {
+        guard let share = shares[source] else { return false }
+        return share.records >= bounds.recordsPerSource || share.bytes + size > bounds.bytesPerSource
     }
 
-    /// Removes so many records and bytes, one at least: of the records that no reported service stands on, those heard
-    /// longest ago.
+    /// Makes room within a sender's share, of what no reported service stands on.
+    /// - Returns: Whether there is some.
+    private mutating func clearShare(of source: Int, _ size: Int, at now: Duration, _ interest: Interest) -> Bool {
+        guard let share = shares[source], share.settledUntil <= now else { return false }
+        let theirs = sweep { $0.source == source && !interest.protects($0.record) }
+        let isThorough =
+            share.records >= bounds.recordsPerSource
+            ? evict(theirs, records: bounds.recordsPerSource / 16, interest)
+            : evict(theirs, bytes: max(bounds.bytesPerSource / 16, 2 * size), interest)
+        if !isThorough { shares[source]?.settledUntil = now + Self.oneSecond }
+        return !isShareSpent(by: source, size)
+    }
+
+    private mutating func sweep(where isIncluded: (Entry) -> Bool) -> [(key: RecordKey, entry: Entry)] {
+        sweeps += 1
+        return entries.flatMap { key, list in list.entries.filter(isIncluded).map { (key, $0) } }
+    }
+
+    private struct Victim {
+        let rank: Int
+        let age: Int64
+        let order: Int
+        let index: Int
+    }
+
+    /// Removes so many records and bytes: of the records that no reported service stands on, those heard longest ago.
     ///
-    /// When all are wanted, those that came last make room: who was there before a flood stays, and who comes after it
-    /// gets in.
+    /// When nearly all are wanted, those that came last make room: who was there before a flood stays, and who comes
+    /// after it gets in. What a sender brought of whom more than half is goes before that of others.
+    /// - Returns: Whether half of it went, at least.
+    @discardableResult
     private mutating func evict(
         _ candidates: [(key: RecordKey, entry: Entry)],
         records: Int = 1,
         bytes size: Int = 1,
         _ interest: Interest
-    ) {
+    ) -> Bool {
+        var numbers: [Int: Int] = [:]
+        for (_, entry) in candidates { numbers[entry.source, default: 0] += 1 }
+        let crowd = numbers.first { $0.value > candidates.count / 2 }?.key
         // Small values are sorted instead of entries: a flood makes this the most frequent thing of all.
-        var victims = candidates.indices.filter { !interest.protects(candidates[$0].entry.record) }
-            .map { (age: candidates[$0].entry.received.nanoseconds, order: candidates[$0].entry.order, index: $0) }
-        if victims.isEmpty {
-            victims = candidates.indices.map { (age: 0, order: -candidates[$0].entry.order, index: $0) }
-        }
-        victims.sort { ($0.age, $0.order) < ($1.age, $1.order) }
-        let left = (records: count - records, bytes: bytes - size)
+        let victims = candidates.indices.map { index in
+            let entry = candidates[index].entry
+            let isWanted = interest.protects(entry.record)
+            return Victim(
+                rank: (isWanted ? 2 : 0) + (entry.source == crowd ? 0 : 1),
+                age: isWanted ? 0 : entry.received.nanoseconds,
+                order: isWanted ? -entry.order : entry.order,
+                index: index
+            )
+        }.sorted { ($0.rank, $0.age, $0.order) < ($1.rank, $1.age, $1.order) }
+        let goal = (records: count - records, bytes: bytes - size)
+        let least = (records: count - (records + 1) / 2, bytes: bytes - (size + 1) / 2)
+        var rank = 0
         for victim in victims {
+            if victim.rank > rank, count <= least.records, bytes <= least.bytes { return true }
+            rank = victim.rank
             let (key, entry) = candidates[victim.index]
             evicted.append((entry.record, .evicted))
             evictions += 1
             remove(key, entry)
-            if count <= left.records && bytes <= left.bytes { return }
+            if count <= goal.records, bytes <= goal.bytes { return true }
         }
+        return count <= least.records && bytes <= least.bytes
     }
 }

@@ -18,7 +18,10 @@ extension LinkDirectory {
             touched.insert(target)
             return
         }
-        guard isFollowed(target, by: source), add(target, type: source, at: now) else { return }
+        // What the cache had no room for is not followed, nor does anything make room for it.
+        guard isFollowed(target, by: source), isPointed(target, by: source, at: now),
+            add(target, type: source, at: now)
+        else { return }
         for family in AddressFamily.allCases { zones[family]?.schedule.supplement(Question(source, .ptr), at: now) }
         attach(target, to: source)
         touched.insert(target)
@@ -98,7 +101,7 @@ extension LinkDirectory {
         waiting[instance] = nil
         resolving.remove(instance)
         interest.instances.remove(instance)
-        interest.reported.remove(instance)
+        interest.setReported(false, instance, on: state.host)
         setHost(nil, of: instance, was: state.host, at: state.lastSeen)
         for source in state.sources { detach(instance, &state, from: source) }
         for key in state.asked { cancelUnlessWanted(key) }
@@ -108,19 +111,16 @@ extension LinkDirectory {
 
     mutating func setHost(_ host: DomainName?, of instance: DomainName, was old: DomainName?, at now: Duration) {
         guard host != old else { return }
-        if let old {
-            interest.hosts[old]?.remove(instance)
-            if interest.hosts[old]?.isEmpty == true {
-                interest.hosts[old] = nil
-                for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
-            }
+        let isNew = host.map { interest.hosts[$0] == nil } ?? false
+        interest.setHost(host, of: instance, was: old)
+        if let old, interest.hosts[old] == nil {
+            crowds[old] = nil
+            crowdsDue[old] = nil
+            for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
         }
-        guard let host else { return }
-        if interest.hosts[host] == nil {
-            attend(RecordKey(host, .a), at: now)
-            attend(RecordKey(host, .aaaa), at: now)
-        }
-        interest.hosts[host, default: []].insert(instance)
+        guard let host, isNew else { return }
+        attend(RecordKey(host, .a), at: now)
+        attend(RecordKey(host, .aaaa), at: now)
     }
 
     // MARK: - Announcements

@@ -48,12 +48,12 @@ extension LinkDirectory {
             update(name, &state, view, at: now)
         }
         instances[name] = state
-        if state.published == nil { interest.reported.remove(name) } else { interest.reported.insert(name) }
+        interest.setReported(state.published != nil, name, on: state.host)
         if state.isResolving { resolving.insert(name) } else { resolving.remove(name) }
         waiting[name] = state.deadline
     }
 
-    private func isPointed(_ name: DomainName, by source: DomainName, at now: Duration) -> Bool {
+    func isPointed(_ name: DomainName, by source: DomainName, at now: Duration) -> Bool {
         AddressFamily.allCases.contains {
             zones[$0]?.cache.record(RecordKey(source, .ptr), .pointer(name), at: now) != nil
         }

@@ -17,6 +17,9 @@ struct LinkDirectory: Sendable {
     /// How long one that failed is left alone: the first gap, which doubles, and the longest one.
     static let retryGap = Duration.seconds(30)
     static let longestRetryGap = Duration.seconds(3600)
+    /// All instances of a host that has more are looked at so often at most.
+    static let crowd = 64
+    static let crowdGap = Duration.seconds(1)
 
     let index: Int
     let settings: MulticastSettings
@@ -33,6 +36,10 @@ struct LinkDirectory: Sendable {
     var waiting = DeadlineQueue<DomainName>()
     var resolving: Set<DomainName> = []
     var instancesBySource: [DomainName: Int] = [:]
+    /// The hosts with many instances whose addresses changed lately: when all of them were looked at.
+    var crowds: [DomainName: Duration] = [:]
+    /// When they are looked at next.
+    var crowdsDue = DeadlineQueue<DomainName>()
     var random: RandomSource
 
     init(index: Int, name: String, settings: MulticastSettings, random: RandomSource) {
@@ -57,7 +64,7 @@ struct LinkDirectory: Sendable {
 
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        var next = waiting.next
+        var next = earliest(waiting.next, crowdsDue.next)
         for family in AddressFamily.allCases { next = earliest(next, zones[family]?.nextDeadline) }
         return next
     }
@@ -158,7 +165,7 @@ struct LinkDirectory: Sendable {
         for record in message.answers { learn(record, from: source, at: now, touched: &touched) }
         for record in message.additionals { learn(record, from: source, at: now, touched: &touched) }
         for record in changed {
-            let names = dependents(of: record)
+            let names = dependents(of: record, at: now)
             if record.type == .srv || record.type == .a || record.type == .aaaa {
                 for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
             }
@@ -170,6 +177,12 @@ struct LinkDirectory: Sendable {
 
     mutating func advance(to now: Duration) {
         var touched = Set(waiting.takeDue(at: now))
+        for host in crowdsDue.takeDue(at: now) {
+            let names = interest.hosts[host] ?? []
+            for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
+            crowds[host] = names.count > Self.crowd ? now : nil
+            touched.formUnion(names)
+        }
         advanceCaches(to: now, touched: &touched)
         while !touched.isEmpty {
             evaluate(touched, at: now)
@@ -213,7 +226,7 @@ struct LinkDirectory: Sendable {
         at now: Duration,
         touched: inout Set<DomainName>
     ) {
-        let names = dependents(of: record)
+        let names = dependents(of: record, at: now)
         let reason = loss == .goodbye ? RemovalReason.goodbye : .expired
         if record.type == .ptr || record.type == .srv {
             for name in names { instances[name]?.cause = reason }
@@ -226,16 +239,28 @@ struct LinkDirectory: Sendable {
         tellRemoval(of: record, reason, at: now)
         // What a client still wants is looked for again.
         let rounds = rounds(of: key)
-        for family in AddressFamily.allCases where zones[family]?.cache.records(key, at: now).isEmpty == true {
+        for family in AddressFamily.allCases where zones[family]?.cache.hasRecords(key, at: now) == false {
             zones[family]?.ask(Question(key.name, key.type), times: rounds, at: now)
         }
     }
 
-    private func dependents(of record: ResourceRecord) -> Set<DomainName> {
+    /// The instances to look at because of a record that came or went.
+    ///
+    /// An address of a host with many of them has all looked at, but not for each packet that brings another address.
+    private mutating func dependents(of record: ResourceRecord, at now: Duration) -> Set<DomainName> {
         switch record.data {
-        case .pointer(let target): instances[target] == nil ? [] : [target]
-        case .address, .nextSecure: interest.hosts[record.name] ?? []
-        default: instances[record.name] == nil ? [] : [record.name]
+        case .pointer(let target): return instances[target] == nil ? [] : [target]
+        case .address, .nextSecure:
+            guard let names = interest.hosts[record.name], names.count > Self.crowd else {
+                return interest.hosts[record.name] ?? []
+            }
+            if let last = crowds[record.name], now < last + Self.crowdGap {
+                crowdsDue.lower(record.name, to: last + Self.crowdGap)
+                return []
+            }
+            crowds[record.name] = now
+            return names
+        default: return instances[record.name] == nil ? [] : [record.name]
         }
     }
 }

@@ -299,17 +299,17 @@ public final class MulticastEngine {
     }
 
     private func receive(on link: MulticastLink, _ family: AddressFamily) {
-        let now = clock.boot
-        count(on: link, family) { link.receive(family, at: now, counters: &$0) }
+        let budget = TurnBudget(clock)
+        count(on: link, family) { link.receive(family, within: budget, counters: &$0) }
         pump()
     }
 
     private func receiveUnicast(_ family: AddressFamily) {
-        let now = clock.boot
-        unicast.receive(family) { datagram, buffer in
+        let budget = TurnBudget(clock)
+        unicast.receive(family, within: budget) { datagram, buffer in
             guard let link = links[datagram.interface] else { return }
             count(on: link, family) {
-                link.take(datagram, buffer, family, wasMulticast: false, at: now, counters: &$0)
+                link.take(datagram, buffer, family, wasMulticast: false, at: budget.started, counters: &$0)
             }
         }
         pump()

@@ -24,8 +24,6 @@ final class MulticastLink {
 
     /// A packet more than the longest, so that a longer one is seen to be.
     private static let bufferSize = 9001
-    /// How many packets are read before others get their turn.
-    private static let burst = 256
 
     /// A packet's bytes are at the front of a buffer of this size.
     static func makeBuffer() -> [UInt8] { [UInt8](repeating: 0, count: bufferSize) }
@@ -74,10 +72,11 @@ final class MulticastLink {
         for family in AddressFamily.allCases { close(family) }
     }
 
-    func receive(_ family: AddressFamily, at now: Duration, counters: inout MulticastCounters) {
+    func receive(_ family: AddressFamily, within budget: TurnBudget, counters: inout MulticastCounters) {
         // The handler of a packet may close the socket; this keeps it until the burst is read.
         guard let socket = sockets[family] else { return }
-        for _ in 0..<Self.burst {
+        var budget = budget
+        while budget.allowsPacket() {
             let datagram: MulticastSocket.Datagram?
             do throws(Errno) {
                 datagram = try socket.socket.receive(into: &buffer)
@@ -90,7 +89,7 @@ final class MulticastLink {
             counters.dropped += UInt64(datagram.dropped &- socket.dropped)
             socket.dropped = datagram.dropped
             guard datagram.interface == directory.index || datagram.interface == 0 else { continue }
-            take(datagram, buffer, family, wasMulticast: true, at: now, counters: &counters)
+            take(datagram, buffer, family, wasMulticast: true, at: budget.started, counters: &counters)
         }
     }
 

@@ -17,8 +17,6 @@ final class UnicastPort {
         }
     }
 
-    private static let burst = 256
-
     private let loop: EventLoop
     private var sockets: [AddressFamily: Socket] = [:]
     private var buffer: [UInt8] = []
@@ -46,10 +44,15 @@ final class UnicastPort {
     }
 
     /// Reads what has arrived; what was sent to a group is for the links' sockets.
-    func receive(_ family: AddressFamily, _ body: (MulticastSocket.Datagram, [UInt8]) -> Void) {
+    func receive(
+        _ family: AddressFamily,
+        within budget: TurnBudget,
+        _ body: (MulticastSocket.Datagram, [UInt8]) -> Void
+    ) {
         guard let socket = sockets[family] else { return }
         if buffer.isEmpty { buffer = MulticastLink.makeBuffer() }
-        for _ in 0..<Self.burst {
+        var budget = budget
+        while budget.allowsPacket() {
             guard let datagram = try? socket.socket.receive(into: &buffer) else { return }
             if !datagram.destination.isMulticast { body(datagram, buffer) }
         }

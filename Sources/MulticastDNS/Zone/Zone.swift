@@ -190,8 +190,12 @@ struct Zone: Sendable {
     /// Learns from another host's query; its known answers are not cached (rule C2).
     private mutating func hear(_ message: Message, at now: Duration) {
         guard !message.flags.contains(.truncated), message.authorities.isEmpty else { return }
-        for question in message.questions where !question.wantsUnicast {
-            let theirs = message.answers.filter { question.isAnswered(by: $0) }
+        let known = Dictionary(grouping: message.answers, by: \.name)
+        // The same question once, however often it stands there: each goes through all records of a name.
+        var heard: Set<RecordKey> = []
+        for question in message.questions
+        where !question.wantsUnicast && heard.insert(RecordKey(question.name, question.type)).inserted {
+            let theirs = (known[question.name] ?? []).filter { question.isAnswered(by: $0) }
             if schedule.isPending(question), theirs.allSatisfy({ cache.lists($0, at: now) }) {
                 schedule.heard(question, at: now)
             }

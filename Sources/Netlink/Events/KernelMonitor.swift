@@ -56,7 +56,7 @@ public final class KernelMonitor {
     /// - Throws: epoll_ctl(2)'s error.
     public func start() throws(Errno) {
         guard watch == nil else { return }
-        watch = try loop.watch(socket.descriptor, for: .readable) { [unowned self] _ in read() }
+        watch = try loop.watch(socket.descriptor, for: .readable, urgent: true) { [unowned self] _ in read() }
     }
 
     /// Stops reading; the socket stays open, and ``start()`` goes on.

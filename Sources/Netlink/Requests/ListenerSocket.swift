@@ -165,9 +165,9 @@ public struct ListenerEndSocket: ~Copyable {
     /// The socket's number, for an event loop to watch.
     public var descriptor: Int32 { socket.descriptor }
 
-    /// Reads what has been said.
+    /// Reads what has been said, a bounded number of messages at a time.
     public mutating func drain() {
-        while true {
+        for _ in 0..<64 {
             if case .nothing(let code) = socket.receive(waiting: false), code != .noBufferSpace { return }
         }
     }

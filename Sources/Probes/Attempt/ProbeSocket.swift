@@ -14,6 +14,9 @@ struct SocketFailure: Error, Equatable {
 
 /// A socket of one attempt: non-blocking, routed as the probe says, watched on the loop, closed once.
 final class ProbeSocket {
+    /// How many packets are read before others have their turn, whoever sends them.
+    static let burst = 64
+
     enum Kind: Equatable {
         case stream
         case datagram

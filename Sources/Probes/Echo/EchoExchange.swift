@@ -42,7 +42,8 @@ final class EchoExchange: ProbeExchange {
 
     private func receive() {
         do throws(SocketFailure) {
-            while let socket, let arrival = try socket.receive(upTo: 2048) {
+            for _ in 0..<ProbeSocket.burst {
+                guard let socket, let arrival = try socket.receive(upTo: 2048) else { return }
                 guard message.isAnswered(by: arrival.bytes.span, isRaw: socket.kind == .rawEcho) else { continue }
                 var result = ProbeResult(.success, sent: sent, received: received(arrival.bytes, socket))
                 result.hopLimit = arrival.hopLimit

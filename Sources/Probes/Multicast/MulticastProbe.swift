@@ -107,7 +107,8 @@ public final class MulticastProbe: Cancelable {
     }
 
     private func receiveAlone() {
-        while let alone, !isOver {
+        for _ in 0..<ProbeSocket.burst {
+            guard let alone, !isOver else { break }
             do throws(SocketFailure) {
                 guard let bytes = try alone.receive(upTo: 9000)?.bytes else { break }
                 let reply = question.read(bytes.span, id: id)

@@ -58,7 +58,8 @@ final class NameExchange: ProbeExchange {
 
     private func receive() {
         attempt { () throws(SocketFailure) in
-            while let socket, let arrival = try socket.receive(upTo: 65_536) {
+            for _ in 0..<ProbeSocket.burst {
+                guard let socket, let arrival = try socket.receive(upTo: 65_536) else { return }
                 let bytes = arrival.bytes
                 received += bytes.count
                 lateness = arrival.age

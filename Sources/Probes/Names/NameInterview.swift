@@ -166,7 +166,8 @@ public final class NameInterview: Cancelable {
     }
 
     private func receive() {
-        while let socket, !isOver {
+        for _ in 0..<ProbeSocket.burst {
+            guard let socket, !isOver else { break }
             do throws(SocketFailure) {
                 guard let arrival = try socket.receive(upTo: 65_536) else { break }
                 take(arrival.bytes, at: loop.clock.boot - arrival.age)

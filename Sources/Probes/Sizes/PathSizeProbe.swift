@@ -176,7 +176,8 @@ public final class PathSizeProbe: Cancelable {
 
     private func receive() {
         if hear() { return settle(isAnswered: false) }
-        while let socket, !isOver {
+        for _ in 0..<ProbeSocket.burst {
+            guard let socket, !isOver else { break }
             do throws(SocketFailure) {
                 guard let bytes = try socket.receive(upTo: 16_384)?.bytes else { break }
                 guard isAnswer(bytes, isRaw: socket.kind == .rawEcho) else { continue }

@@ -92,7 +92,8 @@ public final class TimeProbe: Cancelable {
     }
 
     private func receive() {
-        while let socket, !isOver {
+        for _ in 0..<ProbeSocket.burst {
+            guard let socket, !isOver else { break }
             do throws(SocketFailure) {
                 guard let arrival = try socket.receive(upTo: 2048) else { return }
                 take(arrival.bytes, at: loop.clock.wall.nanoseconds - arrival.age.nanoseconds)

@@ -124,7 +124,8 @@ public final class PacketTrain: Cancelable {
     private func receive() {
         // What is left in the queue of errors would call again at once.
         while result.faults.count < 16, let fault = socket?.nextFault() { result.faults.insert(fault) }
-        while let socket, !isOver {
+        for _ in 0..<ProbeSocket.burst {
+            guard let socket, !isOver else { break }
             do throws(SocketFailure) {
                 guard let arrival = try socket.receive(upTo: 2048) else { break }
                 let awaited = record.outstanding

@@ -97,7 +97,8 @@ final class FileWatch {
     private func read() {
         var isRelevant = false
         var bytes = [UInt8](repeating: 0, count: 8192)
-        while true {
+        // What comes faster than it is read must not keep the loop here.
+        for _ in 0..<64 {
             let count = unsafe Glibc.read(number, &bytes, bytes.count)
             guard count > 0 else { break }
             if InotifyEvent.parse(bytes[..<count]).contains(where: concerns) { isRelevant = true }
