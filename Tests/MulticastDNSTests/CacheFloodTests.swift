@@ -195,21 +195,40 @@ private struct Bench {
         #expect((bench.told[1]?.count ?? 0) - (told ?? 0) <= 60)
     }
 
-    @Test func `addresses of a host with many services have them looked at once a second`() throws {
+    @Test func `addresses of a host with many services have them looked at as far as a budget goes`() throws {
         var bench = DirectoryBench(families: [.ipv4])
         for number in 0..<200 { bench.hear(service("printer \(number)").all, from: 1) }
         #expect(bench.directory.services.count == 200)
         func address(_ number: UInt32) -> ResourceRecord {
-            ResourceRecord(lamp.hostName, .a, .address(.v4(0xC000_0200 + number)), timeToLive: 120)
+            ResourceRecord(lamp.hostName, .a, .address(.v4(0xC000_0200 + number)), timeToLive: 1200)
         }
         bench.run(to: 10)
-        for number in 0..<40 as Range<UInt32> { bench.hear([address(100 + number)], from: 1) }
-        // The first had all looked at, the others wait for the next second; then each service is told once or twice.
-        #expect(bench.directory.crowdsDue.count == 1)
+        for number in 0..<60 as Range<UInt32> { bench.hear([address(100 + number)], from: 1) }
+        #expect(bench.directory.looks.waiting.count == 1)
         bench.run(to: 20)
-        let changes = bench.summary.count { $0.hasPrefix("changed") }
-        #expect((200...400).contains(changes), "\(changes)")
+        #expect(bench.directory.looks.waiting.count == 0)
+        // What waited was looked at all the same.
         let addresses = bench.directory.services.map { $0.addresses.count { $0.address.family == .ipv4 } }
-        #expect(Set(addresses) == [41])
+        #expect(Set(addresses) == [61])
+    }
+
+    @Test func `looks at hosts stay within their budget, and none waits for ever`() throws {
+        var looks = AddressLooks()
+        let hosts = try (0..<20).map { try DomainName(labels: [Array("h\($0)".utf8)]) }
+        var counts: [DomainName: Int] = [:]
+        for step in 0..<1000 {
+            let now = time(Double(step) / 100)
+            for host in hosts where looks.allows(host, instances: 401, at: now) { counts[host, default: 0] += 1 }
+            for host in looks.takeDue(at: now) where looks.allows(host, instances: 401, at: now) {
+                counts[host, default: 0] += 1
+            }
+            let alone = looks.allows(DomainName(), instances: 1, at: now)
+            #expect(alone)
+        }
+        let total = counts.values.reduce(0, +) * 400
+        #expect(total <= Int(AddressLooks.most + 10 * AddressLooks.rate) + 400 && total > 4096, "\(total)")
+        #expect(looks.waiting.count > 0)
+        for host in hosts { looks.forget(host) }
+        #expect(looks.nextDeadline == nil)
     }
 }

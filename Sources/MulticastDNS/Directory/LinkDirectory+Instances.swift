@@ -114,8 +114,7 @@ extension LinkDirectory {
         let isNew = host.map { interest.hosts[$0] == nil } ?? false
         interest.setHost(host, of: instance, was: old)
         if let old, interest.hosts[old] == nil {
-            crowds[old] = nil
-            crowdsDue[old] = nil
+            looks.forget(old)
             for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
         }
         guard let host, isNew else { return }

@@ -17,9 +17,6 @@ struct LinkDirectory: Sendable {
     /// How long one that failed is left alone: the first gap, which doubles, and the longest one.
     static let retryGap = Duration.seconds(30)
     static let longestRetryGap = Duration.seconds(3600)
-    /// All instances of a host that has more are looked at so often at most.
-    static let crowd = 64
-    static let crowdGap = Duration.seconds(1)
 
     let index: Int
     let settings: MulticastSettings
@@ -36,10 +33,7 @@ struct LinkDirectory: Sendable {
     var waiting = DeadlineQueue<DomainName>()
     var resolving: Set<DomainName> = []
     var instancesBySource: [DomainName: Int] = [:]
-    /// The hosts with many instances whose addresses changed lately: when all of them were looked at.
-    var crowds: [DomainName: Duration] = [:]
-    /// When they are looked at next.
-    var crowdsDue = DeadlineQueue<DomainName>()
+    var looks = AddressLooks()
     var random: RandomSource
 
     init(index: Int, name: String, settings: MulticastSettings, random: RandomSource) {
@@ -64,7 +58,7 @@ struct LinkDirectory: Sendable {
 
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        var next = earliest(waiting.next, crowdsDue.next)
+        var next = earliest(waiting.next, looks.nextDeadline)
         for family in AddressFamily.allCases { next = earliest(next, zones[family]?.nextDeadline) }
         return next
     }
@@ -177,10 +171,9 @@ struct LinkDirectory: Sendable {
 
     mutating func advance(to now: Duration) {
         var touched = Set(waiting.takeDue(at: now))
-        for host in crowdsDue.takeDue(at: now) {
-            let names = interest.hosts[host] ?? []
+        for host in looks.takeDue(at: now) {
+            let names = instances(on: host, at: now)
             for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
-            crowds[host] = names.count > Self.crowd ? now : nil
             touched.formUnion(names)
         }
         advanceCaches(to: now, touched: &touched)
@@ -245,22 +238,17 @@ struct LinkDirectory: Sendable {
     }
 
     /// The instances to look at because of a record that came or went.
-    ///
-    /// An address of a host with many of them has all looked at, but not for each packet that brings another address.
     private mutating func dependents(of record: ResourceRecord, at now: Duration) -> Set<DomainName> {
         switch record.data {
         case .pointer(let target): return instances[target] == nil ? [] : [target]
-        case .address, .nextSecure:
-            guard let names = interest.hosts[record.name], names.count > Self.crowd else {
-                return interest.hosts[record.name] ?? []
-            }
-            if let last = crowds[record.name], now < last + Self.crowdGap {
-                crowdsDue.lower(record.name, to: last + Self.crowdGap)
-                return []
-            }
-            crowds[record.name] = now
-            return names
+        case .address, .nextSecure: return instances(on: record.name, at: now)
         default: return instances[record.name] == nil ? [] : [record.name]
         }
+    }
+
+    /// All instances of a host, or none for now when others had the budget.
+    private mutating func instances(on host: DomainName, at now: Duration) -> Set<DomainName> {
+        let names = interest.hosts[host] ?? []
+        return looks.allows(host, instances: names.count, at: now) ? names : []
     }
 }
