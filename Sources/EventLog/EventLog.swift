@@ -30,6 +30,8 @@ public final class EventLog {
     public internal(set) var status: LogStatus
 
     let path: String
+    /// Files that were rotated away before they were saved.
+    var unsaved: [SavedFile] = []
     let isStandardOutput: Bool
     let clock: any TimeSource
     var options: Options
@@ -91,7 +93,17 @@ public final class EventLog {
 
     /// Saves what was written to the disk; for the end of the daemon.
     public func synchronize() {
-        file?.synchronize()
+        takeUnsaved()?.save()
+    }
+
+    /// Whether something was written that may not be on the disk.
+    public var hasUnsaved: Bool { !unsaved.isEmpty || file?.isUnsaved == true }
+
+    /// What was written since this was asked last, and may not be on the disk; `nil` when there is nothing.
+    public func takeUnsaved() -> UnsavedLog? {
+        if let file = file?.takeUnsaved() { unsaved.append(file) }
+        defer { unsaved = [] }
+        return unsaved.isEmpty ? nil : UnsavedLog(files: unsaved)
     }
 }
 
@@ -169,6 +181,8 @@ extension EventLog: EventJournal {
     /// Counts an error of the file being written, and begins an outage.
     func fail(_ error: String) {
         status.errors += 1
+        // Files that somebody removed to make room take it until they are closed.
+        unsaved.removeAll { !$0.isLinked }
         guard status.outage == nil else { return }
         status.outage = LogStatus.Outage(since: clock.boot, error: error)
     }

@@ -17,6 +17,8 @@ final class LogFile {
     let tail: LogTail?
     /// How many bytes were cut off at the end.
     private(set) var repairedBytes: Int64 = 0
+    /// Whether something was written that may not be on the disk.
+    private(set) var isUnsaved = false
     /// The file's identity at its opening.
     let status: FileStatus
     /// How many bytes the file should have.
@@ -84,6 +86,7 @@ final class LogFile {
 
     /// Appends one line by one write(2): either the whole line is in the file, or none of it.
     func append(_ line: [UInt8]) throws(Errno) {
+        isUnsaved = true
         try settle()
         var written = 0
         while written < line.count {
@@ -102,9 +105,13 @@ final class LogFile {
         size += Int64(written)
     }
 
-    /// Writes what was saved to the disk, fdatasync(2).
-    func synchronize() {
-        if !isStream { fdatasync(descriptor.rawValue) }
+    /// The file, when something was written to it since this was asked last; `nil` when nothing was, or it cannot be had.
+    func takeUnsaved() -> SavedFile? {
+        guard !isStream, isUnsaved else { return nil }
+        let copy = fcntl(descriptor.rawValue, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return nil }
+        isUnsaved = false
+        return SavedFile(FileDescriptor(owning: copy))
     }
 
     /// Puts the end of the file in order before a line is written.

@@ -49,10 +49,11 @@ public struct AliveFile: ~Copyable {
         file != nil && pulse.isDue(wall: clock.wall, boot: clock.boot)
     }
 
-    /// Leaves a sign now.
+    /// Leaves a sign now; the final one is on the disk afterwards.
     func write(_ sign: SignOfLife) {
         // The next one is as good as this; until then the last that was written counts.
         try? file?.write(sign.record.span, at: 0)
+        if sign.isFinal { file?.synchronize() }
     }
 
     /// What the file of a state directory says, for a reader of logs.
@@ -63,6 +64,8 @@ public struct AliveFile: ~Copyable {
 }
 
 extension FileDescriptor {
+    fileprivate borrowing func synchronize() { fdatasync(rawValue) }
+
     /// Writes at a place of a regular file, pwrite(2).
     fileprivate borrowing func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno) {
         let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(rawValue, $0.baseAddress, $0.count, off_t(offset)) }

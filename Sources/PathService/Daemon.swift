@@ -40,6 +40,7 @@ public final class Daemon {
     let server: StatusServer
     let manager = ServiceManager()
     let index: HistoryIndex
+    private let worker: Worker
     private let identity: DaemonIdentity
     private var alive: AliveFile
     private var stall = StallDetector()
@@ -52,6 +53,7 @@ public final class Daemon {
     private let calendar: CalendarWatch
     private let started: Duration
     private var logRetry: EventLoop.Timer?
+    private var saveTimer: EventLoop.Timer?
     private var refreshTimer: EventLoop.Timer?
     private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
@@ -76,7 +78,8 @@ public final class Daemon {
         let host = HostName.current
         var hubOptions = EventHub.Options(host: host)
         hubOptions.minimumSeverity = configuration.minimumSeverity
-        hub = EventHub(hubOptions, after: log.recovered, clock: clock)
+        let place = SignOfLife.continuation(of: log.recovered, after: alive.earlier, bootID: identity.bootID)
+        hub = EventHub(hubOptions, after: place, clock: clock)
         hub.attach(log)
         recorder = try Self.openRecording(options.recording)
         do {
@@ -113,17 +116,17 @@ public final class Daemon {
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
             host: host
         )
-        index = HistoryIndex(loop: loop)
+        worker = Worker(loop: loop)
+        index = HistoryIndex(worker: worker)
         updates = UpdatePublisher(hub: hub, clock: clock)
-        let engine = engine
         source = StatusSource(
             hub: hub,
             store: store,
             clock: clock,
             logFile: configuration.log.file == EventLog.standardOutput ? nil : configuration.log.file,
             index: index,
-            worker: Worker(loop: loop),
-            satisfied: { name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
+            worker: worker,
+            satisfied: { [engine] name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
         )
         let protection = ProtectionFiles(configuration)
         if let complaint = protection.complaints.first {
@@ -209,11 +212,17 @@ public final class Daemon {
             index.skip(stalled)
             hub.publish(ClockJumped(.stalled(for: stalled)))
         }
-        if alive.isDue(clock) { alive.write(sign) }
+        if alive.isDue(clock) { alive.write(sign()) }
     }
 
-    private var sign: SignOfLife {
-        SignOfLife(bootID: identity.bootID, boot: clock.boot, time: clock.wall, position: hub.position)
+    private func sign(isFinal: Bool = false) -> SignOfLife {
+        SignOfLife(
+            bootID: identity.bootID,
+            boot: clock.boot,
+            time: clock.wall,
+            position: hub.position,
+            isFinal: isFinal
+        )
     }
 
     private var configurationFile: String? {
@@ -322,7 +331,10 @@ public final class Daemon {
         if event.status != nil { server.flush() }
         server.documentsChanged()
         index.take(event)
+        // What is not in the log was given out all the same.
+        if log.status.outage != nil { alive.write(sign()) }
         scheduleLogRetry()
+        scheduleSave()
     }
 
     // MARK: - The log's disk
@@ -340,6 +352,29 @@ public final class Daemon {
         }
     }
 
+    /// How long after an event its record is saved to the disk, at the latest but for the time that takes.
+    private static let saveDelay = Duration.milliseconds(500)
+
+    /// Saves what was written to the disk soon, beside the loop: what clients were told is still known after a power cut.
+    private func scheduleSave() {
+        guard saveTimer == nil, !isStopping, configuration.log.file != EventLog.standardOutput else { return }
+        saveTimer = loop.schedule(after: Self.saveDelay) { [weak self] in self?.save() }
+    }
+
+    private func save() {
+        // The timer stays in place until the disk is done: one at a time.
+        guard let unsaved = log.takeUnsaved() else { return saveTimer = nil }
+        do {
+            _ = try worker.start({ unsaved }) { [weak self] _ in
+                self?.saveTimer = nil
+                if self?.log.hasUnsaved == true { self?.scheduleSave() }
+            }
+        } catch {
+            unsaved.save()
+            saveTimer = nil
+        }
+    }
+
     /// Opens the log file anew after somebody renamed it (SIGUSR1).
     public func reopenLog() {
         log.reopen()
@@ -354,14 +389,13 @@ public final class Daemon {
         manager.stopping()
         source.readiness = .notReady(reason: "the service is stopping")
         hub.publish(DaemonStopping(signal: signal, uptime: clock.boot - started))
-        alive.write(sign)
         close(within: .seconds(1)) { [unowned self] in onStopped() }
     }
 
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
         loop.onTurn {}
-        for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
+        for timer in [logRetry, saveTimer, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         probes.stop()
         diagnosis.stop()
@@ -371,6 +405,7 @@ public final class Daemon {
         census?.stop()
         providers.stop()
         log.synchronize()
+        alive.write(sign(isFinal: true))
         recorder?.finish()
         server.stop(within: limit, completion: completion)
     }

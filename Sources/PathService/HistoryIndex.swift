@@ -7,37 +7,35 @@ internal import OrderedJSON
 
 /// Keeps the changes of all statuses in memory, so that history is answered without reading the log.
 ///
-/// The log of earlier runs is read once after the start, in pieces between which the loop serves everything else.
+/// The log of earlier runs is read once after the start, beside the loop.
 /// Bounded: the newest ``capacity`` marks are kept.
 final class HistoryIndex {
     static let capacity = 4096
-    /// How many lines are looked at in one go; well under a millisecond.
-    private static let piece = 256
 
     /// Whether the log of earlier runs has been read.
     private(set) var isComplete = true
-    private let loop: EventLoop
+    private let worker: Worker
     private let clock: any TimeSource
     private var past = MarkList(capacity: capacity)
     private var present = MarkList(capacity: capacity)
     /// The relation of the two clocks at the last event of this run.
     private var calendar: CalendarStep?
-    private var walk: LogWalk?
-    private var end: EventPosition?
-    private var timer: EventLoop.Timer?
+    private var reading: Worker.Ticket?
 
-    init(loop: EventLoop, clock: any TimeSource = KernelClock()) {
-        self.loop = loop
+    init(worker: Worker, clock: any TimeSource = KernelClock()) {
+        self.worker = worker
         self.clock = clock
     }
 
     /// Begins to read the records up to `end`, which earlier runs wrote.
     func read(log path: String, upTo end: EventPosition?) {
-        guard let end, let reader = try? LogReader(path: path) else { return }
-        walk = LogWalk(reader)
-        self.end = end
+        guard let end else { return }
         isComplete = false
-        advance()
+        reading = try? worker.start({ PastMarks(path: path, end: end) }) { [weak self] result in
+            if let past = try? result.get() { self?.past = past }
+            self?.isComplete = true
+        }
+        if reading == nil { isComplete = true }
     }
 
     /// Takes an event of this run, in the call in which it is published.
@@ -74,11 +72,7 @@ final class HistoryIndex {
         return history
     }
 
-    func stop() {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        walk = nil
-    }
+    func stop() { reading?.cancel() }
 
     /// By how much the calendar was stepped since this was asked last.
     private func step() -> Duration? {
@@ -89,23 +83,33 @@ final class HistoryIndex {
         }
         return calendar?.observe(wall: wall, boot: boot)
     }
+}
 
-    private func advance() {
-        timer = nil
-        guard let walk, let end else { return }
+/// Reads the marks of earlier runs from the log.
+private struct PastMarks: Worker.Job {
+    /// How many lines are looked at before others have their turn.
+    private static let piece = 512
+
+    let path: String
+    let end: EventPosition
+    private var walk: LogWalk?
+    private var marks = MarkList(capacity: HistoryIndex.capacity)
+
+    init(path: String, end: EventPosition) {
+        self.path = path
+        self.end = end
+    }
+
+    mutating func advance() throws -> MarkList? {
+        let walk = try self.walk ?? LogWalk(try LogReader(path: path))
+        self.walk = walk
         let hasMore = try? walk.advance(lines: Self.piece) { header, line in
             guard header.position.stream != end.stream || header.sequence <= end.sequence else { return false }
-            past.take(at: header.time, name: header.event) {
+            marks.take(at: header.time, name: header.event) {
                 (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
             }
             return true
         }
-        guard hasMore ?? false else {
-            // The files are closed and their buffers freed.
-            self.walk = nil
-            isComplete = true
-            return
-        }
-        timer = loop.schedule(after: .zero) { [weak self] in self?.advance() }
+        return hasMore ?? false ? nil : marks
     }
 }

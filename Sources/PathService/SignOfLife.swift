@@ -15,6 +15,8 @@ public struct SignOfLife: Equatable, Sendable {
     public var time: WallTime
     /// The last event that was published by then.
     public var position: EventPosition
+    /// Whether it is the last sign of a daemon that ended in order, with its log on the disk.
+    public var isFinal = false
 
     /// How many bytes the record has.
     static let length = 256
@@ -25,7 +27,7 @@ public struct SignOfLife: Equatable, Sendable {
     var record: [UInt8] {
         let words = [
             Self.magic, Self.version, bootID ?? "-", "\(boot.nanoseconds)", "\(time.nanoseconds)",
-            "\(position.stream)", "\(position.sequence)",
+            "\(position.stream)", "\(position.sequence)", isFinal ? "final" : "running",
         ]
         var bytes = Array(words.joined(separator: " ").utf8.prefix(Self.textLength))
         bytes += [UInt8](repeating: 0x20, count: Self.textLength - bytes.count)
@@ -38,23 +40,42 @@ public struct SignOfLife: Equatable, Sendable {
             bytes[Self.textLength..<Self.length - 1].elementsEqual(Self.checksum(bytes[..<Self.textLength]).utf8)
         else { return nil }
         let words = String(decoding: bytes[..<Self.textLength], as: UTF8.self).split(separator: " ").map(String.init)
-        guard words.count == 7, words[0] == Self.magic, words[1] == Self.version, let boot = Int64(words[3]), boot >= 0,
+        guard words.count == 8, words[0] == Self.magic, words[1] == Self.version, let boot = Int64(words[3]), boot >= 0,
             let time = Int64(words[4]), let stream = StreamID(words[5]), let sequence = UInt64(words[6])
         else { return nil }
         bootID = words[2] == "-" ? nil : words[2]
         self.boot = .nanoseconds(boot)
         self.time = WallTime(nanoseconds: time)
         position = EventPosition(stream: stream, sequence: sequence)
+        isFinal = words[7] == "final"
     }
 
     /// Whether bytes begin as a record does, damaged or not.
     static func isOurs(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "\(magic) ".utf8) }
 
-    public init(bootID: String?, boot: Duration, time: WallTime, position: EventPosition) {
+    public init(bootID: String?, boot: Duration, time: WallTime, position: EventPosition, isFinal: Bool = false) {
         self.bootID = bootID
         self.boot = boot
         self.time = time
         self.position = position
+        self.isFinal = isFinal
+    }
+
+    /// Where numbers go on, by what the log ends with and what an earlier run left: a number is given out once.
+    ///
+    /// Clients may have got what the log lost: on a full disk, with a tail that was cut off, or in the last second before
+    /// a power cut, of which this boot knows nothing.
+    /// - Returns: `nil` where a new stream must begin.
+    static func continuation(
+        of log: EventPosition?,
+        after sign: SignOfLife?,
+        bootID: String?
+    ) -> EventPosition? {
+        // Of another log, or of a daemon before this file was thought of: nothing speaks against the log.
+        guard let log, let sign, sign.position.stream == log.stream else { return log }
+        guard sign.position.sequence <= log.sequence else { return nil }
+        let isOfThisBoot = sign.bootID != nil && sign.bootID == bootID
+        return sign.isFinal || isOfThisBoot ? log : nil
     }
 
     /// Whether it is a sign of the daemon whose log ends with the record at `last`.

@@ -109,4 +109,18 @@ import Testing
             foreign.contains("expected a record of schema nwpath.event/1") && foreign.contains("nothing was changed")
         )
     }
+
+    @Test func `what was written is to be saved once, rotated files included`() throws {
+        let scratch = try Scratch()
+        let pair = try Pair(scratch.log, rotation: RotationPolicy(size: 4096, keep: 9))
+        #expect(!pair.log.hasUnsaved && pair.log.takeUnsaved() == nil)
+        pair.publish(3)
+        #expect(pair.log.hasUnsaved && pair.log.takeUnsaved() != nil)
+        #expect(!pair.log.hasUnsaved && pair.log.takeUnsaved() == nil)
+        pair.publish(100)
+        let rotated = Int(pair.log.status.rotations)
+        var unsaved = try #require(pair.log.takeUnsaved())
+        #expect(rotated > 2 && unsaved.count == rotated + 1)
+        #expect(unsaved.advance() == true)
+    }
 }

@@ -45,6 +45,16 @@ import Testing
         #expect(service.stop().code == 0)
     }
 
+    @Test(arguments: [65, 129, 200])
+    func `streams whose clients vanish give everything back without a further request`(count: Int) async throws {
+        let (service, pid) = try await start()
+        func descriptors() throws -> Int { try Command.run(["ls", "/proc/\(pid)/fd"]).split(separator: "\n").count }
+        let before = try descriptors()
+        try Command.run(["python3", Place.fixtures + "/vanish.py", service.socket, "\(count)"])
+        try await Namespace.current.loop.eventually("no descriptor more than before") { try descriptors() <= before }
+        #expect(service.stop().code == 0)
+    }
+
     @Test func `256 descriptors are enough to stay clear`() async throws {
         let (service, pid) = try await start(inside: ["prlimit", "--nofile=256"], further: ", max_connections: 4096")
         let report = try abuse("slowloris", service, pid: pid)

@@ -198,7 +198,7 @@ private final class StoreFixture {
                 store: store.store,
                 clock: clock,
                 logFile: hasLog ? path : nil,
-                index: HistoryIndex(loop: Namespace.current.loop),
+                index: HistoryIndex(worker: Worker(loop: Namespace.current.loop)),
                 worker: Worker(loop: Namespace.current.loop),
                 satisfied: { $0 == "default" ? true : nil }
             )

@@ -82,6 +82,49 @@ private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)
     }
 }
 
+@Suite struct ContinuationTests {
+    private static let stream = StreamID("7f3a")
+    private static let other = StreamID("beef")
+
+    @Test(
+        arguments: [
+            // The number of the sign, its boot, whether it is the last one, and whether numbers go on after 40.
+            (40, "b", false, true), (39, "b", false, true), (41, "b", false, false), (40, "a", false, false),
+            (40, "a", true, true), (39, "a", true, true), (41, "a", true, false), (41, "b", true, false),
+            (40, nil, false, false), (40, nil, true, true),
+        ] as [(UInt64, String?, Bool, Bool)]
+    )
+    func `numbers go on only where none can have been given out behind the log's last`(
+        sequence: UInt64,
+        bootID: String?,
+        isFinal: Bool,
+        goesOn: Bool
+    ) throws {
+        let stream = try #require(Self.stream)
+        let last = EventPosition(stream: stream, sequence: 40)
+        let sign = SignOfLife(
+            bootID: bootID,
+            boot: .seconds(5),
+            time: noon,
+            position: EventPosition(stream: stream, sequence: sequence),
+            isFinal: isFinal
+        )
+        #expect(SignOfLife(sign.record) == sign)
+        #expect(SignOfLife.continuation(of: last, after: sign, bootID: "b") == (goesOn ? last : nil))
+        guard bootID == nil else { return }
+        #expect(SignOfLife.continuation(of: last, after: sign, bootID: nil) == (isFinal ? last : nil))
+    }
+
+    @Test func `without a sign, or with one of another log, the log is believed`() throws {
+        let last = EventPosition(stream: try #require(Self.stream), sequence: 40)
+        let position = EventPosition(stream: try #require(Self.other), sequence: 99)
+        let sign = SignOfLife(bootID: "a", boot: .seconds(5), time: noon, position: position)
+        #expect(SignOfLife.continuation(of: last, after: nil, bootID: "b") == last)
+        #expect(SignOfLife.continuation(of: last, after: sign, bootID: "b") == last)
+        #expect(SignOfLife.continuation(of: nil, after: sign, bootID: "b") == nil)
+    }
+}
+
 @Suite struct AliveFileTests {
     private let scratch: Scratch
     private let sign = SignOfLife(
@@ -208,6 +251,41 @@ private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)
         // After the second death nothing is known either.
         let until = try #require(read["until"]?.string.flatMap(WallTime.init))
         #expect(unknown(read, from: start) >= gone.seconds + (until - end).seconds)
+    }
+
+    /// Stream and number of each record.
+    private func places(_ service: Service) throws -> [String] {
+        try service.records().map { "\($0["stream"]?.string ?? "").\($0["seq"]?.int ?? 0)" }
+    }
+
+    @Test(arguments: [0, 1, 300, 4096])
+    func `a number is given once, whatever the log lost of a killed service`(cut: Int) async throws {
+        try Uplink.make()
+        let service = try await Service()
+        for round in 1...3 {
+            try Uplink.connect()
+            try await service.eventually("path.changed", count: 2 * round - 1)
+            try Uplink.disconnect()
+            try await service.eventually("path.changed", count: 2 * round)
+        }
+        // The sign of life is at most one turn late.
+        await Namespace.current.loop.eventually("a sign of the last event") {
+            _ = try? service.get("/-/ready")
+            guard let last = try? service.records().last?["seq"]?.int else { return false }
+            return Int(AliveFile.read(directory: service.scratch.path)?.position.sequence ?? 0) == last
+        }
+        #expect(service.stop(SIGKILL).code != 0)
+        let before = try places(service)
+        try Command.run(["truncate", "-s", "-\(cut)", service.log])
+        // A line that lost no more than its line feed is whole.
+        let kept = try cut <= 1 ? before.count : places(service).count
+        try await service.restart()
+        let after = try places(service)
+        let new = after.dropFirst(kept)
+        #expect(!new.isEmpty && Set(new).isDisjoint(with: before))
+        let sameStream = new.first?.hasPrefix(before[0].prefix { $0 != "." }) == true
+        #expect(sameStream == (cut <= 1))
+        #expect(Set(after).count == after.count)
     }
 
     @Test func `a service that is stopped by a signal knows that it did not run`() async throws {

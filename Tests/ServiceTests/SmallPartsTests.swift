@@ -316,7 +316,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         }
         let loop = Namespace.current.loop
         let log = try EventLog(path: path, options: .init(identity: identity), clock: clock)
-        let index = HistoryIndex(loop: loop)
+        let index = HistoryIndex(worker: Worker(loop: loop))
         #expect(index.isComplete)
         index.read(log: path, upTo: log.recovered)
         #expect(!index.isComplete)
@@ -325,7 +325,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         #expect(document.knownSeconds == 0 && document.outages.isEmpty)
         index.stop()
         // A log that is not there is no past.
-        let empty = HistoryIndex(loop: loop)
+        let empty = HistoryIndex(worker: Worker(loop: loop))
         empty.read(log: scratch.file("none"), upTo: log.recovered)
         await loop.eventually("nothing to read") { empty.isComplete }
         empty.read(log: path, upTo: nil)

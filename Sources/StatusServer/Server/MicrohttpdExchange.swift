@@ -64,6 +64,7 @@ final class HTTPConnection {
     func breakOff() {
         endWatch()
         shutDown()
+        library.endsConnections()
         exchange?.cancel()
     }
 

@@ -16,6 +16,9 @@ internal import LinuxIO
     private var isRunning = false
     private var turn = Duration.zero
     private var mustRunAgain = false
+    /// When to run again after connections were cut, the last first: the library closes them in a later turn than the one
+    /// in which it sees that, and does not say that it needs one (measured: up to 64 stay open until the next request).
+    private var endingTurns: [Int64] = []
     private let afterTurn: () -> Void
 
     /// Starts it; `server` is what the callbacks get, and outlives it.
@@ -86,13 +89,17 @@ internal import LinuxIO
         runTimer = nil
         _ = unsafe nwp_http_run(raw)
         isRunning = false
-        let timeout = mustRunAgain ? 0 : unsafe nwp_http_timeout(raw)
+        var timeout = mustRunAgain ? 0 : unsafe nwp_http_timeout(raw)
+        if let delay = endingTurns.popLast() { timeout = timeout < 0 ? delay : min(timeout, delay) }
         mustRunAgain = false
         if timeout >= 0 {
             runTimer = loop.schedule(after: .milliseconds(timeout)) { [weak self] in self?.run() }
         }
         afterTurn()
     }
+
+    /// Has connections closed that were cut, without waiting for the next request.
+    func endsConnections() { endingTurns = [1000, 100, 0, 0] }
 
     /// Lets the library run soon, once for any number of connections that were resumed meanwhile.
     func runSoon() {
