@@ -26,6 +26,11 @@ import Testing
         #expect(far.fields["content-type"] == "application/problem+json" && far.fields["cache-control"] == "no-store")
         let shown = try await fixture.get("/-/ready", fields: Self.token, overTCP: true)
         #expect(shown.status == 200)
+        for (fields, status) in [("", 401), (Self.token, 204)] {
+            let client = try fixture.tcpClient()
+            client.send("OPTIONS /-/ready HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+            #expect(try await client.response().status == status)
+        }
     }
 
     @Test func `passwords are checked beside the loop and remembered`() async throws {

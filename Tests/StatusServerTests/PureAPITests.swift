@@ -14,8 +14,8 @@ import Testing
         // A suffix such as `.svg` is no part of the parameter.
         let parameters = path.filter { $0.hasPrefix("{") }.map { String($0.prefix { $0 != "}" }) + "}" }
         #expect(router.match(method: endpoint.methods[0], path: path) == .found(endpoint, parameters: parameters))
-        let allow = endpoint.methods.joined(separator: ", ")
-        #expect(router.match(method: "BREW", path: path) == .wrongMethod(endpoint, allow: allow))
+        #expect(endpoint.allow.value == endpoint.methods.joined(separator: ", "))
+        #expect(router.match(method: "BREW", path: path) == .wrongMethod(endpoint))
         #expect(router.match(method: "GET", path: path + ["more", "and", "more"]) == .notFound)
     }
 

@@ -118,14 +118,38 @@ import Testing
         #expect(response.body.contains("\"instance\":\"\(instance)\""))
     }
 
-    @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS", "BREW"])
+    @Test(arguments: ["POST", "PUT", "DELETE", "BREW"])
     func `names the allowed methods`(method: String) async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()
         client.send("\(method) /api/v1/status HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")
         let response = try await client.response()
         #expect(response.status == 405)
-        #expect(response.fields["allow"] == "GET, HEAD")
+        #expect(response.fields["allow"] == "GET, HEAD, OPTIONS")
+    }
+
+    /// What HAProxy's `option httpchk` sends, and other load balancers.
+    @Test(arguments: ["/", "/-/healthy", "/-/ready", "/metrics", "/api/v1/paths/nope/satisfied"])
+    func `answers OPTIONS with the methods, whatever the state`(target: String) async throws {
+        let fixture = try ServerFixture()
+        fixture.provider.health = .notReady(reason: "the log is gone")
+        let old = try fixture.tcpClient()
+        old.send("OPTIONS \(target) HTTP/1.0\r\n\r\n")
+        let check = try await old.response()
+        #expect(check.status == 204 && check.fields["allow"] == "GET, HEAD, OPTIONS" && check.body.isEmpty)
+        let client = try fixture.tcpClient()
+        client.send("OPTIONS \(target) HTTP/1.1\r\nHost: localhost\r\n\r\nGET /-/ready HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await client.response().status == 204)
+        #expect(try await client.response().status == 421)
+        let stranger = try fixture.tcpClient()
+        stranger.send("OPTIONS \(target) HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        #expect(try await stranger.response().status == 421)
+        let pattern = target == "/api/v1/paths/nope/satisfied" ? "/api/v1/paths/{monitor}/satisfied" : target
+        #expect(
+            fixture.metrics.contains(
+                "nwpath_http_requests_total{handler=\"\(pattern)\",method=\"OPTIONS\",code=\"204\"} 2"
+            )
+        )
     }
 
     @Test(arguments: ["/api/v1/status", "/api/v1/paths/default/satisfied", "/-/ready", "/metrics", "/api/v1/events"])

@@ -53,7 +53,7 @@ extension StatusPage {
         let fixture = APIFixture()
         #expect(try fixture.get("/", method: "HEAD").status == 200)
         let refused = try fixture.get("/", method: "POST")
-        #expect(refused.status == 405 && refused.field("Allow") == "GET, HEAD")
+        #expect(refused.status == 405 && refused.field("Allow") == "GET, HEAD, OPTIONS")
         #expect(try fixture.get("/page.js").status == 404)
     }
 

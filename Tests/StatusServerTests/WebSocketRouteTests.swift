@@ -87,7 +87,7 @@ extension RawClient {
         let head = try fixture.client()
         head.send("HEAD /api/v1/events/ws HTTP/1.1\r\nHost: localhost\r\n\(RawClient.upgrade)\r\n")
         let refusal = try await head.response(headOnly: true)
-        #expect(refusal.status == 405 && refusal.fields["allow"] == "GET")
+        #expect(refusal.status == 405 && refusal.fields["allow"] == "GET, OPTIONS")
         #expect(fixture.server.api.streams.count == 0)
     }
 

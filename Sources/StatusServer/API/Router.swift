@@ -41,20 +41,25 @@ enum Endpoint: String, CaseIterable {
         }
     }
 
+    /// What may be read answers OPTIONS too: load balancers ask by it whether there is anybody (HAProxy's plain
+    /// `option httpchk`).
     var methods: [String] {
         switch self {
         case .reload: ["POST"]
-        case .probe: ["GET", "HEAD", "POST"]
-        case .eventSocket: ["GET"]
-        default: ["GET", "HEAD"]
+        case .probe: ["GET", "HEAD", "OPTIONS", "POST"]
+        case .eventSocket: ["GET", "OPTIONS"]
+        default: ["GET", "HEAD", "OPTIONS"]
         }
     }
+
+    /// The field that names the methods.
+    var allow: HTTPField { HTTPField("Allow", methods.joined(separator: ", ")) }
 }
 
 struct Router {
     enum Match: Equatable {
         case found(Endpoint, parameters: [String])
-        case wrongMethod(Endpoint, allow: String)
+        case wrongMethod(Endpoint)
         case notFound
     }
 
@@ -66,9 +71,7 @@ struct Router {
     func match(method: String, path: [String]) -> Match {
         for (endpoint, pattern) in table {
             guard let parameters = Self.match(path, pattern) else { continue }
-            guard endpoint.methods.contains(method) else {
-                return .wrongMethod(endpoint, allow: endpoint.methods.joined(separator: ", "))
-            }
+            guard endpoint.methods.contains(method) else { return .wrongMethod(endpoint) }
             return .found(endpoint, parameters: parameters)
         }
         return .notFound

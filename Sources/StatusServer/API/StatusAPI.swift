@@ -46,9 +46,12 @@ final class StatusAPI {
         case .notFound:
             let problem = Problem(status: 404, detail: "There is nothing at this path.")
             responder.respond(HTTPResponse(problem), route: "unknown")
-        case .wrongMethod(let endpoint, let allow):
-            let problem = Problem(status: 405, detail: "This route answers \(allow).")
-            responder.respond(HTTPResponse(problem, fields: [HTTPField("Allow", allow)]), route: endpoint.rawValue)
+        case .wrongMethod(let endpoint):
+            let problem = Problem(status: 405, detail: "This route answers \(endpoint.allow.value).")
+            responder.respond(HTTPResponse(problem, fields: [endpoint.allow]), route: endpoint.rawValue)
+        case .found(let endpoint, _) where request.method == "OPTIONS":
+            // It is about the route alone (RFC 9110 section 9.3.7): nothing is looked up, and nothing changes.
+            responder.respond(.empty(status: 204, fields: [endpoint.allow]), route: endpoint.rawValue)
         case .found(let endpoint, let parameters):
             do {
                 if !["GET", "HEAD"].contains(request.method) { try checkRights(request) }
