@@ -15,13 +15,18 @@ public struct FileReplacement: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: The file, which need not exist.
-    ///   - mode: The permissions of the new file, less the umask.
-    /// - Throws: open(2)'s error.
-    public init(of path: String, mode: UInt32) throws(Errno) {
+    ///   - mode: The permissions of the new file.
+    ///   - isForOthers: Whether it has them whatever the umask is, because others are to read it; otherwise they are less
+    ///     the umask.
+    /// - Throws: open(2)'s error, or fchmod(2)'s.
+    public init(of path: String, mode: UInt32, isForOthers: Bool = false) throws(Errno) {
         let new = path + ".new"
         unsafe unlink(new)
-        descriptor = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
-        temporary = TemporaryFile(path: new)
+        let file = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
+        let temporary = TemporaryFile(path: new)
+        if isForOthers, fchmod(file.rawValue, mode) != 0 { throw .current }
+        descriptor = file
+        self.temporary = temporary
         self.path = path
     }
 
@@ -34,8 +39,13 @@ public struct FileReplacement: ~Copyable {
         try temporary.rename(to: path)
     }
 
-    public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(Errno) {
-        let replacement = try FileReplacement(of: path, mode: mode)
+    public static func write(
+        _ bytes: [UInt8],
+        to path: String,
+        mode: UInt32,
+        isForOthers: Bool = false
+    ) throws(Errno) {
+        let replacement = try FileReplacement(of: path, mode: mode, isForOthers: isForOthers)
         try replacement.write(bytes.span)
         try replacement.commit()
     }

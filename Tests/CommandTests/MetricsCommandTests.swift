@@ -39,6 +39,18 @@ import Testing
         #expect(try Command.run(["ls", service.scratch.path]).contains("nwpath.prom.new") == false)
     }
 
+    @Test(arguments: ["027", "077"])
+    func `others can read the file whatever the umask is`(umask: String) async throws {
+        let service = try Service()
+        try await service.start()
+        let file = service.scratch.file("nwpath.prom")
+        let tool = service.tool
+        let script = "umask \(umask); \"$@\""
+        let result = try await tool.pipe(script, "metrics", "--write", file, "--socket", service.socket)
+        #expect(result.status == 0 && result.messages == "")
+        #expect(try Command.run(["stat", "-c", "%a", file]) == "644\n")
+    }
+
     @Test func `node_exporter takes the file, and would complain of a bare copy`() async throws {
         let service = try Service()
         try await service.start()

@@ -86,6 +86,15 @@ import Testing
         #expect(status.st_mode & 0o777 == 0o600)
     }
 
+    @Test func `what others are to read has its permissions whatever the umask is`() throws {
+        let directory = try Directory("others")
+        // No usual umask lets others write.
+        try FileReplacement.write(Array("new".utf8), to: directory.file, mode: 0o666, isForOthers: true)
+        var status = stat()
+        #expect(unsafe stat(directory.file, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o666)
+    }
+
     @Test func `a place where nothing can be made is an error`() {
         #expect(throws: Errno.noEntry) { try FileReplacement.write([], to: "/nonexistent/file", mode: 0o600) }
     }

@@ -12,8 +12,9 @@ struct ExportMetrics: Command {
         "metrics",
         "Prints the metrics of the service, or puts them into a file.",
         discussion: """
-            A file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. What \
-            node_exporter tells of itself under the same names (process_*) is left out there.
+            A file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. \
+            Everybody may read it, whatever the umask is. What node_exporter tells of itself under the same names \
+            (process_*) is left out there.
             """,
         examples: [
             CommandExample("nwpath metrics", "the text that Prometheus reads"),
