@@ -23,7 +23,6 @@ public final class EventHub {
         }
     }
 
-    private let options: Options
     private let clock: any TimeSource
     private let encoder = OrderedJSONEncoder()
     private var journal: (any EventJournal)?
@@ -37,6 +36,8 @@ public final class EventHub {
     public private(set) var position: EventPosition
     /// The least severity that is published; may be changed when the configuration is reloaded.
     public var minimumSeverity: Severity
+    /// The machine's name in every event from now on; may be changed when the machine gets another one.
+    public var host: String
     /// How many bodies could not be encoded and were published without their data.
     public private(set) var encodingFailures: UInt64 = 0
 
@@ -47,10 +48,10 @@ public final class EventHub {
     ///   - position: The last record of the log; `nil` begins a new stream.
     ///   - clock: Where the time of records comes from.
     public init(_ options: Options, after position: EventPosition? = nil, clock: any TimeSource = KernelClock()) {
-        self.options = options
         self.clock = clock
         self.position = position ?? EventPosition(stream: .random(), sequence: 0)
         minimumSeverity = options.minimumSeverity
+        host = options.host
         ring = ReplayRing(maximumCount: options.replayCount, maximumBytes: options.replayBytes)
         counts = Dictionary(uniqueKeysWithValues: EventName.allCases.map { ($0, 0) })
     }
@@ -127,7 +128,7 @@ extension EventHub {
             stream: position.stream,
             event: body.name,
             severity: body.severity,
-            host: options.host,
+            host: host,
             message: body.message
         )
         return Event(

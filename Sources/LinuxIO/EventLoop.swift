@@ -23,6 +23,8 @@ public final class EventLoop: Sendable {
         public static let writable = Interest(rawValue: EPOLLOUT.rawValue)
         /// The peer closed its writing side (`EPOLLRDHUP`).
         public static let peerClosed = Interest(rawValue: EPOLLRDHUP.rawValue)
+        /// Something exceptional, such as a setting below `/proc/sys` that was changed (`EPOLLPRI`).
+        public static let exceptional = Interest(rawValue: EPOLLPRI.rawValue)
     }
 
     /// What became of a watched descriptor: the interests that are ready, and `failed`.

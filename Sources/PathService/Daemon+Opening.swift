@@ -61,16 +61,3 @@ enum Build {
     /// The commit, where the build tells it.
     static let revision = "unknown"
 }
-
-/// The machine's own name.
-enum HostName {
-    /// gethostname(2), up to the first dot.
-    static var current: String {
-        var name = utsname()
-        guard unsafe uname(&name) == 0 else { return "localhost" }
-        let text = unsafe withUnsafeBytes(of: name.nodename) { bytes in
-            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-        }
-        return text.isEmpty ? "localhost" : text
-    }
-}

@@ -10,13 +10,17 @@ internal import EventLog
 internal import LinuxIO
 internal import OrderedJSON
 internal import PathEngine
+internal import Spelling
 internal import StatusServer
 
 extension Daemon {
     /// Reads the configuration again and puts it in force; a bad one is told, and the old one stays.
     ///
     /// The log file is opened anew as well, so that a rotation by rename and SIGHUP works (rule of the event log).
+    ///
+    /// It also looks what the machine is called by now.
     public func reload() {
+        hostName.look()
         reopenLog()
         _ = try? reread()
     }
@@ -75,6 +79,16 @@ extension Daemon {
             )
         )
         return difference
+    }
+
+    /// Goes on under the machine's new name, which it may get long after the start.
+    func take(hostName name: String) {
+        options.report("the machine is called \(PrintableText.quote(name)) now")
+        hub.host = name
+        store.host = name
+        store.invalidate()
+        advertiser?.take(hostName: name)
+        server.documentsChanged()
     }
 
     private static func sentence(of difference: ConfigurationDifference) -> String {

@@ -51,6 +51,7 @@ public final class Daemon {
     let updates: UpdatePublisher
     private let recorder: NetlinkRecorder?
     private let calendar: CalendarWatch
+    let hostName: HostNameWatch
     private let started: Duration
     private var logRetry: EventLoop.Timer?
     private var saveTimer: EventLoop.Timer?
@@ -75,7 +76,8 @@ public final class Daemon {
         self.identity = identity
         log = try Self.openLog(configuration, identity: identity)
         alive = AliveFile(directory: configuration.stateDirectory)
-        let host = HostName.current
+        hostName = HostNameWatch(loop: loop)
+        let host = hostName.name
         var hubOptions = EventHub.Options(host: host)
         hubOptions.minimumSeverity = configuration.minimumSeverity
         let place = SignOfLife.continuation(of: log.recovered, after: alive.earlier, bootID: identity.bootID)
@@ -181,6 +183,7 @@ public final class Daemon {
         } catch {
             throw .loop(error)
         }
+        hostName.start()
         publishStart()
         providers.start()
         engine.take(providers.facts, from: "start")
@@ -248,6 +251,7 @@ public final class Daemon {
             engine.take(providers.facts, from: "start")
         }
         engine.onAudit = { [unowned self] in
+            hostName.look()
             providers.refresh()
             // Changes of ignored interfaces make no update, and services may well be there.
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
@@ -262,6 +266,7 @@ public final class Daemon {
             hub.publish(ClockJumped(.suspended(for: slept)))
             census?.engine.resume()
         }
+        hostName.onChange = { [unowned self] name in take(hostName: name) }
         calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
         listenToRoutes()
         providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }
@@ -397,6 +402,7 @@ public final class Daemon {
         loop.onTurn {}
         for timer in [logRetry, saveTimer, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
+        hostName.stop()
         probes.stop()
         diagnosis.stop()
         index.stop()

@@ -23,7 +23,11 @@ final class DocumentStore {
     let census: ServiceCensus?
     let clock: any TimeSource
     private let daemon: OverviewDocument.Daemon
-    private let host: String
+    /// The machine's name.
+    var host: String {
+        didSet { hostChanges += 1 }
+    }
+    private var hostChanges = 0
     /// What is wrong with the daemon's own parts right now.
     var problems: () -> [ProblemDocument] = { [] }
     /// What is remembered of services; `nil` without a census.
@@ -117,7 +121,9 @@ final class DocumentStore {
 
     /// Such as `7f3a.45`, and `7f3a.45.1` after something changed that the document shows and no event tells.
     private func tag(of document: StatusDocument) -> String {
-        let tag = "\(hub.position.stream).\(hub.position.sequence)"
+        // Names come seldom, and only they may make tags longer for ever.
+        let name = hostChanges > 0 ? "n\(hostChanges)" : ""
+        let tag = "\(hub.position.stream).\(hub.position.sequence)\(name)"
         if document.isOfProbes { return "\(tag).\(probeRevision)" }
         if document == .diagnosis { return "\(tag).\(diagnosisRevision)" }
         let changes = document == .status ? problemChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0

@@ -53,6 +53,11 @@ extension MulticastEngine {
         pump()
     }
 
+    /// Takes over the machine's new name; services that are advertised keep the host that they have.
+    public func take(hostName: String) {
+        advertiser.take(hostName: hostName)
+    }
+
     /// Which name was found free in place of one that was taken; it is tried first the next time (rule P12).
     ///
     /// It has grown when ``onNameConflict`` is called. Setting it adds what an earlier run remembered.

@@ -61,6 +61,12 @@ struct Advertiser: Sendable {
         machineName = Self.machineName(of: hostName)
     }
 
+    /// Takes over the machine's new name, for services that are advertised from now on.
+    mutating func take(hostName: String) {
+        machineName = Self.machineName(of: hostName)
+        machineHost = nil
+    }
+
     /// Whether nothing is advertised, and nothing is left to be said about what was.
     var isEmpty: Bool { entries.isEmpty && commands.isEmpty && events.isEmpty && conflicts.isEmpty }
 

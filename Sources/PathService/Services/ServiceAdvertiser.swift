@@ -9,10 +9,11 @@ internal import MulticastDNS
 /// Confined to the loop. The engine says goodbye when it stops.
 final class ServiceAdvertiser {
     private let engine: MulticastEngine
-    private let hostName: String
+    private var hostName: String
     private var names: AdvertisedNames
     private var offers: [(service: AdvertisedService, id: AdvertisementID)] = []
     private var refusal: String?
+    private var wanted: [AdvertisedService] = []
 
     init(_ engine: MulticastEngine, hostName: String, directory: String) {
         self.engine = engine
@@ -29,9 +30,19 @@ final class ServiceAdvertiser {
     /// Another host had a name of ours: the one that is tried next is kept for the next start.
     func noteConflict() { names.write(engine.rememberedNames) }
 
+    /// Offers the same under the machine's new name: where the old one was told, it is taken back first.
+    func take(hostName name: String) {
+        hostName = name
+        let services = wanted
+        offer([])
+        engine.take(hostName: name)
+        offer(services)
+    }
+
     /// Offers these services and no others: what is new is probed for, what changed is announced, what is gone gets a
     /// goodbye.
     func offer(_ services: [AdvertisedService]) {
+        wanted = services
         refusal = nil
         let old = offers
         offers = []

@@ -1,0 +1,67 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+
+/// The machine's own name.
+public enum HostName {
+    /// The node name of uname(2), as it was set; `localhost` where none is.
+    public static var current: String {
+        var name = utsname()
+        guard unsafe uname(&name) == 0 else { return "localhost" }
+        let text = unsafe withUnsafeBytes(of: name.nodename) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        return text.isEmpty ? "localhost" : text
+    }
+}
+
+/// Hears at once when the machine gets another name, as by cloud-init or DHCP long after the start.
+///
+/// Source: `/proc/sys/kernel/hostname`, which poll(2) reports as exceptional after each sethostname(2), of any UTS
+/// namespace. Where it cannot be watched, ``look()`` has to be called at times.
+public final class HostNameWatch {
+    /// Called on the loop's thread with the new name.
+    public var onChange: (String) -> Void = { _ in }
+    /// The name that was seen last.
+    public private(set) var name: String
+
+    private let loop: EventLoop
+    private var file: FileDescriptor?
+    private var watch: EventLoop.Watch?
+
+    /// Makes a watch that hears nothing before ``start()``.
+    public init(loop: EventLoop) {
+        self.loop = loop
+        name = HostName.current
+    }
+
+    deinit {
+        stop()
+    }
+
+    /// Begins to listen, where that is possible.
+    public func start() {
+        guard watch == nil, let file = try? FileDescriptor(opening: "/proc/sys/kernel/hostname", flags: O_RDONLY) else {
+            return
+        }
+        // Each change is reported once; nothing needs to be read.
+        watch = try? loop.watch(file.rawValue, for: .exceptional) { [weak self] _ in self?.look() }
+        self.file = consume file
+        // The file counts changes since it was opened.
+        look()
+    }
+
+    public func stop() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+        file = nil
+    }
+
+    /// Looks whether the name is another one.
+    public func look() {
+        let current = HostName.current
+        guard current != name else { return }
+        name = current
+        onChange(current)
+    }
+}
