@@ -75,7 +75,12 @@ public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
             needsRestart: true,
             "Open connections; more are refused."
         ),
-        Setting("max_streams", \.maximumStreams, .integer(1...65_536), "Open event streams; more get the status 429."),
+        Setting(
+            "max_streams",
+            \.maximumStreams,
+            .integer(1...65_536),
+            "Open event streams over TCP, and as many through the unix socket; more get the status 429."
+        ),
         Setting(
             "header_timeout",
             \.headerTimeout,

@@ -18,6 +18,7 @@ final class LongPolls {
     private let metrics: EventStreamMetrics
     private unowned let provider: any StatusProviding
     private var waiters: [UInt64: Waiter] = [:]
+    private var unixCount = 0
     private var lastID: UInt64 = 0
 
     init(loop: EventLoop, provider: any StatusProviding, metrics: EventStreamMetrics) {
@@ -27,6 +28,9 @@ final class LongPolls {
     }
 
     var count: Int { waiters.count }
+
+    /// How many came through unix sockets, or through the others.
+    func count(isUnix: Bool) -> Int { isUnix ? unixCount : waiters.count - unixCount }
 
     /// Lets a request wait until `document` no longer matches `condition`, at most `limit`.
     func park(
@@ -48,6 +52,7 @@ final class LongPolls {
             route: route,
             timer: timer
         )
+        if request.peer.isUnix { unixCount += 1 }
         metrics.opened(.longpoll)
         responder.onCancelled = { [weak self] in self?.forget(id) }
     }
@@ -79,6 +84,7 @@ final class LongPolls {
 
     private func forget(_ id: UInt64) {
         guard let waiter = waiters.removeValue(forKey: id) else { return }
+        if waiter.request.peer.isUnix { unixCount -= 1 }
         loop.cancel(waiter.timer)
         metrics.closed(.longpoll)
     }

@@ -31,14 +31,17 @@ extension StatusAPI {
             HTTPField("X-Accel-Buffering", "no"),
         ]
         guard request.method == "GET" else { return .empty(status: 200, fields: fields) }
-        try checkRoom()
-        let stream = streams.open(format, from: cursor, filter: EventFilter(query["event"]))
+        try checkRoom(for: request.peer)
+        let filter = EventFilter(query["event"])
+        let stream = streams.open(format, from: cursor, filter: filter, isUnix: request.peer.isUnix)
         return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
     }
 
     /// Makes sure that one more stream is allowed.
-    func checkRoom() throws(Problem) {
-        guard streams.count < limits.streams else {
+    ///
+    /// Clients of the unix sockets have places that a crowd at the TCP sockets cannot take, nor the other way round.
+    func checkRoom(for peer: HTTPPeer) throws(Problem) {
+        guard streams.count(isUnix: peer.isUnix) < limits.streams else {
             throw Problem(.tooManyStreams, status: 429, detail: "There are \(limits.streams) streams already.")
         }
     }

@@ -26,17 +26,20 @@ extension StatusAPI {
         }
         let query = try QueryParameters(request.query, allowed: ["since", "event"])
         let cursor = try cursor(query)
-        try checkRoom()
+        let peer = request.peer
+        try checkRoom(for: peer)
         let fields = handshake.fields.map { HTTPField($0.name, $0.value) }
         let filter = EventFilter(query["event"])
-        guard let cursor else { return upgrade(fields, streams.open(.webSocket, from: nil, filter: filter)) }
+        guard let cursor else {
+            return upgrade(fields, streams.open(.webSocket, from: nil, filter: filter, isUnix: peer.isUnix))
+        }
         let feed = EventFeed(provider, from: try place(of: cursor, query), filter: filter)
         responder.onCancelled = { feed.close() }
         // Whether the log still has the place is known with the first piece: what is refused is not upgraded.
         feed.next(limit: EventStreams.page) { [weak self, weak responder] result in
             guard let self, let responder else { return }
             responder.onCancelled = nil
-            responder.respond(answer(result, feed, fields, query), route: Endpoint.eventSocket.rawValue)
+            responder.respond(answer(result, feed, fields, query, peer), route: Endpoint.eventSocket.rawValue)
         }
         return nil
     }
@@ -45,13 +48,16 @@ extension StatusAPI {
         _ result: Result<EventFeed.Piece, any Error>,
         _ feed: EventFeed,
         _ fields: [HTTPField],
-        _ query: QueryParameters
+        _ query: QueryParameters,
+        _ peer: HTTPPeer
     ) -> HTTPResponse {
         do {
             let piece = try result.get()
             if case .cut = piece { throw Self.gone(query) }
-            try checkRoom()
-            return upgrade(fields, streams.open(.webSocket, feed, first: piece, filter: EventFilter(query["event"])))
+            try checkRoom(for: peer)
+            let filter = EventFilter(query["event"])
+            let stream = streams.open(.webSocket, feed, first: piece, filter: filter, isUnix: peer.isUnix)
+            return upgrade(fields, stream)
         } catch {
             feed.close()
             return failure(error)

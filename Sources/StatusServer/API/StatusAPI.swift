@@ -127,9 +127,9 @@ private struct Scrape {
 }
 
 public struct StatusLimits: Equatable, Sendable {
-    /// The most event streams at a time; more get 429.
+    /// The most event streams of all TCP sockets at a time, and as many of all unix sockets; more get 429.
     public var streams = 256
-    /// The most requests that wait for a change at a time; more get 429.
+    /// The most requests that wait for a change at a time, likewise; more get 429.
     public var longPolls = 256
     /// The longest `wait`.
     public var longestWait = Duration.seconds(60)
@@ -161,7 +161,7 @@ extension StatusAPI {
         guard isKnown, let wait, wait > .zero, let condition, request.method == "GET" else {
             return .document(snapshot, isKnown: isKnown)
         }
-        guard polls.count < limits.longPolls else {
+        guard polls.count(isUnix: request.peer.isUnix) < limits.longPolls else {
             throw Problem(.tooManyStreams, status: 429, detail: "Too many requests wait already.")
         }
         polls.park(

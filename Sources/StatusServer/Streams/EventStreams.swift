@@ -72,15 +72,24 @@ final class EventStreams {
         let stream: OutgoingStream
         let format: StreamFormat
         let filter: EventFilter
+        /// Whether it came through a unix socket.
+        let isUnix: Bool
         /// What it has yet to catch up with; `nil` when it has.
         var feed: EventFeed?
         /// Whether a piece of that is on its way.
         var isReading = false
 
-        init(_ stream: OutgoingStream, _ format: StreamFormat, _ filter: EventFilter, _ feed: EventFeed) {
+        init(
+            _ stream: OutgoingStream,
+            _ format: StreamFormat,
+            _ filter: EventFilter,
+            _ feed: EventFeed,
+            isUnix: Bool
+        ) {
             self.stream = stream
             self.format = format
             self.filter = filter
+            self.isUnix = isUnix
             self.feed = feed
         }
     }
@@ -91,6 +100,7 @@ final class EventStreams {
     private let metrics: EventStreamMetrics
     private unowned let provider: any StatusProviding
     private var subscribers: [ObjectIdentifier: Subscriber] = [:]
+    private var unixCount = 0
     /// Calls a closure after a grace period, to cut those who do not even read their farewell.
     private let afterGrace: (@escaping () -> Void) -> Void
 
@@ -111,11 +121,19 @@ final class EventStreams {
 
     var count: Int { subscribers.count }
 
+    /// How many came through unix sockets, or through the others.
+    func count(isUnix: Bool) -> Int { isUnix ? unixCount : subscribers.count - unixCount }
+
     /// Starts a stream at a place; no cursor is now.
-    func open(_ format: StreamFormat, from cursor: EventCursor?, filter: EventFilter) -> OutgoingStream {
+    func open(
+        _ format: StreamFormat,
+        from cursor: EventCursor?,
+        filter: EventFilter,
+        isUnix: Bool = false
+    ) -> OutgoingStream {
         let start = resolve(cursor)
         let feed = EventFeed(provider, from: start.place, filter: filter)
-        return open(format, feed, reset: start.reset, filter: filter)
+        return open(format, feed, reset: start.reset, filter: filter, isUnix: isUnix)
     }
 
     /// Starts a stream with what `feed` gives, of which `first` was taken already.
@@ -124,14 +142,16 @@ final class EventStreams {
         _ feed: EventFeed,
         first: EventFeed.Piece? = nil,
         reset: ResetReason? = nil,
-        filter: EventFilter
+        filter: EventFilter,
+        isUnix: Bool = false
     ) -> OutgoingStream {
         let stream = OutgoingStream(limit: limit)
         _ = stream.send(format.preamble)
-        let subscriber = Subscriber(stream, format, filter, feed)
+        let subscriber = Subscriber(stream, format, filter, feed, isUnix: isUnix)
         if let reset { _ = stream.send(format.frame(resetEvent(reset))) }
         let id = ObjectIdentifier(subscriber)
         subscribers[id] = subscriber
+        if isUnix { unixCount += 1 }
         if subscribers.count == 1 { onListening(true) }
         metrics.opened(format.transport)
         stream.onDrained = { [weak self, weak subscriber] in
@@ -224,6 +244,7 @@ final class EventStreams {
 
     private func remove(_ id: ObjectIdentifier) {
         guard let subscriber = subscribers.removeValue(forKey: id) else { return }
+        if subscriber.isUnix { unixCount -= 1 }
         metrics.closed(subscriber.format.transport)
         subscriber.stream.onDrained = nil
         subscriber.feed?.close()
