@@ -89,7 +89,7 @@ public struct HTTPUpgrade {
 
 public struct HTTPResponse {
     public var status: Int
-    /// Header fields besides `Date`, `Connection`, `Content-Length` and `Transfer-Encoding`.
+    /// Header fields besides `Date`, `Connection`, `Content-Length`, `Transfer-Encoding` and `X-Content-Type-Options`.
     public var fields: [HTTPField]
     public var body: HTTPBody
     /// Whether the connection ends with this answer.

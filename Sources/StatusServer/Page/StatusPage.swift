@@ -21,7 +21,6 @@ struct StatusPage {
         fields = [
             HTTPField("Content-Type", "text/html; charset=utf-8"),
             HTTPField("Content-Security-Policy", Self.policy(script: script, style: style)),
-            HTTPField("X-Content-Type-Options", "nosniff"),
             HTTPField("Referrer-Policy", "no-referrer"),
         ]
     }

@@ -65,6 +65,8 @@ enum MicrohttpdResponse {
     static func make(_ response: HTTPResponse, for exchange: MicrohttpdExchange) -> OpaquePointer? {
         guard let native = unsafe makeBody(response.body, for: exchange) else { return nil }
         var fields = response.fields
+        // A browser takes an answer for what it says it is, whatever names and texts in it look like.
+        fields.append(HTTPField("X-Content-Type-Options", "nosniff"))
         if response.closes { fields.append(HTTPField("Connection", "close")) }
         for field in fields where unsafe nwp_http_header(native, field.name, field.value) == 0 {
             unsafe nwp_http_release(native)
