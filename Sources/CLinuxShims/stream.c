@@ -198,6 +198,17 @@ int nwp_path_kind(const char *path) {
     return S_ISSOCK(status.st_mode) ? 1 : 2;
 }
 
+int nwp_file_identity(const char *path, uint64_t identity[4]) {
+    struct statx status;
+    if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) < 0) return -errno;
+    int has_birth = (status.stx_mask & STATX_BTIME) != 0;
+    identity[0] = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+    identity[1] = status.stx_ino;
+    identity[2] = has_birth ? (uint64_t)status.stx_btime.tv_sec : 0;
+    identity[3] = has_birth ? status.stx_btime.tv_nsec : 0;
+    return S_ISSOCK(status.stx_mode) && status.stx_uid == geteuid();
+}
+
 int nwp_process_name(pid_t process, char *name, size_t capacity) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/comm", (int)process);

@@ -255,6 +255,7 @@ public final class Daemon {
             providers.refresh()
             // Changes of ignored interfaces make no update, and services may well be there.
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+            for line in server.renewSockets() { options.report(line) }
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()
         }

@@ -123,6 +123,12 @@ public final class StatusServer {
         try server.listen(handed: descriptor, name: name)
     }
 
+    /// Listens again on the unix sockets whose files were removed; looks only at files, so call it now and then.
+    ///
+    /// A socket that was handed over is left alone, and so is a file that somebody else put in the place of one.
+    /// - Returns: Lines that say what happened, each once.
+    public func renewSockets() -> [String] { server.renewSockets() }
+
     /// Sends an event to every stream; the provider must already hold it.
     public func broadcast(_ event: StreamEvent) {
         api.streams.broadcast(event)

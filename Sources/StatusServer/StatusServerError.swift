@@ -9,6 +9,8 @@ public enum StatusServerError: Error, Equatable {
     case addressInUse(address: String, owner: String?)
     /// `path` exists and is no socket, so it is not touched.
     case pathTaken(path: String)
+    /// Something else stands where the file of our unix socket was, and is not touched.
+    case replaced(path: String)
     /// The user may not listen there.
     case permissionDenied(address: String)
     case addressNotAvailable(address: String)
@@ -29,6 +31,8 @@ extension StatusServerError: CustomStringConvertible {
         case .addressInUse(let address, let owner?): "cannot listen on \(address): in use by \(owner)"
         case .addressInUse(let address, nil): "cannot listen on \(address): in use by another program"
         case .pathTaken(let path): "cannot listen on unix:\(path): the path exists and is not a socket"
+        case .replaced(let path):
+            "nobody can reach unix:\(path) any more: another file took the place of the socket, and is left there"
         case .permissionDenied(let address): "cannot listen on \(address): permission denied"
         case .addressNotAvailable(let address): "cannot listen on \(address): no interface has this address"
         case .noDirectory(let path): "cannot listen on unix:\(path): the directory does not exist"

@@ -39,6 +39,9 @@ int nwp_unix_send_datagram(const char *path, const void *bytes, size_t count);
 ssize_t nwp_send(int descriptor, const void *bytes, size_t count);
 /// Whether a file exists at `path`: 0 none, 1 a socket, 2 anything else, or a negative errno.
 int nwp_path_kind(const char *path);
+/// Which file a path names, not following a link: device, inode, and when it was made (0 where the file system does not
+/// say), as inodes are given again. Returns 1 when it is a socket of this user, 0 for other files, or a negative errno.
+int nwp_file_identity(const char *path, uint64_t identity[4]);
 /// The command name of the process that has the socket with inode `inode` open, into `name`. Returns its process id,
 /// or 0 when nobody that may be looked at has.
 pid_t nwp_socket_owner(uint64_t inode, char *name, size_t capacity);

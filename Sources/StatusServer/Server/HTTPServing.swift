@@ -14,6 +14,9 @@ public protocol HTTPServing: AnyObject {
     func listen(on address: ListenAddress) throws(StatusServerError)
     /// Takes a listening socket that somebody else opened; `name` is what errors call it.
     func listen(handed descriptor: consuming FileDescriptor, name: String) throws(StatusServerError)
+    /// Listens again on the unix sockets whose files are gone.
+    /// - Returns: What there is to tell of that.
+    func renewSockets() -> [String]
     /// Sends what streams have to send, now.
     func flush()
     /// Stops accepting, lets answers in hand finish within `limit`, closes everything, then calls `completion`.

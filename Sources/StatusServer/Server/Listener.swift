@@ -17,6 +17,8 @@ final class Listener {
     private var socket: ListeningSocket?
     private var watch: EventLoop.Watch?
     private let accepted: (Int32, Listener) -> Void
+    /// What was told of already.
+    private var lastLoss: SocketLoss?
 
     init(
         _ socket: consuming ListeningSocket,
@@ -30,10 +32,44 @@ final class Listener {
         self.accepted = accepted
         let descriptor = socket.descriptor.rawValue
         self.socket = consume socket
+        watch = try look(at: descriptor)
+    }
+
+    private func look(at descriptor: Int32) throws(StatusServerError) -> EventLoop.Watch {
         do {
-            watch = try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.accept(from: descriptor) }
+            return try loop.watch(descriptor, for: .readable) { [weak self] _ in self?.accept(from: descriptor) }
         } catch {
             throw .failed(address: address.description, errno: error)
+        }
+    }
+
+    /// Listens again where the file of a unix socket was removed; connections that are there stay.
+    ///
+    /// A socket of this user that nobody serves is replaced, as at the start; anything else that took its place stays.
+    /// - Returns: What there is to tell, once for each loss.
+    func renew() -> String? {
+        guard let loss = socket?.loss else {
+            lastLoss = nil
+            return nil
+        }
+        // What was told of and is there still is left alone.
+        if loss.found != nil, loss == lastLoss { return nil }
+        let isNew = lastLoss == nil
+        lastLoss = loss
+        do throws(StatusServerError) {
+            guard !loss.isForeign else { throw .replaced(path: loss.path) }
+            let new = try ListeningSocket(address)
+            let descriptor = new.descriptor.rawValue
+            let watch = try look(at: descriptor)
+            // Whoever waits in the old one is served.
+            if let old = socket?.descriptor.rawValue { accept(from: old) }
+            if let watch = self.watch { loop.unwatch(watch) }
+            self.watch = watch
+            socket = consume new
+            lastLoss = nil
+            return "listening again on \(address): the file of the socket had been removed"
+        } catch {
+            return isNew ? "\(error)" : nil
         }
     }
 

@@ -10,8 +10,8 @@ struct ListeningSocket: ~Copyable {
     /// What it is bound to, with the port the kernel chose.
     let address: ListenAddress
     let descriptor: FileDescriptor
-    /// Whether the file of a unix socket is ours to take away.
-    private let ownsFile: Bool
+    /// The file of a unix socket that is ours to take away.
+    private let file: SocketFile?
     private static let backlog: Int32 = 512
 
     /// Opens and binds; a stale unix socket, which nobody serves, is replaced.
@@ -28,7 +28,7 @@ struct ListeningSocket: ~Copyable {
             if chosen > 0 { bound = .tcp(scoped, port: UInt16(truncatingIfNeeded: chosen)) }
         }
         self.address = bound
-        ownsFile = true
+        file = if case .unix(let path) = address { SocketFile(path) } else { nil }
         descriptor = FileDescriptor(owning: raw)
     }
 
@@ -52,7 +52,7 @@ struct ListeningSocket: ~Copyable {
             let link = String(decoding: interface.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
             address = .tcp(ScopedAddress(ip, scope: hasName ? link : nil), port: port)
         }
-        ownsFile = false
+        file = nil
         self.descriptor = descriptor
     }
 
@@ -71,7 +71,14 @@ struct ListeningSocket: ~Copyable {
 
     /// Closes the socket and takes its file away, unless it is somebody else's.
     consuming func remove() {
-        if ownsFile, case .unix(let path) = address { _ = unsafe unlink(path) }
+        if let file, case .unix(let path) = address, SocketFile(path) == file { _ = unsafe unlink(path) }
+    }
+
+    /// What stands in the place of the file that we made, if it is no longer that.
+    var loss: SocketLoss? {
+        guard let file, case .unix(let path) = address else { return nil }
+        let found = SocketFile(path)
+        return found == file ? nil : SocketLoss(path: path, found: found)
     }
 
     private static func openUnix(
@@ -113,6 +120,31 @@ struct ListeningSocket: ~Copyable {
         }
         return .addressInUse(address: address.description, owner: owner)
     }
+}
+
+/// Which file a path names.
+struct SocketFile: Equatable {
+    private let identity: [UInt64]
+    /// Whether it is a socket of this user.
+    let isOwnSocket: Bool
+
+    /// - Returns: `nil` when there is none, or none that can be seen.
+    init?(_ path: String) {
+        var identity = [UInt64](repeating: 0, count: 4)
+        let kind = unsafe nwp_file_identity(path, &identity)
+        guard kind >= 0 else { return nil }
+        self.identity = identity
+        isOwnSocket = kind == 1
+    }
+}
+
+/// The file of a unix socket is gone, or another one is there.
+struct SocketLoss: Equatable {
+    let path: String
+    let found: SocketFile?
+
+    /// Whether somebody else's file is there, which stays.
+    var isForeign: Bool { found.map { !$0.isOwnSocket } ?? false }
 }
 
 /// Finds out who serves an address that we wanted.

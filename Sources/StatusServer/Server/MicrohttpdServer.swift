@@ -98,6 +98,8 @@ internal import Metrics
         try serve(ListeningSocket(handed: descriptor, name: name))
     }
 
+    func renewSockets() -> [String] { isStopping ? [] : listeners.compactMap { $0.renew() } }
+
     private func serve(_ socket: consuming ListeningSocket) throws(StatusServerError) {
         let listener = try Listener(socket, loop: loop, refusals: refusals) { [weak self] descriptor, listener in
             self?.accept(descriptor, from: listener)
