@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import Configuration
+internal import EventLog
 internal import Glibc
 internal import LinuxIO
 
@@ -12,7 +13,7 @@ internal import LinuxIO
 struct RuntimeDirectories {
     var user: uid_t = geteuid()
 
-    /// Prepares the state directory and those of all unix sockets.
+    /// Prepares the state directory and those of all unix sockets, and looks at the log's, which the log makes itself.
     func prepare(_ configuration: Configuration) throws(ServiceError) {
         try prepare(configuration.stateDirectory, mode: 0o750)
         guard unsafe access(configuration.stateDirectory, W_OK | X_OK) == 0 else {
@@ -22,9 +23,24 @@ struct RuntimeDirectories {
             // Root's socket is for everybody's eyes; its own mode and the peer's credentials protect it.
             try prepare(Self.parent(of: path), mode: user == 0 ? 0o755 : 0o700)
         }
+        try inspectLog(configuration.log.file)
+    }
+
+    /// Refuses a log that somebody else could lead elsewhere.
+    private func inspectLog(_ file: String) throws(ServiceError) {
+        guard file != EventLog.standardOutput else { return }
+        let directory = Self.parent(of: file)
+        try inspectAncestors(of: directory)
+        var status = stat()
+        guard unsafe stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        try inspect(directory)
+        let isClosed = (status.st_uid == 0 || status.st_uid == user) && status.st_mode & 0o022 == 0
+        guard !isClosed, unsafe lstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return }
+        throw .linkedLog(path: file)
     }
 
     private func prepare(_ path: String, mode: mode_t) throws(ServiceError) {
+        try inspectAncestors(of: path)
         do throws(Errno) {
             if try make(path, mode: mode) { return }
         } catch {
@@ -54,16 +70,32 @@ struct RuntimeDirectories {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: path, reason: Errno(ENOTDIR)) }
-        var parent = stat()
-        guard unsafe stat(Self.parent(of: path), &parent) == 0, parent.st_mode & S_ISVTX != 0,
-            parent.st_mode & S_IWOTH != 0, path != Self.parent(of: path)
-        else { return }
+        guard path != Self.parent(of: path), Self.isShared(Self.parent(of: path)) else { return }
         // Without following a link: its owner decides where it leads.
         guard unsafe lstat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
         guard status.st_uid == user else { throw .foreignDirectory(path: path, owner: status.st_uid) }
         // The fallback of StandardPaths is the user's alone; a directory that somebody named stays as it is.
         guard path == "/tmp/nwpath-\(user)", status.st_mode & 0o077 != 0 else { return }
         guard unsafe chmod(path, 0o700) == 0 else { throw .directory(path: path, reason: .current) }
+    }
+
+    /// Refuses what lies further down in somebody else's directory of a shared place.
+    private func inspectAncestors(of path: String) throws(ServiceError) {
+        let directory = Self.parent(of: path)
+        guard directory != path, directory != ".", directory != "/" else { return }
+        try inspectAncestors(of: directory)
+        var status = stat()
+        guard Self.isShared(Self.parent(of: directory)), unsafe lstat(directory, &status) == 0,
+            status.st_uid != user, status.st_uid != 0
+        else { return }
+        throw .foreignDirectory(path: directory, owner: status.st_uid)
+    }
+
+    /// Whether everybody may make something in a directory, and nobody take away what is another's.
+    private static func isShared(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return false }
+        return status.st_mode & S_ISVTX != 0 && status.st_mode & S_IWOTH != 0
     }
 
     private static func parent(of path: String) -> String {

@@ -19,6 +19,8 @@ public enum ServiceError: Error, Equatable {
     case directory(path: String, reason: Errno)
     /// A directory where everybody may make one belongs to somebody else, who could replace what lies in it.
     case foreignDirectory(path: String, owner: UInt32)
+    /// The log file is a link in a directory where others could lead it elsewhere.
+    case linkedLog(path: String)
     /// A socket that was handed over can be reached by others, which the configuration does not allow.
     case exposed(address: String, name: String)
     /// A certificate, a key or the token that the configuration names cannot be used.
@@ -39,6 +41,8 @@ extension ServiceError: CustomStringConvertible {
         case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
         case .foreignDirectory(let path, let owner):
             "\(path): the directory belongs to user \(owner); remove it, or set XDG_RUNTIME_DIR"
+        case .linkedLog(let path):
+            "\(path): the log file is a symbolic link in a directory that others may write to; name the file itself"
         case .exposed(let address, let name):
             "\(address), handed over as '\(name)', can be reached by others: set TLS, passwords or a token, "
                 + "use a loopback address, or set insecure: true"

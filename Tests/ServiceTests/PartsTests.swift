@@ -148,6 +148,13 @@ import Testing
         #expect(throws: ServiceError.foreignDirectory(path: scratch.file("tmp/link"), owner: geteuid())) {
             try prepare(scratch, socket: "tmp/link/api.sock", as: geteuid() + 1)
         }
+        // Further down it is no less theirs.
+        try Command.run(["mkdir", "-p", "-m", "1777", scratch.file("tmp/deep")])
+        try Command.run(["install", "-d", "-o", "65534", scratch.file("tmp/deep/other")])
+        try Command.run(["mkdir", scratch.file("tmp/deep/other/own")])
+        #expect(throws: ServiceError.foreignDirectory(path: scratch.file("tmp/deep/other"), owner: 65534)) {
+            try prepare(scratch, socket: "tmp/deep/other/own/api.sock")
+        }
         // In a place of our own, whoever made it is welcome.
         try Command.run(["mkdir", "-p", scratch.file("own/x")])
         try prepare(scratch, socket: "own/x/api.sock", as: geteuid() + 1)

@@ -206,6 +206,10 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
                 "/tmp/x: the directory belongs to user 7; remove it, or set XDG_RUNTIME_DIR"
             ),
             (
+                .linkedLog(path: "/tmp/l"),
+                "/tmp/l: the log file is a symbolic link in a directory that others may write to; name the file itself"
+            ),
+            (
                 .recording(file: "/r", reason: Errno(ENOSPC)),
                 "/r: cannot write the recording: No space left on device (ENOSPC)"
             ),
