@@ -58,6 +58,46 @@ import Testing
 }
 
 @Suite struct RedactorNameTests {
+    private static let report = #"""
+        {"dns":{"servers":["192.168.1.1"],"search":["corp.example.com","lan","~."]},"hosts":["nas.corp.example.com","tv"],
+        "probes":{"web":{"target":"https://api.hidden.test:8443/v1?key=hunter2"},"gw":{"target":"gateway"},
+        "db":{"target":"db.hidden.test:5432"},"ns":{"target":"ns","server":"9.9.9.9"},"ll":{"target":"fe80::1%eth0"}},
+        "message":"web (https://api.hidden.test:8443/v1?key=hunter2) failed: cannot resolve api.hidden.test, lan is up",
+        "location":"http://me:pw@login.hidden.test/x;y","metrics":["a{t=\"http://q.test/?key=hunter2\"} 1"]}
+        """#
+
+    @Test func `URLs, search domains, hosts and targets are not told`() throws {
+        let value = try JSONValue(parsing: Self.report)
+        var redactor = Redactor(isFull: false, salt: 1)
+        redactor.learn(value)
+        let redacted = redactor.redact(value)
+        let text = try String(decoding: OrderedJSONEncoder().encode(redacted), as: UTF8.self)
+        for secret in ["corp", "hidden", "hunter2", "nas", "pw", "8443/", "q.test", "\"tv\"", "\"lan\"", "\"ns\":\"ns"]
+        {
+            #expect(!text.contains(secret), "\(secret): \(text)")
+        }
+        let domain = redactor.tag("corp.example.com".utf8)
+        #expect(redacted["dns"]?.texts("search") == [domain, redactor.tag("lan".utf8), "~."])
+        #expect(redacted["probes"]?["web"]?["target"]?.string == "https://(removed)")
+        #expect(redacted["probes"]?["gw"]?["target"]?.string == "gateway")
+        #expect(redacted["probes"]?["db"]?["target"]?.string == redactor.tag("db.hidden.test".utf8) + ":5432")
+        #expect(redacted["probes"]?["ns"]?["target"]?.string == redactor.tag("ns".utf8))
+        #expect(redacted["probes"]?["ns"]?["server"]?.string == "9.9.x.x")
+        #expect(redacted["probes"]?["ll"]?["target"]?.string == "fe80::1%eth0")
+        let host = redactor.tag("api.hidden.test".utf8)
+        let message = "web (https://(removed)) failed: cannot resolve \(host), lan is up"
+        #expect(redacted["message"]?.string == message)
+        #expect(redacted["metrics"]?[0]?.string == "a{t=\"http://(removed)\"} 1")
+    }
+
+    @Test func `a full report keeps URLs without what may be a key`() throws {
+        let redacted = Redactor(isFull: true, salt: 1).redact(try JSONValue(parsing: Self.report))
+        let target = redacted["probes"]?["web"]?["target"]?.string
+        #expect(target == "https://api.hidden.test:8443/v1?(removed)")
+        #expect(redacted["location"]?.string == "http://(removed)@login.hidden.test/x;y")
+        #expect(redacted["dns"]?.texts("search") == ["corp.example.com", "lan", "~."])
+    }
+
     @Test func `a name is not looked for inside of words, and no key of a document is one`() throws {
         let value = try JSONValue(
             parsing: #"{"host":"path","path":{"is_up":1},"a":"path, nwpath_path and path","b":[{"host":"pi"}]}"#

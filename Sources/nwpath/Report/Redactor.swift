@@ -6,12 +6,17 @@ internal import OrderedJSON
 /// Takes out of a document what its reader need not know.
 ///
 /// Secrets always go. Unless everything is wanted, hardware addresses lose their last half, public addresses all but
-/// their first parts, and names of services and hosts become tags: the same name has the same tag in one report, and
+/// their first parts, URLs all but their scheme, and names of services, hosts and search domains become tags: the same name has the same tag in one report, and
 /// another one in the next.
 struct Redactor {
     /// Stands where a secret was.
     static let removed = "(removed)"
     private static let secrets = ["token", "password", "passphrase", "secret", "authorization", "private_key"]
+
+    /// Lists of names.
+    private static let lists = ["search", "hosts"]
+    /// What is asked: a name, perhaps with a port.
+    private static let targets = ["target", "server", "wildcard", "nx_zone", "big_txt"]
 
     /// Whether addresses and names stay.
     let isFull: Bool
@@ -36,6 +41,11 @@ struct Redactor {
             for member in object.members {
                 if Self.isName(member.key, isService), let name = member.value.string {
                     learn(name: name)
+                } else if Self.lists.contains(member.key), let items = member.value.array {
+                    // One word, such as "lan", would be found where it names no domain.
+                    for name in items.compactMap(\.string) where name.contains(".") { learn(name: name) }
+                } else if Self.targets.contains(member.key), let target = member.value.string {
+                    learn(target: target)
                 } else {
                     learn(member.value)
                 }
@@ -43,9 +53,27 @@ struct Redactor {
         case .string(let text):
             // A watched service is TYPE/NAME.
             let parts = text.split(separator: "/", maxSplits: 1)
-            if parts.count == 2, parts[0].hasPrefix("_"), parts[0].contains(".") { learn(name: String(parts[1])) }
+            if parts.count == 2, parts[0].hasPrefix("_"), parts[0].contains(".") {
+                learn(name: String(parts[1]))
+            } else if text.contains("://") {
+                learn(target: text)
+            }
         default: break
         }
+    }
+
+    /// Learns the hosts of URLs, or the host of a target.
+    private mutating func learn(target: String) {
+        let hosts = target.contains("://") ? URLMask.hosts(in: target) : [Self.host(of: target)]
+        for host in hosts where host.contains(".") { learn(name: host) }
+    }
+
+    /// A target without its port.
+    private static func host(of target: String) -> String {
+        guard let colon = target.lastIndex(of: ":"), UInt16(target[target.index(after: colon)...]) != nil else {
+            return target
+        }
+        return String(target[..<colon])
     }
 
     private mutating func learn(name: String) {
@@ -71,7 +99,7 @@ struct Redactor {
 
     /// Whether everybody knows the name, or it is none.
     private static func isPublic(_ name: String) -> Bool {
-        name.isEmpty || name == "localhost" || IPAddress(name) != nil
+        name.isEmpty || ["localhost", "gateway", ".", "~."].contains(name) || IPAddress(name) != nil
     }
 
     /// Whether a key is one of the documents' own, rather than an address or a name.
@@ -101,9 +129,11 @@ struct Redactor {
                 } else if !isFull, isService, key.hasPrefix("txt") {
                     result[member.key] = .string(Self.removed)
                 } else if !isFull, Self.isName(key, isService), let name = member.value.string {
-                    // A short one is not learned.
-                    let masked = text(name)
-                    result[member.key] = .string(masked == name && !Self.isPublic(name) ? tag(name.utf8) : masked)
+                    result[member.key] = .string(self.name(name))
+                } else if !isFull, Self.lists.contains(key), let items = member.value.array {
+                    result[member.key] = .array(items.map { $0.string.map { .string(self.name($0)) } ?? redact($0) })
+                } else if !isFull, Self.targets.contains(key), let target = member.value.string {
+                    result[member.key] = .string(self.target(target))
                 } else {
                     result[isFull || Self.isIdentifier(key) ? member.key : text(member.key)] = redact(member.value)
                 }
@@ -114,8 +144,25 @@ struct Redactor {
         }
     }
 
+    /// A name without what is not to be seen; one that is too short to be learned is a tag as well.
+    private func name(_ name: String) -> String {
+        let masked = text(name)
+        return masked == name && !Self.isPublic(name) ? tag(name.utf8) : masked
+    }
+
+    private func target(_ target: String) -> String {
+        let masked = text(target)
+        let host = Self.host(of: target)
+        // Neither an address, which may have an interface, nor brackets.
+        guard masked == target, !host.contains(where: { ":[%".contains($0) }), !Self.isPublic(host) else {
+            return masked
+        }
+        return tag(host.utf8) + target.dropFirst(host.count)
+    }
+
     /// A text without what is not to be seen.
     func text(_ text: String) -> String {
+        let text = URLMask.mask(text, isFull: isFull)
         guard !isFull else { return text }
         let named = withoutNames(Array(text.utf8))
         var result = ""

@@ -36,7 +36,8 @@ struct ReportContents {
         head["time"] = .string(time)
         head["redacted"] = .string(
             redactor.isFull
-                ? "secrets only" : "secrets, hardware addresses, public addresses, names of services and hosts"
+                ? "secrets only"
+                : "secrets, hardware addresses, public addresses, URLs, names of services, hosts and search domains"
         )
         head["contents"] = .array(sections.map { .string(redactor.text($0.line)) })
         var bytes = try Screen.line(.object(head))
