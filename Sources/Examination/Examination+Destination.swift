@@ -212,7 +212,9 @@ extension DestinationEvidence.Exchange {
             return
         }
         var text = "no answer in time"
-        if case .failure(let reason, let detail) = result.outcome, reason != .timeout { text = detail }
+        if case .failure(let reason, let detail) = result.outcome, reason != .timeout || detail.hasPrefix(text) {
+            text = detail
+        }
         if let failure = result.certificate {
             self = .untrusted(detail: text, isAboutTime: failure == .outOfDate)
         } else if isSecure && !result.isSecured {

@@ -104,6 +104,15 @@ import Testing
         #expect(Self.read(["HTTP/1.1 100 Continue", "Sec-WebSocket-Accept: x", "HTTP/1.1 204 No"]).acceptance == nil)
     }
 
+    @Test func `what is missing of a head that does not end is said`() {
+        #expect(Self.read([]).gap == nil && Self.read(["HTTP/1.1 200 OK", ""]).gap == nil)
+        #expect(Self.read(["HTTP/1.1 200 OK", "A: b"]).gap == "the head with status 200 did not end")
+        let interim = ["HTTP/1.1 100 Continue", ""]
+        #expect(Self.read(interim).gap == "only the interim status 100 came")
+        #expect(Self.read(interim + ["HTTP/1.1 204 No Content"]).gap == "the head with status 204 did not end")
+        #expect(Self.read(interim + ["HTTP/1.1 101 Switching Protocols", ""]).gap == nil)
+    }
+
     @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 x", "Location", ":", "", "\u{0}"])
     func `odd lines do no harm`(line: String) {
         #expect(Self.read([line]).status == 0)

@@ -40,6 +40,13 @@ import Testing
                         while True: self.wfile.write(b"x" * 4096)
                     except OSError: pass
                     self.close_connection = True
+                elif path.startswith("/interim"):
+                    self.wfile.write(b"HTTP/1.1 100 Continue\\r\\n\\r\\nHTTP/1.1 103 Early Hints\\r\\n\\r\\n")
+                    if path == "/interim": self.answer(200, b"hello")
+                    if path == "/interim-hang": time.sleep(60)
+                    self.close_connection = True
+                elif path == "/half":
+                    self.wfile.write(b"HTTP/1.1 200 OK\\r\\nA: b\\r\\n"); time.sleep(60)
                 elif path == "/hang":
                     time.sleep(60)
                 elif path == "/garbage":
@@ -149,6 +156,28 @@ import Testing
             #expect(try await network.attempt(.http, "http://192.0.2.2/garbage").reason != nil)
             #expect(try await network.attempt(.http, "http://192.0.2.2/close").reason == .answer)
             #expect(try await network.attempt(.http, "http://192.0.2.2/page").isSuccess)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an interim status is no answer, nor is half a head`(isHeadEnough: Bool) async throws {
+        try await Self.with { network in
+            func ask(_ path: String) async throws -> ProbeResult {
+                try await network.attempt(.http, "http://192.0.2.2/\(path)", timeout: .milliseconds(300)) {
+                    $0.page.isHeadEnough = isHeadEnough
+                    $0.page.statuses = [100, 103, 200]
+                }
+            }
+            let whole = try await network.attempt(.http, "http://192.0.2.2/interim")
+            #expect(whole.isSuccess && whole.page?.status == 200)
+            let hanging = try await ask("interim-hang")
+            #expect(hanging.page == nil)
+            let text = "no answer in time: only the interim status 103 came"
+            #expect(hanging.outcome == .failure(.timeout, detail: text))
+            let ended = try await ask("interim-end")
+            #expect(ended.page == nil && ended.reason == .answer)
+            let half = try await ask("half")
+            #expect(half.page == nil && half.reason == .timeout)
         }
     }
 

@@ -25,6 +25,12 @@ protocol ProbeExchange: AnyObject {
     func start(finish: @escaping (ProbeResult) -> Void)
     /// Ends it without a result and closes everything; what was sent so far is returned.
     func cancel() -> Int
+    /// What is missing of an answer that has begun to come.
+    var gap: String? { get }
+}
+
+extension ProbeExchange {
+    var gap: String? { nil }
 }
 
 /// One attempt of one probe: finds the address, asks, and calls back once, at the latest when the time is over.
@@ -135,12 +141,13 @@ public final class ProbeAttempt {
 
     private func expire(isStarved: Bool) {
         timer = nil
+        let gap = exchange?.gap.map { ": \($0)" } ?? ""
         let sent = exchange?.cancel() ?? 0
         guard !isStarved else { return finish(ProbeResult(.notAssessed(advice: Starvation.text), sent: sent)) }
         let isLookingUp = exchange == nil && lookup != nil
         let outcome = ProbeResult.Outcome.failure(
             isLookingUp ? .dns : .timeout,
-            detail: isLookingUp ? "looking up the name took too long" : "no answer in time"
+            detail: isLookingUp ? "looking up the name took too long" : "no answer in time\(gap)"
         )
         finish(ProbeResult(outcome, sent: sent))
     }

@@ -38,6 +38,8 @@ internal import LinuxIO
 
     deinit { _ = cancel() }
 
+    var gap: String? { head.gap }
+
     func start(finish: @escaping (ProbeResult) -> Void) {
         self.finish = finish
         if let complaint = client.load() { return finish(ProbeResult(.notAssessed(advice: complaint))) }
@@ -110,7 +112,8 @@ internal import LinuxIO
         guard let raw = unsafe raw else { return }
         var (sent, received) = (0, 0)
         unsafe nwp_curl_traffic(raw, &sent, &received)
-        var answer = head.status == 0 ? nil : PageAnswer(status: head.status, location: head.location)
+        // Neither interim answers (1xx) nor half a head are an answer.
+        var answer = !head.isComplete ? nil : PageAnswer(status: head.status, location: head.location)
         answer?.acceptance = head.acceptance
         answer?.mediaType = head.mediaType
         if result == NWP_CURL_OK && expectation.longestBody > 0 { answer?.body = body }
@@ -132,10 +135,11 @@ internal import LinuxIO
         let text = unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? ""
         switch result {
         case NWP_CURL_OK, NWP_CURL_STOPPED:
-            guard let answer else { return .failure(.answer, detail: "there is no HTTP answer") }
+            guard let answer else { return .failure(.answer, detail: gap ?? "there is no HTTP answer") }
             return PageJudge.judge(answer, to: page, expecting: expectation)
         case NWP_CURL_UNTRUSTED: return .failure(.tls, detail: text)
-        case NWP_CURL_TIMED_OUT: return .failure(.timeout, detail: "no answer in time")
+        case NWP_CURL_TIMED_OUT:
+            return .failure(.timeout, detail: "no answer in time" + (gap.map { ": \($0)" } ?? ""))
         case NWP_CURL_UNREACHABLE, NWP_CURL_DENIED:
             let number = unsafe raw.map { unsafe nwp_curl_errno($0) } ?? 0
             guard number != 0 else { return .failure(.unreachable, detail: text) }

@@ -64,6 +64,13 @@ struct PageHead: Equatable {
     /// Whether the final head ended; one of status 101 is final.
     private(set) var isComplete = false
 
+    /// What is missing of an answer that has begun; `nil` of one that is whole or has not.
+    var gap: String? {
+        guard status != 0, !isComplete else { return nil }
+        if (100..<200).contains(status), status != 101 { return "only the interim status \(status) came" }
+        return "the head with status \(status) did not end"
+    }
+
     /// Takes one line with its end.
     mutating func take(_ line: [UInt8]) {
         if line.allSatisfy({ $0 == 13 || $0 == 10 }) {
