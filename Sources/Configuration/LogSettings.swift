@@ -32,7 +32,7 @@ extension LogSettings: ConfigurationSection {
             \.file,
             .fileOrOutput,
             needsRestart: true,
-            "The file; - is standard output, which is never rotated."
+            "The file; - or /dev/stdout is standard output, which is never rotated."
         ),
         Setting("level", \.level, .choice, "info: what changes a published value; debug: also single routes."),
         Setting(

@@ -5,9 +5,25 @@ internal import PathModel
 extension ValueForm where Value == String {
     static let path = text("an absolute path such as /var/lib/nwpath", pattern: "^/", longest: 4095, isPath)
 
-    /// The absolute path of a file, or `-` for standard output.
-    static let fileOrOutput = text("an absolute path, or - for standard output", pattern: "^(/|-$)", longest: 4095) {
-        $0 == "-" || isPath($0)
+    /// The absolute path of a file, or `-` for standard output, which the kernel's names for it mean as well.
+    static let fileOrOutput = ValueForm(
+        scalar: "an absolute path, or - for standard output",
+        schema: text("", pattern: "^(/|-$)", longest: 4095) { _ in true }.schema,
+        parse: { (text) throws(Refusal) in
+            if text == "-" || isStream(text, "stdout", 1) { return "-" }
+            guard !isStream(text, "stdin", 0), !isStream(text, "stderr", 2) else {
+                throw .expected("a file, or - for standard output")
+            }
+            guard text.utf8.count <= 4095, isPath(text) else { throw .malformed }
+            return text
+        },
+        write: { .text($0) }
+    )
+
+    /// Whether a path is the kernel's name of a standard stream, as containers are often given it for a log.
+    private static func isStream(_ path: String, _ name: String, _ number: Int) -> Bool {
+        let directories = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"]
+        return path == "/dev/\(name)" || directories.contains { path == "\($0)/\(number)" }
     }
 
     /// The name of a network interface: without `/`, `:` or spaces (dev_valid_name of the kernel), as long as an

@@ -66,13 +66,22 @@ public final class EventLog {
         } catch {
             throw .failed(operation: "make the directory", file: Paths.directory(of: path), reason: error)
         }
-        lock = try LogLock(for: path)
-        let file = try LogFile(path: path)
-        if let last = file.tail?.last {
-            recovered = last.position
-        } else {
-            recovered = try LogSegment.lastPosition(beside: path)
+        // Nothing is left beside what can be no log.
+        if let found = try? FileStatus(path: path), !found.isRegular, !found.isDirectory { throw .notRegular(path) }
+        let lock = try LogLock(for: path)
+        let file: LogFile
+        do throws(EventLogError) {
+            file = try LogFile(path: path)
+            if let last = file.tail?.last {
+                recovered = last.position
+            } else {
+                recovered = try LogSegment.lastPosition(beside: path)
+            }
+        } catch {
+            lock.giveUp()
+            throw error
         }
+        self.lock = consume lock
         try? Paths.remove(path + Self.newSuffix)
         adopt(file)
         status.lastRecord = recovered

@@ -13,6 +13,12 @@ public enum EventLogError: Error, Hashable, Sendable {
     case damaged(file: String, reason: String)
 }
 
+extension EventLogError {
+    static func notRegular(_ file: String) -> EventLogError {
+        .foreign(file: file, found: "something that is not a regular file (- is standard output)")
+    }
+}
+
 extension EventLogError: CustomStringConvertible {
     /// One line for the operator, naming the file and what was expected.
     public var description: String {

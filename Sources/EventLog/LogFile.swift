@@ -40,7 +40,7 @@ final class LogFile {
         } catch {
             throw .failed(operation: "open the log", file: path, reason: error)
         }
-        guard status.isRegular else { throw .foreign(file: path, found: "something that is not a regular file") }
+        guard status.isRegular else { throw .notRegular(path) }
         if let found = try Self.foreignContent(descriptor, path: path) { throw .foreign(file: path, found: found) }
         do throws(Errno) {
             let tail = try LogTail(reading: descriptor, size: size)

@@ -5,30 +5,45 @@ internal import LinuxIO
 
 /// The right to write one log: an exclusive flock(2) on a file beside it.
 ///
-/// The lock has a file of its own, because the log's file changes with every rotation. It stays when the daemon ends;
-/// removing it would let two daemons lock two files of the same name.
+/// The lock has a file of its own, because the log's file changes with every rotation. It stays when the daemon ends, so
+/// that nobody wonders about one that comes and goes; only a start that was refused takes its own away again.
 struct LogLock: ~Copyable {
+    private let path: String
     private let descriptor: FileDescriptor
+    private let isNew: Bool
 
     /// Takes the lock.
     ///
     /// - Throws: ``EventLogError/locked(file:holder:)`` when another process has it.
     init(for log: String) throws(EventLogError) {
-        let descriptor = try Self.open(log + ".lock")
+        let path = log + ".lock"
+        let isNew = unsafe access(path, F_OK) != 0
+        let descriptor = try Self.open(path)
         guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
             let reason = Errno.current
-            guard reason == .again else { throw .failed(operation: "lock", file: log + ".lock", reason: reason) }
+            guard reason == .again else { throw .failed(operation: "lock", file: path, reason: reason) }
             throw .locked(file: log, holder: Self.holder(descriptor))
         }
+        // One that a refused start has removed meanwhile locks nothing.
+        guard let own = try? FileStatus(of: descriptor), let named = try? FileStatus(path: path),
+            own.isSameFile(as: named)
+        else { throw .locked(file: log, holder: nil) }
         // Who holds it is only a courtesy to the reader of an error message: a full disk must not matter.
         try? descriptor.truncate(to: 0)
         _ = try? descriptor.write(Array("\(getpid())\n".utf8).span)
+        self.path = path
+        self.isNew = isNew
         self.descriptor = descriptor
     }
 
     deinit {
         // Closing alone would leave the lock to a child that was just forked and has not yet executed its program.
         flock(descriptor.rawValue, LOCK_UN)
+    }
+
+    /// Removes the file when this start made it; for a start that is refused.
+    borrowing func giveUp() {
+        if isNew { unsafe unlink(path) }
     }
 
     private static func open(_ path: String) throws(EventLogError) -> FileDescriptor {

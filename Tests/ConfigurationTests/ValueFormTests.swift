@@ -154,6 +154,18 @@ private func survives<Value: Equatable>(_ form: ValueForm<Value>, _ text: String
         #expect(read(.path, "-").0 == nil)
     }
 
+    @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"])
+    func `the kernel's names of standard output mean it too`(path: String) {
+        #expect(read(.fileOrOutput, path).0 == "-")
+        #expect(read(.path, path).0 == path)
+    }
+
+    @Test(arguments: ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2", "/dev/stdin"])
+    func `other standard streams are refused with what there is`(path: String) {
+        let (value, findings) = read(.fileOrOutput, path)
+        #expect(value == nil && "\(findings)".contains("a file, or - for standard output"), "\(findings)")
+    }
+
     /// As long as an alternative name may be.
     private static let long = String(repeating: "a", count: 127)
 

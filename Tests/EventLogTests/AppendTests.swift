@@ -68,16 +68,21 @@ import Testing
         try Files.write(Array(content.utf8), to: scratch.log)
         #expect(throws: EventLogError.foreign(file: scratch.log, found: found)) { try Pair(scratch.log) }
         #expect(try Files.text(scratch.log) == content)
+        #expect(try Command.run(["ls", scratch.path]) == "events.jsonl\n", "no lock is left behind")
+        // One that was there before is somebody's.
+        try Files.write([], to: scratch.log + ".lock")
+        #expect(throws: EventLogError.foreign(file: scratch.log, found: found)) { try Pair(scratch.log) }
+        #expect(try Files.bytes(scratch.log + ".lock").isEmpty == false)
     }
 
     @Test func `a path that is no file, or below one, is refused in one line`() throws {
         let scratch = try Scratch()
         try Command.run(["mkfifo", scratch.file("fifo")])
-        #expect(
-            throws: EventLogError.foreign(file: scratch.file("fifo"), found: "something that is not a regular file")
-        ) {
+        let found = "something that is not a regular file (- is standard output)"
+        #expect(throws: EventLogError.foreign(file: scratch.file("fifo"), found: found)) {
             try Pair(scratch.file("fifo"))
         }
+        #expect(try Command.run(["ls", scratch.path]) == "fifo\n", "no lock is left behind")
         #expect(throws: EventLogError.failed(operation: "open the log", file: scratch.path, reason: Errno(EISDIR))) {
             try Pair(scratch.path)
         }
