@@ -16,13 +16,21 @@ public final class LogWalk {
     /// Calls `body` with the next records, looking at up to `lines` lines, until it returns `false`.
     ///
     /// - Returns: Whether more lines may follow; `false` at the end of the log, and after `body` returned `false`.
+    /// - Throws: ``EventLogError`` when a file cannot be read; the walk goes on with the next one.
     public func advance(
         lines: Int,
         _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
     ) throws(EventLogError) -> Bool {
         for _ in 0..<lines {
             guard let file = files.first else { return false }
-            guard let line = try file.reader.next() else {
+            let line: LineReader.Line?
+            do throws(EventLogError) {
+                line = try file.reader.next()
+            } catch {
+                files.removeFirst()
+                throw error
+            }
+            guard let line else {
                 files.removeFirst()
                 continue
             }

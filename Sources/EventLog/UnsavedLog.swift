@@ -1,10 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
-public import LinuxIO
+internal import LinuxIO
 
 /// What was written to a log and may not be on the disk yet, for a thread that may wait for that.
-public struct UnsavedLog: Worker.Job, Sendable {
+public struct UnsavedLog: Sendable {
     let files: [SavedFile]
 
     /// How many files that is.
@@ -13,11 +13,6 @@ public struct UnsavedLog: Worker.Job, Sendable {
     /// Saves it, fdatasync(2).
     public func save() {
         for file in files { file.save() }
-    }
-
-    public mutating func advance() -> Bool? {
-        save()
-        return true
     }
 }
 

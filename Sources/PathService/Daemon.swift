@@ -39,6 +39,7 @@ public final class Daemon {
     let counters = ServiceCounters()
     let server: StatusServer
     let manager = ServiceManager()
+    /// Has a worker of its own: readers of the log must not hold it up.
     let index: HistoryIndex
     private let worker: Worker
     private let identity: DaemonIdentity
@@ -54,7 +55,7 @@ public final class Daemon {
     let hostName: HostNameWatch
     private let started: Duration
     private var logRetry: EventLoop.Timer?
-    private var saveTimer: EventLoop.Timer?
+    private lazy var saver = LogSaver(loop: loop, log: log)
     private var refreshTimer: EventLoop.Timer?
     private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
@@ -119,7 +120,7 @@ public final class Daemon {
             host: host
         )
         worker = Worker(loop: loop)
-        index = HistoryIndex(worker: worker)
+        index = HistoryIndex(worker: Worker(loop: loop))
         updates = UpdatePublisher(hub: hub, clock: clock)
         source = StatusSource(
             hub: hub,
@@ -340,7 +341,7 @@ public final class Daemon {
         // What is not in the log was given out all the same.
         if log.status.outage != nil { alive.write(sign()) }
         scheduleLogRetry()
-        scheduleSave()
+        if configuration.log.file != EventLog.standardOutput { saver.schedule() }
     }
 
     // MARK: - The log's disk
@@ -355,29 +356,6 @@ public final class Daemon {
             store.invalidate()
             server.documentsChanged()
             scheduleLogRetry()
-        }
-    }
-
-    /// How long after an event its record is saved to the disk, at the latest but for the time that takes.
-    private static let saveDelay = Duration.milliseconds(500)
-
-    /// Saves what was written to the disk soon, beside the loop: what clients were told is still known after a power cut.
-    private func scheduleSave() {
-        guard saveTimer == nil, !isStopping, configuration.log.file != EventLog.standardOutput else { return }
-        saveTimer = loop.schedule(after: Self.saveDelay) { [weak self] in self?.save() }
-    }
-
-    private func save() {
-        // The timer stays in place until the disk is done: one at a time.
-        guard let unsaved = log.takeUnsaved() else { return saveTimer = nil }
-        do {
-            _ = try worker.start({ unsaved }) { [weak self] _ in
-                self?.saveTimer = nil
-                if self?.log.hasUnsaved == true { self?.scheduleSave() }
-            }
-        } catch {
-            unsaved.save()
-            saveTimer = nil
         }
     }
 
@@ -401,7 +379,7 @@ public final class Daemon {
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
         loop.onTurn {}
-        for timer in [logRetry, saveTimer, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
+        for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         hostName.stop()
         probes.stop()
@@ -411,6 +389,7 @@ public final class Daemon {
         serviceHistory?.close(services: census?.services ?? [])
         census?.stop()
         providers.stop()
+        saver.stop()
         log.synchronize()
         alive.write(sign(isFinal: true))
         recorder?.finish()

@@ -12,15 +12,21 @@ internal import OrderedJSON
 final class HistoryIndex {
     static let capacity = 4096
 
-    /// Whether the log of earlier runs has been read.
-    private(set) var isComplete = true
+    /// What became of the log of earlier runs.
+    enum Reading: Equatable {
+        case complete, underWay
+        case failed(reason: String)
+    }
+
+    private(set) var reading = Reading.complete
     private let worker: Worker
     private let clock: any TimeSource
     private var past = MarkList(capacity: capacity)
     private var present = MarkList(capacity: capacity)
     /// The relation of the two clocks at the last event of this run.
     private var calendar: CalendarStep?
-    private var reading: Worker.Ticket?
+    private var source: (log: String, end: EventPosition)?
+    private var ticket: Worker.Ticket?
 
     init(worker: Worker, clock: any TimeSource = KernelClock()) {
         self.worker = worker
@@ -30,12 +36,32 @@ final class HistoryIndex {
     /// Begins to read the records up to `end`, which earlier runs wrote.
     func read(log path: String, upTo end: EventPosition?) {
         guard let end else { return }
-        isComplete = false
-        reading = try? worker.start({ PastMarks(path: path, end: end) }) { [weak self] result in
-            if let past = try? result.get() { self?.past = past }
-            self?.isComplete = true
+        source = (path, end)
+        read()
+    }
+
+    /// Begins again to read what could not be read.
+    func retry() {
+        if case .failed = reading { read() }
+    }
+
+    private func read() {
+        guard let (path, end) = source else { return }
+        do {
+            ticket = try worker.start({ PastMarks(path: path, end: end) }) { [weak self] in self?.take($0) }
+            reading = .underWay
+        } catch {
+            reading = .failed(reason: "there is no thread for it")
         }
-        if reading == nil { isComplete = true }
+    }
+
+    private func take(_ result: Result<MarkList, any Error>) {
+        switch result {
+        case .success(let marks):
+            past = marks
+            reading = .complete
+        case .failure(let error): reading = .failed(reason: "\(error)")
+        }
     }
 
     /// Takes an event of this run, in the call in which it is published.
@@ -72,7 +98,7 @@ final class HistoryIndex {
         return history
     }
 
-    func stop() { reading?.cancel() }
+    func stop() { ticket?.cancel() }
 
     /// By how much the calendar was stepped since this was asked last.
     private func step() -> Duration? {
@@ -103,13 +129,19 @@ private struct PastMarks: Worker.Job {
     mutating func advance() throws -> MarkList? {
         let walk = try self.walk ?? LogWalk(try LogReader(path: path))
         self.walk = walk
-        let hasMore = try? walk.advance(lines: Self.piece) { header, line in
-            guard header.position.stream != end.stream || header.sequence <= end.sequence else { return false }
-            marks.take(at: header.time, name: header.event) {
-                (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
+        do {
+            let hasMore = try walk.advance(lines: Self.piece) { header, line in
+                guard header.position.stream != end.stream || header.sequence <= end.sequence else { return false }
+                marks.take(at: header.time, name: header.event) {
+                    (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
+                }
+                return true
             }
-            return true
+            return hasMore ? nil : marks
+        } catch .damaged {
+            // What follows in that file is not known; the next one goes on.
+            if let last = marks.lastHeard { marks.append(.stopped(last)) }
+            return nil
         }
-        return hasMore ?? false ? nil : marks
     }
 }

@@ -80,15 +80,20 @@ final class StatusSource: StatusProviding {
     }
 
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
-        guard index.isComplete else {
-            throw Problem(
-                .notReady,
-                status: 503,
-                detail: "The log of earlier runs is still being read; try again soon."
-            )
+        let reading = index.reading
+        switch reading {
+        case .complete: break
+        case .underWay: throw Self.unread("is still being read")
+        case .failed(let reason):
+            index.retry()
+            throw Self.unread("could not be read (\(reason)) and is read again")
         }
         let history = index.history(monitor: monitor ?? "default", since: since, until: until)
         return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
+    }
+
+    private static func unread(_ state: String) -> Problem {
+        Problem(.notReady, status: 503, detail: "The log of earlier runs \(state); try again soon.")
     }
 
     func reload() throws -> [UInt8] { try onReload() }

@@ -3,6 +3,7 @@
 import Addressing
 import Configuration
 import DNSWire
+import Documents
 import EventHub
 import EventLog
 import Glibc
@@ -321,19 +322,99 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let loop = Namespace.current.loop
         let log = try EventLog(path: path, options: .init(identity: identity), clock: clock)
         let index = HistoryIndex(worker: Worker(loop: loop))
-        #expect(index.isComplete)
+        #expect(index.reading == .complete)
         index.read(log: path, upTo: log.recovered)
-        #expect(!index.isComplete)
-        await loop.eventually("the end of the log") { index.isComplete }
+        #expect(index.reading != .complete)
+        await loop.eventually("the end of the log") { index.reading == .complete }
         let document = index.history(monitor: "default", since: begin, until: clock.wall).document(at: clock.wall)
         #expect(document.knownSeconds == 0 && document.outages.isEmpty)
         index.stop()
         // A log that is not there is no past.
         let empty = HistoryIndex(worker: Worker(loop: loop))
         empty.read(log: scratch.file("none"), upTo: log.recovered)
-        await loop.eventually("nothing to read") { empty.isComplete }
+        await loop.eventually("nothing to read") { empty.reading == .complete }
         empty.read(log: path, upTo: nil)
-        #expect(empty.isComplete)
+        #expect(empty.reading == .complete)
+    }
+}
+
+@Suite(.inNamespace) struct UnreadableHistoryTests {
+    private let loop = Namespace.current.loop
+    private let clock = ManualClock()
+    private let identity = DaemonIdentity(version: "0", revision: "r", processID: 1, bootID: nil)
+
+    private struct Forever: Worker.Job {
+        mutating func advance() -> Int? { nil }
+    }
+
+    private func log(at path: String) throws -> (log: EventLog, hub: EventHub) {
+        let log = try EventLog(path: path, options: .init(identity: identity), clock: clock)
+        let hub = EventHub(EventHub.Options(host: "h"), after: log.recovered, clock: clock)
+        hub.attach(log)
+        hub.publish(DaemonStarted(identity: identity, configuration: nil, digest: nil))
+        return (log, hub)
+    }
+
+    private func tell(_ path: Path, to hub: EventHub) {
+        hub.publish(PathSnapshot(monitor: "default", path: PathDocument(path), sentence: "is so"))
+    }
+
+    @Test func `without a thread the history is not complete, and is read when it is asked for again`() async throws {
+        let scratch = try Scratch()
+        let (log, hub) = try log(at: scratch.file("events.jsonl"))
+        let worker = Worker(loop: loop, capacity: 1)
+        let ticket = try worker.start({ Forever() }, completion: { _ in })
+        let index = HistoryIndex(worker: worker)
+        index.read(log: scratch.file("events.jsonl"), upTo: hub.position)
+        #expect(index.reading == .failed(reason: "there is no thread for it"))
+        ticket.cancel()
+        await loop.eventually("the log is read") {
+            index.retry()
+            return index.reading == .complete
+        }
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func `a log that cannot be read is told, and is read once it can`() async throws {
+        let scratch = try Scratch()
+        let path = scratch.file("events.jsonl")
+        let (log, hub) = try log(at: path)
+        try Command.run(["sh", "-c", "mv \(path) \(path)_ && mkdir \(path)"])
+        let index = HistoryIndex(worker: Worker(loop: loop))
+        index.read(log: path, upTo: hub.position)
+        await loop.eventually("the failure") { if case .failed = index.reading { true } else { false } }
+        #expect(index.reading == .failed(reason: "\(path): cannot read: Is a directory (EISDIR)"))
+        try Command.run(["sh", "-c", "rmdir \(path) && mv \(path)_ \(path)"])
+        index.retry()
+        #expect(index.reading == .underWay)
+        await loop.eventually("the log is read") { index.reading == .complete }
+        withExtendedLifetime(log) {}
+    }
+
+    @Test func `what a damaged file held is unknown, and the files after it are read`() async throws {
+        let scratch = try Scratch()
+        let path = scratch.file("events.jsonl")
+        let (log, hub) = try log(at: path)
+        let begin = clock.wall
+        for (number, isSatisfied) in [true, false, true].enumerated() {
+            tell(isSatisfied ? Path(status: .satisfied, reason: nil) : Path(reason: .noCarrier), to: hub)
+            clock.advance(by: .seconds(10))
+            hub.publish(NetlinkOverrun(total: 1, resync: .zero, changesFound: 0))
+            guard number < 2 else { break }
+            let old = "\(path)-\(number)"
+            try Command.run(["mv", path, old])
+            log.reopen()
+            hub.prepareJournal()
+            guard number == 1 else { continue }
+            try Command.run(["sh", "-c", "gzip \(old) && truncate -s -30 \(old).gz"])
+        }
+        let end = clock.wall
+        let index = HistoryIndex(worker: Worker(loop: loop), clock: clock)
+        index.read(log: path, upTo: hub.position)
+        await loop.eventually("the log is read") { index.reading == .complete }
+        let document = index.history(monitor: "default", since: begin, until: end).document(at: end)
+        #expect(document.knownSeconds == 20 && document.satisfiedSeconds == 20)
+        #expect(document.unknown.count == 1)
     }
 }
 

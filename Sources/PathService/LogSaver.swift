@@ -1,0 +1,55 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import EventLog
+internal import LinuxIO
+
+/// Saves what was written to the log to the disk: what clients were told is still known after a power cut.
+///
+/// One save at a time, on a thread of its own: neither do readers of the log hold it up, nor does a slow disk hold up
+/// readers.
+final class LogSaver {
+    /// How long after an event its record is saved, at the latest but for the time that takes.
+    private static let delay = Duration.milliseconds(500)
+
+    private let loop: EventLoop
+    private let log: EventLog
+    private let save: @Sendable (UnsavedLog) -> Void
+    private var timer: EventLoop.Timer?
+    private(set) var isSaving = false
+    private var isStopped = false
+
+    init(loop: EventLoop, log: EventLog, save: @escaping @Sendable (UnsavedLog) -> Void = { $0.save() }) {
+        self.loop = loop
+        self.log = log
+        self.save = save
+    }
+
+    /// Saves soon.
+    func schedule() {
+        guard timer == nil, !isSaving, !isStopped else { return }
+        timer = loop.schedule(after: Self.delay) { [weak self] in self?.start() }
+    }
+
+    func stop() {
+        isStopped = true
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private func start() {
+        timer = nil
+        guard let unsaved = log.takeUnsaved() else { return }
+        isSaving = true
+        do {
+            try loop.offload({ [save] in save(unsaved) }) { [weak self] _ in self?.finish() }
+        } catch {
+            save(unsaved)
+            isSaving = false
+        }
+    }
+
+    private func finish() {
+        isSaving = false
+        if log.hasUnsaved { schedule() }
+    }
+}
