@@ -58,6 +58,7 @@ public final class Worker: Sendable {
 
     private let loop: EventLoop
     private let capacity: Int
+    private let startThread: @Sendable (@escaping @Sendable () -> Void) throws(Errno) -> Void
     private let state = Mutex(State())
     /// How many jobs take turns; each may hold a file open.
     private static let turns = 4
@@ -65,9 +66,19 @@ public final class Worker: Sendable {
     private static let niceness: Int32 = 10
 
     /// Makes a worker for up to `capacity` jobs at a time; its thread starts with the first.
-    public init(loop: EventLoop, capacity: Int = 512) {
+    public convenience init(loop: EventLoop, capacity: Int = 512) {
+        self.init(loop: loop, capacity: capacity, startThread: Thread.start)
+    }
+
+    /// Makes a worker that gets its thread from `startThread`.
+    init(
+        loop: EventLoop,
+        capacity: Int,
+        startThread: @escaping @Sendable (@escaping @Sendable () -> Void) throws(Errno) -> Void
+    ) {
         self.loop = loop
         self.capacity = capacity
+        self.startThread = startThread
     }
 
     /// Does a job and hands its result to the loop.
@@ -116,11 +127,12 @@ public final class Worker: Sendable {
         }
         guard mustStart else { return ticket }
         do {
-            try Thread.start { [self] in work() }
+            try startThread { [self] in work() }
         } catch {
             state.withLock { state in
                 state.hasThread = false
-                state.waiting = []
+                // Others may have come in line meanwhile: the next thread does them.
+                state.waiting.removeAll { $0.id == id }
             }
             throw Busy()
         }

@@ -113,6 +113,25 @@ private struct Count: Worker.Job {
         #expect(steps.load(ordering: .relaxed) == count && results == 0)
     }
 
+    @Test func `without a thread one job is refused, and those in line are done by the next thread`() async throws {
+        let obstacle = Mutex<(@Sendable () -> Void)?>(nil)
+        let ended = Mutex<[String]>([])
+        let worker = Worker(loop: loop, capacity: 8) { work throws(Errno) in
+            let present = obstacle.withLock { $0.take() }
+            guard let present else { return try Thread.start(work) }
+            present()
+            throw .again
+        }
+        let begin: @Sendable (String) throws(Worker.Busy) -> Void = { name throws(Worker.Busy) in
+            _ = try worker.start({ Count(to: 3) }, completion: { _ in ended.withLock { $0.append(name) } })
+        }
+        obstacle.withLock { $0 = { try? begin("in line") } }
+        #expect(throws: Worker.Busy.self) { try begin("refused") }
+        try begin("next")
+        await loop.eventually { ended.withLock(\.count) == 2 }
+        #expect(ended.withLock { Set($0) } == ["in line", "next"])
+    }
+
     /// The directory of the calling thread below /proc.
     private static var thread: String {
         var buffer = [CChar](repeating: 0, count: 64)
