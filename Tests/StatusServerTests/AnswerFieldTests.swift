@@ -11,6 +11,7 @@ import Testing
             ("/", ""), ("/api/v1/status", ""), ("/api/v1/status", tag), ("/metrics", ""), ("/-/ready", ""),
             ("/nowhere", ""), ("/api/v1/events?limit=0", "Accept: application/json\r\n"),
             ("/api/v1/events", "Accept: application/json\r\n"), ("/api/v1/openapi.json", ""),
+            ("/api/v1/badge/default.svg", ""),
         ] {
             let response = try await fixture.get(target, fields: fields)
             #expect(response.fields["x-content-type-options"] == "nosniff", "\(target) \(response.status)")

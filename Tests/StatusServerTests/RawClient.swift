@@ -111,7 +111,9 @@ final class RawClient {
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }
             let value = line[line.index(after: colon)...].drop { $0 == " " }
-            fields[line[..<colon].lowercased()] = String(value)
+            // A field that stands there twice is seen to.
+            let name = line[..<colon].lowercased()
+            fields[name] = fields[name].map { "\($0), \(value)" } ?? String(value)
         }
         let length = headOnly || status == 304 ? 0 : Int(fields["content-length"] ?? "0") ?? 0
         guard received.count >= start + 4 + length else { return nil }

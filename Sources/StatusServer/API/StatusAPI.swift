@@ -239,7 +239,7 @@ extension StatusAPI {
         _ = try QueryParameters(request.query, allowed: [])
         guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else { throw Self.unknownMonitor(monitor) }
         let fields = [
-            HTTPField("Cache-Control", "no-store"), HTTPField("X-Content-Type-Options", "nosniff"),
+            HTTPField("Cache-Control", "no-store"),
             HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
         ]
         let picture = Badge(monitor: monitor, isSatisfied: isSatisfied).picture
