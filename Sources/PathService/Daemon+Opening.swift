@@ -8,9 +8,17 @@ internal import Glibc
 internal import LinuxIO
 internal import Netlink
 internal import PathEngine
+internal import StatusServer
 
 /// What the daemon opens before it listens.
 extension Daemon {
+    /// Refuses a limit of open files under which the service would run and answer nobody.
+    /// - Throws: ``ServiceError/tooFewDescriptors(limit:needed:)``.
+    public static func checkDescriptorLimit() throws(ServiceError) {
+        let (limit, needed) = (DescriptorLimit.current, StatusServer.leastDescriptors)
+        guard limit >= needed else { throw .tooFewDescriptors(limit: limit, needed: needed) }
+    }
+
     static func openLog(_ configuration: Configuration, identity: DaemonIdentity) throws(ServiceError) -> EventLog {
         var options = EventLog.Options(identity: identity)
         options.rotation = configuration.rotation

@@ -25,6 +25,8 @@ public enum ServiceError: Error, Equatable {
     case exposed(address: String, name: String)
     /// A certificate, a key or the token that the configuration names cannot be used.
     case unprotected(key: String, reason: String)
+    /// Too few files may be open at a time.
+    case tooFewDescriptors(limit: Int, needed: Int)
     /// The event loop cannot be made.
     case loop(Errno)
 }
@@ -47,6 +49,9 @@ extension ServiceError: CustomStringConvertible {
             "\(address), handed over as '\(name)', can be reached by others: set TLS, passwords or a token, "
                 + "use a loopback address, or set insecure: true"
         case .unprotected(let key, let reason): "\(key): \(reason)"
+        case .tooFewDescriptors(let limit, let needed):
+            "the limit of open files is \(limit), and the service needs \(needed) at least: "
+                + "raise it with 'ulimit -n \(needed)', or with LimitNOFILE= in its systemd unit"
         case .loop(let reason): "cannot make an event loop: \(reason)"
         }
     }

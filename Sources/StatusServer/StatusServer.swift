@@ -21,6 +21,9 @@ public final class StatusServer {
         public init() {}
     }
 
+    /// How many descriptors a process needs that serves others beside its own work.
+    public static let leastDescriptors = MicrohttpdServer.reserve + MicrohttpdServer.leastRoom
+
     private let loop: EventLoop
     let api: StatusAPI
     private let server: any HTTPServing

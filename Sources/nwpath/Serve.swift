@@ -129,6 +129,7 @@ struct Serve: Command {
     }
 
     private func serve(_ options: ServiceOptions) throws(ServiceError) {
+        try Daemon.checkDescriptorLimit()
         let loop: EventLoop
         do {
             loop = try EventLoop()

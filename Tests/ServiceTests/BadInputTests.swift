@@ -53,6 +53,12 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             lines: ["nwpath serve: unexpected argument 'now'…"]
         ),
         Mistake(
+            testDescription: "too few open files",
+            wrapper: ["prlimit", "--nofile=40"],
+            code: 1,
+            lines: ["nwpath: the limit of open files is 40, and the service needs 80 at least: raise it with…"]
+        ),
+        Mistake(
             testDescription: "an address that others can reach",
             arguments: ["--listen", "0.0.0.0:8353"],
             code: 2,

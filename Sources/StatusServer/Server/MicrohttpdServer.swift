@@ -124,11 +124,14 @@ internal import Metrics
         finishIfEmpty()
     }
 
-    /// How many descriptors the process may give to connections: all but 64.
+    /// How many descriptors are not for connections.
+    static let reserve = 64
+    /// How many connections there is room for at least.
+    static let leastRoom = 16
+
+    /// How many descriptors the process may give to connections.
     private static func roomForConnections() -> Int {
-        var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(7), &limit) == 0, limit.rlim_cur < 1 << 20 else { return 1 << 20 }
-        return max(16, Int(limit.rlim_cur) - 64)
+        min(1 << 20, max(leastRoom, DescriptorLimit.current - reserve))
     }
 }
 
