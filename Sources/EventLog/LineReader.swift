@@ -13,6 +13,12 @@ final class LineReader {
         let isComplete: Bool
         /// Whether it is longer than any record.
         let isTooLong: Bool
+
+        /// The header of a record; `nil` for what is none, such as a torn end.
+        var record: RecordHeader? {
+            guard let header = RecordHeader(line: bytes), isComplete || LogTail.isRecord(bytes) else { return nil }
+            return header
+        }
     }
 
     let path: String

@@ -75,9 +75,7 @@ public struct LogCursor {
                 try open()
                 continue
             }
-            guard let header = RecordHeader(line: line.bytes), line.isComplete || LogTail.isRecord(line.bytes),
-                header.position.stream == stream, header.sequence > last
-            else { continue }
+            guard let header = line.record, header.position.stream == stream, header.sequence > last else { continue }
             last = header.sequence
             step.last = last
             if let time = wantedTime {

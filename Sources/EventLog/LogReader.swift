@@ -24,6 +24,8 @@ public final class LogReader {
 
     /// The files, oldest first.
     let files: [File]
+    /// What is still to be read.
+    private var rest: ArraySlice<File>
 
     /// Opens a log for reading, compressed rotated files included.
     ///
@@ -45,6 +47,7 @@ public final class LogReader {
             found.append(file)
         }
         files = Self.ordered(Self.once(found))
+        rest = files[...]
     }
 
     /// Of files that begin with the same record the plain one: gzip(1) leaves both for a moment, the other unfinished.
@@ -88,14 +91,42 @@ public final class LogReader {
         matching filter: EventFilter = EventFilter(),
         _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
     ) throws(EventLogError) {
-        for file in try files(for: start) {
-            while let line = try file.reader.next() {
-                guard let header = RecordHeader(line: line.bytes), line.isComplete || LogTail.isRecord(line.bytes),
-                    Self.includes(header, from: start), filter.accepts(header.event)
-                else { continue }
-                guard body(header, line.bytes) else { return }
+        rest = try files(for: start)
+        _ = try advance(lines: .max) { header, line in
+            guard Self.includes(header, from: start), filter.accepts(header.event) else { return true }
+            return body(header, line)
+        }
+    }
+
+    /// Goes on from the oldest record, so that an event loop can do other things between the pieces.
+    ///
+    /// Calls `body` with the next records, looking at up to `lines` lines, until it returns `false`.
+    /// - Returns: Whether more lines may follow; `false` at the end of the log, and after `body` returned `false`.
+    /// - Throws: ``EventLogError`` when a file cannot be read; the next call goes on with the one after it.
+    public func advance(
+        lines: Int,
+        _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
+    ) throws(EventLogError) -> Bool {
+        for _ in 0..<lines {
+            guard let file = rest.first else { return false }
+            let line: LineReader.Line?
+            do throws(EventLogError) {
+                line = try file.reader.next()
+            } catch {
+                rest.removeFirst()
+                throw error
+            }
+            guard let line else {
+                rest.removeFirst()
+                continue
+            }
+            guard let header = line.record else { continue }
+            guard body(header, line.bytes) else {
+                rest = []
+                return false
             }
         }
+        return !rest.isEmpty
     }
 
     private static func includes(_ header: RecordHeader, from start: Start) -> Bool {

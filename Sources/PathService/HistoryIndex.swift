@@ -118,7 +118,7 @@ private struct PastMarks: Worker.Job {
 
     let path: String
     let end: EventPosition
-    private var walk: LogWalk?
+    private var reader: LogReader?
     private var marks = MarkList(capacity: HistoryIndex.capacity)
 
     init(path: String, end: EventPosition) {
@@ -127,10 +127,10 @@ private struct PastMarks: Worker.Job {
     }
 
     mutating func advance() throws -> MarkList? {
-        let walk = try self.walk ?? LogWalk(try LogReader(path: path))
-        self.walk = walk
+        let reader = try self.reader ?? LogReader(path: path)
+        self.reader = reader
         do {
-            let hasMore = try walk.advance(lines: Self.piece) { header, line in
+            let hasMore = try reader.advance(lines: Self.piece) { header, line in
                 guard header.position.stream != end.stream || header.sequence <= end.sequence else { return false }
                 marks.take(at: header.time, name: header.event) {
                     (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }

@@ -96,7 +96,7 @@ import Testing
         let scratch = try Scratch()
         let pair = try Pair(scratch.log, rotation: RotationPolicy(size: 4096, keep: 100)).publish(40)
         try Files.write(try Files.bytes(scratch.log) + Array("junk\n{\"time\":\"20".utf8), to: scratch.log)
-        let walk = LogWalk(try LogReader(path: scratch.log))
+        let walk = try LogReader(path: scratch.log)
         var found: [UInt64] = []
         var steps = 0
         while try walk.advance(
@@ -115,7 +115,7 @@ import Testing
     @Test func `a walk ends when it is told to, and an empty log has none`() throws {
         let scratch = try Scratch()
         try Pair(scratch.log).publish(10)
-        let walk = LogWalk(try LogReader(path: scratch.log))
+        let walk = try LogReader(path: scratch.log)
         var found: [UInt64] = []
         let hasMore = try walk.advance(lines: 100) { header, _ in
             found.append(header.sequence)
@@ -124,7 +124,7 @@ import Testing
         #expect(!hasMore && found == [1, 2, 3])
         let isOver = try !walk.advance(lines: 100) { _, _ in true }
         #expect(isOver)
-        let nothing = try LogWalk(LogReader(path: scratch.file("none"))).advance(lines: 1) { _, _ in true }
+        let nothing = try LogReader(path: scratch.file("none")).advance(lines: 1) { _, _ in true }
         #expect(!nothing)
     }
 }
