@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,11 +37,43 @@ static socklen_t make_target(target_t *target, const uint8_t *address, int lengt
     return sizeof target->in6;
 }
 
+// What is sent: an empty UDP datagram, or of TCP the first segment of a connection, by a raw socket.
+//
+// Its checksum of 0 keeps a receiver from answering; filters at the output hook do not look at it.
+static const uint8_t tcp_source_port[2] = {0xF0, 0x03};
+typedef struct {
+    uint8_t bytes[20];
+    size_t size;
+} payload_t;
+
+static payload_t make_payload(int protocol, uint16_t port) {
+    payload_t payload = {.size = 0};
+    if (protocol != IPPROTO_TCP) return payload;
+    uint8_t header[20] = {
+        [0] = tcp_source_port[0], tcp_source_port[1], (uint8_t)(port >> 8), (uint8_t)port,
+        [12] = 5 << 4, [13] = 0x02, [14] = 0xFF, 0xFF,
+    };
+    memcpy(payload.bytes, header, sizeof header);
+    payload.size = sizeof header;
+    return payload;
+}
+
+static int make_socket(int family, int protocol) {
+    int type = protocol == IPPROTO_TCP ? SOCK_RAW : SOCK_DGRAM;
+    int descriptor = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol);
+    if (descriptor < 0 || type != SOCK_RAW) return descriptor;
+    // A raw socket hears all that comes in of its protocol, which nobody reads here.
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    struct sock_fprog program = {.len = 1, .filter = &drop};
+    setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+    return descriptor;
+}
+
 // A chain that marks packets has them routed again, which may be refused, too.
 static int is_refused(long result) { return result < 0 && (errno == EPERM || errno == EACCES); }
 
-static int refuses_group(int family, uint16_t port, uint32_t interface) {
-    int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+static int refuses_group(int family, int protocol, uint16_t port, uint32_t interface) {
+    int descriptor = make_socket(family, protocol);
     if (descriptor < 0) return 0;
     int none = 0, index = (int)interface;
     struct ip_mreqn by = {.imr_ifindex = index};
@@ -55,32 +88,36 @@ static int refuses_group(int family, uint16_t port, uint32_t interface) {
     // Without the TTL of 0 it would leave.
     if (!failed) {
         target_t group;
-        socklen_t size = family == AF_INET ? make_target(&group, all_hosts4, 4, port, interface)
-                                           : make_target(&group, experiments6, 16, port, interface);
-        refused = is_refused(sendto(descriptor, "", 0, MSG_DONTWAIT, &group.any, size));
+        // IPv6 takes the port of a raw socket for its protocol.
+        uint16_t to = protocol == IPPROTO_TCP ? 0 : port;
+        socklen_t size = family == AF_INET ? make_target(&group, all_hosts4, 4, to, interface)
+                                           : make_target(&group, experiments6, 16, to, interface);
+        payload_t payload = make_payload(protocol, port);
+        refused = is_refused(sendto(descriptor, payload.bytes, payload.size, MSG_DONTWAIT, &group.any, size));
     }
     close(descriptor);
     return refused;
 }
 
-static int refuses_address(int descriptor, int family) {
+static int refuses_address(int descriptor, int family, payload_t payload) {
     int one = 1;
     int failed = family == AF_INET ? setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one)
                                    : setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one);
-    return !failed && is_refused(send(descriptor, "", 0, MSG_DONTWAIT));
+    return !failed && is_refused(send(descriptor, payload.bytes, payload.size, MSG_DONTWAIT));
 }
 
-int nwp_test_output(const uint8_t *address, int length, uint16_t port, uint32_t interface, int confirms) {
+int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int confirms) {
     int family = length == 4 ? AF_INET : AF_INET6;
-    int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0) return NWP_OUTPUT_OPEN;
+    int descriptor = make_socket(family, protocol);
+    if (descriptor < 0) return NWP_OUTPUT_UNKNOWN;
     target_t target;
-    socklen_t size = make_target(&target, address, length, port, interface);
+    socklen_t size = make_target(&target, address, length, protocol == IPPROTO_TCP ? 0 : port, interface);
     int connected = connect(descriptor, &target.any, size);
     int verdict = NWP_OUTPUT_OPEN;
     if (connected < 0 && errno == EPERM) verdict = NWP_OUTPUT_REFUSED;
-    else if (connected == 0 && refuses_group(family, port, interface)) {
-        verdict = confirms && refuses_address(descriptor, family) ? NWP_OUTPUT_REFUSED : NWP_OUTPUT_DOUBTFUL;
+    else if (connected == 0 && refuses_group(family, protocol, port, interface)) {
+        int refused = confirms && refuses_address(descriptor, family, make_payload(protocol, port));
+        verdict = refused ? NWP_OUTPUT_REFUSED : NWP_OUTPUT_DOUBTFUL;
     }
     close(descriptor);
     return verdict;

@@ -3,23 +3,28 @@
 public import Addressing
 internal import CLinuxShims
 
-/// Whether something behind the forwarding table lets datagrams of this process out.
+/// Whether something behind the forwarding table lets packets of this process out.
 public enum OutputVerdict: Hashable, Sendable {
     /// Nothing is known to be in the way.
     case open
     /// A packet filter or an IPsec policy refuses them (`EPERM`).
     case refused
-    /// A filter refuses a multicast group, and not the datagrams in question, as far as that was tried.
+    /// A filter refuses a multicast group, and not the packets in question, as far as that was tried.
     case doubtful
+    /// It cannot be tried: connections need `CAP_NET_RAW`.
+    case unknown
 }
 
-/// Tries whether UDP datagrams may leave; needs no privilege, and never blocks.
+/// Tries whether packets may leave; never blocks.
+///
+/// Datagrams need no privilege, connections `CAP_NET_RAW`.
 public enum OutputTest {
-    /// Tries datagrams to an address and a port by an interface.
+    /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
     ///
-    /// Nothing leaves the machine, unless a filter refuses multicast and `confirms` is true: then one empty datagram,
-    /// which the first router drops.
+    /// Nothing leaves the machine, unless a filter refuses multicast and `confirms` is true: then one packet, which the first
+    /// router drops.
     public static func verdict(
+        of number: UInt8,
         to destination: IPAddress,
         port: UInt16,
         by index: Int,
@@ -27,9 +32,11 @@ public enum OutputTest {
     ) -> OutputVerdict {
         let bytes = destination.bytes
         let interface = UInt32(clamping: index)
-        switch unsafe nwp_test_output(bytes, Int32(bytes.count), port, interface, confirms ? 1 : 0) {
+        let confirms: Int32 = confirms ? 1 : 0
+        switch unsafe nwp_test_output(Int32(number), bytes, Int32(bytes.count), port, interface, confirms) {
         case Int32(NWP_OUTPUT_REFUSED): return .refused
         case Int32(NWP_OUTPUT_DOUBTFUL): return .doubtful
+        case Int32(NWP_OUTPUT_UNKNOWN): return .unknown
         default: return .open
         }
     }

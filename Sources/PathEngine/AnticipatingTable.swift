@@ -40,8 +40,8 @@ final class AnticipatingTable: ForwardingTable {
 
     var asksForTransport: Bool { table.asksForTransport }
 
-    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
-        table.refusesDatagrams(to: destination, port: port, by: index)
+    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? {
+        table.refuses(transport, to: destination, by: index)
     }
 }
 

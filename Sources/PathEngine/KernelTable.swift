@@ -7,7 +7,7 @@ public import PathModel
 
 /// The forwarding table of a kernel.
 ///
-/// Look-ups are asked each time. What an answer rests on beside them (default routes, rules, whether datagrams are
+/// Look-ups are asked each time. What an answer rests on beside them (default routes, rules, whether packets are
 /// refused) is kept until ``outdate(by:)`` or ``outdate()`` says that something may have become of it, so that everybody
 /// who shares the table asks for it once. Confined to one thread.
 public final class KernelTable: ForwardingTable {
@@ -18,13 +18,13 @@ public final class KernelTable: ForwardingTable {
     /// Those that the last answer asked for; others are forgotten.
     private var askedDefaults: Set<DefaultsKey> = []
     private var rulesAskForTransport: Bool?
-    private var refusals: [Datagram: Bool] = [:]
-    /// Datagrams that were let out although a multicast group is refused: they are not sent again and again.
-    private var letOut: Set<Datagram> = []
+    private var verdicts: [Packet: OutputVerdict] = [:]
+    /// Packets that were let out although a multicast group is refused: they are not sent again and again.
+    private var letOut: Set<Packet> = []
 
-    private struct Datagram: Hashable {
+    private struct Packet: Hashable {
+        let transport: Transport
         let destination: IPAddress
-        let port: UInt16
         let index: Int
     }
 
@@ -51,7 +51,7 @@ public final class KernelTable: ForwardingTable {
     public func outdate() {
         outdateDefaultRoutes()
         rulesAskForTransport = nil
-        refusals = [:]
+        verdicts = [:]
     }
 
     /// Default routes may have come, gone or run out.
@@ -65,15 +65,24 @@ public final class KernelTable: ForwardingTable {
     /// What connect(2) of a UDP socket gives.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
 
-    /// Whether a packet filter or an IPsec policy refuses datagrams of this process.
-    public func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
-        let datagram = Datagram(destination: destination, port: port, index: index)
-        if let known = refusals[datagram] { return known }
-        let wasLetOut = letOut.remove(datagram) != nil
-        let verdict = source.output(to: destination, port: port, by: index, confirms: !wasLetOut)
-        if verdict == .doubtful { letOut.insert(datagram) }
-        refusals[datagram] = verdict == .refused
-        return verdict == .refused
+    /// Whether a packet filter or an IPsec policy refuses packets of this process; `nil` where it may not try.
+    public func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? {
+        let packet = Packet(transport: transport, destination: destination, index: index)
+        let verdict = verdicts[packet] ?? tryOut(packet)
+        verdicts[packet] = verdict
+        return verdict == .unknown ? nil : verdict == .refused
+    }
+
+    private func tryOut(_ packet: Packet) -> OutputVerdict {
+        let confirms = letOut.remove(packet) == nil
+        let verdict = source.output(
+            of: packet.transport,
+            to: packet.destination,
+            by: packet.index,
+            confirms: confirms
+        )
+        if verdict == .doubtful { letOut.insert(packet) }
+        return verdict
     }
 
     public var asksForTransport: Bool {

@@ -8,7 +8,7 @@ import PathModel
 import TestSupport
 import Testing
 
-/// What packet filters and IPsec policies refuse (rule S55), seen without privileges.
+/// What packet filters and IPsec policies refuse (rule S55).
 @Suite(.inNamespace) struct OutputRefusalTests {
     private let namespace = Namespace.current
     private let peer: Namespace
@@ -29,7 +29,19 @@ import Testing
         return ProviderFacts(dns: DNSConfiguration(servers: servers))
     }()
 
-    /// How many datagrams to port 443 came to the other end.
+    /// What is refused.
+    enum Refused: Equatable {
+        case nothing
+        case datagrams
+        case connections
+
+        init(_ path: Path) {
+            let isBlocked = path.status == .unsatisfied && path.reason == .blockedByFirewall
+            self = isBlocked ? .connections : path.warnings == [.datagramsRefused] ? .datagrams : .nothing
+        }
+    }
+
+    /// How many packets to port 443 came to the other end.
     private func arrived() throws -> Int {
         let words = try peer.run(["nft", "list", "table", "inet", "c"]).split(separator: " ")
         let place = try #require(words.firstIndex(of: "packets"))
@@ -38,17 +50,19 @@ import Testing
 
     @Test(
         arguments: [
-            (["drop"], true, false), (["udp dport 443 drop"], true, true), (["udp dport 53 reject"], false, false),
-            (["meta l4proto udp reject"], true, false), (["oifname v0 drop"], true, false),
-            (["oifname lo drop"], false, true),
-            (["ct state established accept", "tcp dport 25 drop"], false, true),
+            (["drop"], .connections, false), (["oifname v0 drop"], .connections, false),
+            (["tcp dport 443 drop"], .connections, true), (["tcp dport 443 reject with tcp reset"], .connections, true),
+            (["tcp flags & (fin|syn|rst|ack) == syn ct state new reject"], .connections, true),
+            (["udp dport 443 drop"], .datagrams, true), (["udp dport 53 reject"], .nothing, false),
+            (["meta l4proto udp reject"], .datagrams, false), (["oifname lo drop"], .nothing, true),
+            (["ct state invalid drop", "ct state established accept", "tcp dport 25 drop"], .nothing, true),
             // Some do not want multicast to leave, and nothing else.
-            (["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 drop"], false, true),
-        ] as [([String], Bool, Bool)]
+            (["ip daddr 224.0.0.0/4 drop", "ip6 daddr ff00::/8 drop"], .nothing, true),
+        ] as [([String], Refused, Bool)]
     )
-    func `a filter that refuses datagrams is told, and name servers behind it are not usable (S35, S55)`(
+    func `a filter that refuses packets is told, and name servers behind it are not usable (S35, S55)`(
         rules: [String],
-        isRefused: Bool,
+        refused: Refused,
         isUsable: Bool
     ) async throws {
         var settings = EngineSettings.prompt
@@ -56,40 +70,55 @@ import Testing
         let live = try Subject(settings, facts: Self.facts)
         #expect(live.path.warnings == [] && live.path.dns.isUsable)
         try filter(rules.joined(separator: "; "))
-        let expected: [PathWarning] = isRefused ? [.datagramsRefused] : []
-        await live.eventually("the filter") { $0.warnings == expected && $0.dns.isUsable == isUsable }
+        await live.eventually("the filter") { Refused($0) == refused && $0.dns.isUsable == isUsable }
         let fresh = try Subject(facts: Self.facts)
-        #expect(fresh.path.status == .satisfied && fresh.path.warnings == expected)
-        #expect(fresh.path.dns.isUsable == isUsable)
+        #expect(Refused(fresh.path) == refused && fresh.path.dns.isUsable == isUsable)
+        #expect(fresh.path.status == (refused == .connections ? .unsatisfied : .satisfied))
         try namespace.run(["nft", "delete table inet t"])
-        await live.eventually("no filter") { $0.warnings == [] && $0.dns.isUsable }
+        await live.eventually("no filter") { $0.status == .satisfied && $0.warnings == [] && $0.dns.isUsable }
+    }
+
+    @Test func `a family whose connections are refused is closed, and the other one is not (S55)`() async throws {
+        try namespace.run("nft table ip t { chain o { type filter hook output priority 0; tcp dport 443 drop; }; }")
+        let path = try Subject(facts: Self.facts).path
+        #expect(path.status == .satisfied && path.ipv4 == nil && path.ipv6 != nil)
+        try namespace.run("nft table ip6 t { chain o { type filter hook output priority 0; tcp dport 443 drop; }; }")
+        let closed = try Subject(facts: Self.facts).path
+        let text = ReasonText(.blockedByFirewall, closed.subject)
+        #expect(text.clause == "a packet filter or an IPsec policy of this machine refuses IPv4 connections by v0")
+        #expect(text.hint == "`nft list ruleset`, `iptables-save`, `ip xfrm policy`")
     }
 
     @Test func `an IPsec policy that blocks is told (S55)`() throws {
         try namespace.ip("xfrm policy add dir out src 0.0.0.0/0 dst 0.0.0.0/0 action block")
         let subject = try Subject(facts: Self.facts)
-        #expect(subject.path.warnings == [.datagramsRefused])
+        #expect(subject.path.status == .satisfied && subject.path.ipv4 == nil)
+        try namespace.ip("xfrm policy add dir out src ::/0 dst ::/0 action block")
+        #expect(try Subject(facts: Self.facts).path.reason == .blockedByFirewall)
         try namespace.ip("xfrm policy flush")
-        #expect(try Subject(facts: Self.facts).path.warnings == [])
+        #expect(try Subject(facts: Self.facts).path.ipv4 != nil)
     }
 
-    @Test func `nothing leaves the machine, and one datagram where multicast alone is refused (S55)`() throws {
-        let chain = "type filter hook prerouting priority 0; udp dport 443 counter;"
+    @Test(arguments: [Transport.https, .quic])
+    func `nothing leaves the machine, and one packet where multicast alone is refused (S55)`(
+        transport: Transport
+    ) throws {
+        let chain = "type filter hook prerouting priority 0; meta l4proto { tcp, udp } th dport 443 counter;"
         try peer.run(["nft", "table inet c { chain p { \(chain) }; }"])
         // The filter keeps Neighbor Solicitation from leaving, too.
         for gateway in ["10.1.0.1", "2001:db8:1::1"] { try namespace.run("ping -c1 -W5 \(gateway)") }
         let index = try #require(try LiveKernel().link(named: "v0")).index
         for (number, destination) in ["203.0.113.9", "2001:db8:99::9"].enumerated() {
             let table = KernelTable(try LiveKernel())
-            func isRefused() -> Bool {
+            func isRefused() -> Bool? {
                 table.outdate()
-                return table.refusesDatagrams(to: .of(destination), port: 443, by: index)
+                return table.refuses(transport, to: .of(destination), by: index)
             }
-            #expect(!isRefused())
+            #expect(isRefused() == false)
             try filter("drop")
-            #expect(isRefused())
+            #expect(isRefused() == true)
             try filter("ip daddr 224.0.0.0/4 drop; ip6 daddr ff00::/8 drop")
-            for _ in 0..<4 { #expect(!isRefused()) }
+            for _ in 0..<4 { #expect(isRefused() == false) }
             #expect(try arrived() == number + 1, "only the one that decides")
             try namespace.run(["nft", "delete table inet t"])
         }

@@ -60,9 +60,9 @@ public protocol KernelSource: AnyObject {
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where, as in a recording, nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
-    /// Whether a packet filter or an IPsec policy refuses UDP datagrams of this process; ``OutputVerdict/open`` where, as in
-    /// a recording, nobody can tell.
-    func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict
+    /// Whether a packet filter or an IPsec policy refuses packets of this process; ``OutputVerdict/unknown`` where, as in a
+    /// recording, nobody can tell.
+    func output(of transport: Transport, to destination: IPAddress, by index: Int, confirms: Bool) -> OutputVerdict
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
     func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
@@ -73,9 +73,12 @@ extension KernelSource {
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { nil }
 
     /// Nobody can tell.
-    public func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict {
-        .open
-    }
+    public func output(
+        of transport: Transport,
+        to destination: IPAddress,
+        by index: Int,
+        confirms: Bool
+    ) -> OutputVerdict { .unknown }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

@@ -97,9 +97,15 @@ public final class LiveKernel: MessageSource {
         }
     }
 
-    /// Tries whether datagrams may leave.
-    public func output(to destination: IPAddress, port: UInt16, by index: Int, confirms: Bool) -> OutputVerdict {
-        OutputTest.verdict(to: destination, port: port, by: index, confirms: confirms)
+    /// Tries whether packets may leave.
+    public func output(
+        of transport: Transport,
+        to destination: IPAddress,
+        by index: Int,
+        confirms: Bool
+    ) -> OutputVerdict {
+        let (number, port) = (transport.number, transport.port)
+        return OutputTest.verdict(of: number, to: destination, port: port, by: index, confirms: confirms)
     }
 
     /// Waits 10 ms.

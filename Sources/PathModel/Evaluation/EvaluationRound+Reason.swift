@@ -61,6 +61,7 @@ extension EvaluationRound {
                 subject.family = way.family
                 return (reason, subject)
             case .dead(let way): return reason(ofDead: way)
+            case .filtered(let way): return (.blockedByFirewall, subject(of: way))
             case .noSource(let way, let verdict): return reason(ofSourceless: way, verdict)
             default: continue
             }

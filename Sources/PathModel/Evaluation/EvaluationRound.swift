@@ -72,10 +72,20 @@ extension EvaluationRound {
                 if survey.transport != nil, datagramsDiffer(from: way, with: &survey) {
                     way.warnings.insert(.datagramsDiffer)
                 }
-                let isRefused = way.live.contains { survey.refusesDatagrams(to: way.probe, port: 443, by: $0.index) }
-                if isRefused { way.warnings.insert(.datagramsRefused) }
+                outcomes[family] = filtered(way, with: survey)
             }
         }
+    }
+
+    /// Considers what comes behind the table (rule S55).
+    private func filtered(_ way: WayOut, with survey: RouteSurvey) -> FamilyOutcome {
+        func refuses(_ transport: Transport) -> (RouteLeg) -> Bool {
+            { survey.refuses(transport, to: way.probe, by: $0.index) }
+        }
+        if way.live.allSatisfy(refuses(.https)) { return .filtered(way) }
+        if way.live.contains(where: refuses(.https)) { way.warnings.insert(.degraded) }
+        if way.live.contains(where: refuses(.quic)) { way.warnings.insert(.datagramsRefused) }
+        return .open(way)
     }
 
     /// Judges legs, interfaces, source and gateways of a route.

@@ -39,6 +39,8 @@ enum FamilyOutcome {
     case dead(WayOut)
     /// The gateways do not answer, and that counts.
     case silent(WayOut)
+    /// A packet filter or an IPsec policy refuses connections.
+    case filtered(WayOut)
     /// Packets would leave by tunnels whose own packets do not.
     case stranded(WayOut, UnsatisfiedReason, ReasonSubject)
     /// Packets would leave by interfaces that do not count here.

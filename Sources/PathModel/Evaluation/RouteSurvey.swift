@@ -105,10 +105,10 @@ struct RouteSurvey {
         )
     }
 
-    /// Whether a filter or policy refuses datagrams of this process; of others, or of marked ones, nobody can tell.
-    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool {
+    /// Whether a filter or policy is known to refuse packets of this process; of others, or of marked ones, nobody can tell.
+    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool {
         guard mark == 0, uid == nil, bound == nil else { return false }
-        return table.refusesDatagrams(to: destination, port: port, by: index)
+        return table.refuses(transport, to: destination, by: index) ?? false
     }
 
     /// The default routes of a table, in the kernel's order.

@@ -41,12 +41,17 @@ extension Explainer {
     ) {
         if isLocal { return chain.fine(.firewall, "not asked: the destination is this machine") }
         guard facts.mark == 0 else { return chain.fine(.firewall, "not asked for marked packets") }
-        if table.refusesDatagrams(to: destination, port: 443, by: link.index) {
-            let text = "a packet filter or an IPsec policy refuses datagrams to port 443"
-            chain.doubt(.firewall, text, hint: "`nft list ruleset`, `iptables-save`, `ip xfrm policy`")
-        } else {
-            chain.fine(.firewall, "datagrams to port 443 are not refused")
+        let connections = table.refuses(.https, to: destination, by: link.index)
+        let subject = ReasonSubject(interface: link.name, family: destination.family)
+        let reason = ReasonText(.blockedByFirewall, subject)
+        if connections == true { return chain.fail(.firewall, nil, reason) }
+        guard table.refuses(.quic, to: destination, by: link.index) ?? false else {
+            let what = connections == nil ? "datagrams" : "connections and datagrams"
+            return chain.fine(.firewall, "\(what) to port 443 are not refused")
         }
+        let text = "a packet filter or an IPsec policy refuses datagrams to port 443"
+        if connections == false { return chain.fine(.firewall, "\(text), and no connections") }
+        chain.doubt(.firewall, text, hint: reason.hint)
     }
 
     /// The leg the kernel chose for these packets, which may be a dead one of several, else the first that works, else the

@@ -11,8 +11,9 @@ public protocol ForwardingTable {
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
-    /// Whether a packet filter or an IPsec policy refuses datagrams of this process that the table lets out by an interface.
-    func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool
+    /// Whether a packet filter or an IPsec policy refuses packets of this process that the table lets out by an interface;
+    /// `nil` where nobody can tell.
+    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool?
 
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }
@@ -27,7 +28,8 @@ extension ForwardingTable {
 
     public var asksForTransport: Bool { false }
 
-    public func refusesDatagrams(to destination: IPAddress, port: UInt16, by index: Int) -> Bool { false }
+    /// Does not tell.
+    public func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? { nil }
 
     /// Knows of none.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }

@@ -234,6 +234,8 @@ public enum UnsatisfiedReason: String, Hashable, Sendable, Codable, CaseIterable
     case policy = "policy"
     /// The gateway does not answer, and the configuration makes that count (rule S52).
     case gatewayUnreachable = "gateway_unreachable"
+    /// A packet filter or an IPsec policy of this machine refuses connections (rule S55).
+    case blockedByFirewall = "blocked_by_firewall"
 }
 
 public struct ReasonSubject: Hashable, Sendable {

@@ -60,6 +60,8 @@ public struct ReasonText: Hashable, Sendable {
         case .rfkillWwan: "cellular is switched off"
         case .policy: "the configuration demands \(demand(subject.demand))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
+        case .blockedByFirewall:
+            "a packet filter or an IPsec policy of this machine refuses \(family)connections by \(interface)"
         }
     }
 
@@ -123,6 +125,7 @@ public struct ReasonText: Hashable, Sendable {
         case .policy:
             return subject.demand == "require_vpn" ? "start the VPN" : "change the monitor or connect such an interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
+        case .blockedByFirewall: return "`nft list ruleset`, `iptables-save`, `ip xfrm policy`"
         }
     }
 }
