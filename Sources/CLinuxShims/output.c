@@ -69,9 +69,6 @@ static int make_socket(int family, int protocol) {
     return descriptor;
 }
 
-// A chain that marks packets has them routed again, which may be refused, too.
-static int is_refused(long result) { return result < 0 && (errno == EPERM || errno == EACCES); }
-
 static int refuses_group(int family, int protocol, uint16_t port, uint32_t interface) {
     int descriptor = make_socket(family, protocol);
     if (descriptor < 0) return 0;
@@ -93,7 +90,9 @@ static int refuses_group(int family, int protocol, uint16_t port, uint32_t inter
         socklen_t size = family == AF_INET ? make_target(&group, all_hosts4, 4, to, interface)
                                            : make_target(&group, experiments6, 16, to, interface);
         payload_t payload = make_payload(protocol, port);
-        refused = is_refused(sendto(descriptor, payload.bytes, payload.size, MSG_DONTWAIT, &group.any, size));
+        long sent = sendto(descriptor, payload.bytes, payload.size, MSG_DONTWAIT, &group.any, size);
+        // A chain that marks packets has them routed again, which may be refused, too.
+        refused = sent < 0 && (errno == EPERM || errno == EACCES);
     }
     close(descriptor);
     return refused;
@@ -101,12 +100,15 @@ static int refuses_group(int family, int protocol, uint16_t port, uint32_t inter
 
 static int refuses_address(int descriptor, int family, payload_t payload) {
     int one = 1;
-    int failed = family == AF_INET ? setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one)
-                                   : setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one);
-    return !failed && is_refused(send(descriptor, payload.bytes, payload.size, MSG_DONTWAIT));
+    if (family == AF_INET ? setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one)
+                          : setsockopt(descriptor, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &one, sizeof one))
+        return 0;
+    if (send(descriptor, payload.bytes, payload.size, MSG_DONTWAIT) >= 0) return 0;
+    // The way of a marked packet may fail as any other.
+    return errno == EPERM || errno == EACCES || errno == EINVAL || errno == EHOSTUNREACH || errno == ENETUNREACH;
 }
 
-int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int confirms) {
+int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort) {
     int family = length == 4 ? AF_INET : AF_INET6;
     int descriptor = make_socket(family, protocol);
     if (descriptor < 0) return NWP_OUTPUT_UNKNOWN;
@@ -114,10 +116,10 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     socklen_t size = make_target(&target, address, length, protocol == IPPROTO_TCP ? 0 : port, interface);
     int connected = connect(descriptor, &target.any, size);
     int verdict = NWP_OUTPUT_OPEN;
-    if (connected < 0 && errno == EPERM) verdict = NWP_OUTPUT_REFUSED;
-    else if (connected == 0 && refuses_group(family, protocol, port, interface)) {
-        int refused = confirms && refuses_address(descriptor, family, make_payload(protocol, port));
-        verdict = refused ? NWP_OUTPUT_REFUSED : NWP_OUTPUT_DOUBTFUL;
+    if (connected < 0 && errno == EPERM) verdict = NWP_OUTPUT_POLICY;
+    else if (connected == 0 && (effort == NWP_OUTPUT_SENDS || refuses_group(family, protocol, port, interface))) {
+        int refused = effort != NWP_OUTPUT_STAYS && refuses_address(descriptor, family, make_payload(protocol, port));
+        verdict = refused ? NWP_OUTPUT_FILTER : effort == NWP_OUTPUT_SENDS ? NWP_OUTPUT_OPEN : NWP_OUTPUT_DOUBTFUL;
     }
     close(descriptor);
     return verdict;

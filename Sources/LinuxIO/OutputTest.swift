@@ -7,12 +7,23 @@ internal import CLinuxShims
 public enum OutputVerdict: Hashable, Sendable {
     /// Nothing is known to be in the way.
     case open
-    /// A packet filter or an IPsec policy refuses them (`EPERM`).
-    case refused
+    /// An IPsec policy blocks them (`EPERM` of connect(2)).
+    case blocked
+    /// A packet filter refuses them, or the way of marked packets does.
+    case filtered
     /// A filter refuses a multicast group, and not the packets in question, as far as that was tried.
     case doubtful
     /// It cannot be tried: connections need `CAP_NET_RAW`.
     case unknown
+}
+
+/// What may leave the machine when packets are tried: with a TTL of 1, which ends at the first router.
+public enum OutputEffort: Int32, Hashable, Sendable {
+    case nothing = 0
+    /// One packet where a filter refuses multicast: to decide whether it refuses others, too.
+    case whereInDoubt = 1
+    /// One packet, which meets chains behind the output hook, and marks that lead elsewhere.
+    case packet = 2
 }
 
 /// Tries whether packets may leave; never blocks.
@@ -20,21 +31,19 @@ public enum OutputVerdict: Hashable, Sendable {
 /// Datagrams need no privilege, connections `CAP_NET_RAW`.
 public enum OutputTest {
     /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
-    ///
-    /// Nothing leaves the machine, unless a filter refuses multicast and `confirms` is true: then one packet, which the first
-    /// router drops.
     public static func verdict(
         of number: UInt8,
         to destination: IPAddress,
         port: UInt16,
         by index: Int,
-        confirms: Bool
+        effort: OutputEffort
     ) -> OutputVerdict {
         let bytes = destination.bytes
         let interface = UInt32(clamping: index)
-        let confirms: Int32 = confirms ? 1 : 0
-        switch unsafe nwp_test_output(Int32(number), bytes, Int32(bytes.count), port, interface, confirms) {
-        case Int32(NWP_OUTPUT_REFUSED): return .refused
+        let count = Int32(bytes.count)
+        switch unsafe nwp_test_output(Int32(number), bytes, count, port, interface, effort.rawValue) {
+        case Int32(NWP_OUTPUT_POLICY): return .blocked
+        case Int32(NWP_OUTPUT_FILTER): return .filtered
         case Int32(NWP_OUTPUT_DOUBTFUL): return .doubtful
         case Int32(NWP_OUTPUT_UNKNOWN): return .unknown
         default: return .open

@@ -40,8 +40,8 @@ final class AnticipatingTable: ForwardingTable {
 
     var asksForTransport: Bool { table.asksForTransport }
 
-    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? {
-        table.refuses(transport, to: destination, by: index)
+    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
+        table.output(of: transport, to: destination, by: index)
     }
 }
 

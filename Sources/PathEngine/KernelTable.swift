@@ -18,9 +18,13 @@ public final class KernelTable: ForwardingTable {
     /// Those that the last answer asked for; others are forgotten.
     private var askedDefaults: Set<DefaultsKey> = []
     private var rulesAskForTransport: Bool?
-    private var verdicts: [Packet: OutputVerdict] = [:]
+    private var answers: [Packet: OutputAnswer] = [:]
+    /// The chains, once they were asked for; none where they may not be read.
+    private var filter: PacketFilter??
     /// Packets that were let out although a multicast group is refused: they are not sent again and again.
     private var letOut: Set<Packet> = []
+    /// What became of packets that left, and under which rules: as long as these stay, and the routes, none is sent.
+    private var sent: [Packet: (generation: UInt32, verdict: OutputVerdict)] = [:]
 
     private struct Packet: Hashable {
         let transport: Transport
@@ -43,15 +47,25 @@ public final class KernelTable: ForwardingTable {
 
     /// Takes notice of what the kernel told.
     public func outdate(by batch: EventBatch) {
-        if batch.notices.contains(where: \.event.concernsRoutes) { outdateDefaultRoutes() }
-        if batch.notices.contains(where: \.event.concernsRules) { rulesAskForTransport = nil }
+        let concernsRoutes = batch.notices.contains(where: \.event.concernsRoutes)
+        let concernsRules = batch.notices.contains(where: \.event.concernsRules)
+        if concernsRoutes { outdateDefaultRoutes() }
+        if concernsRules { rulesAskForTransport = nil }
+        // Marked packets go by the same routes.
+        if !sent.isEmpty, concernsRoutes || concernsRules { forgetSent() }
     }
 
     /// Anything may have changed.
     public func outdate() {
         outdateDefaultRoutes()
         rulesAskForTransport = nil
-        verdicts = [:]
+        answers = [:]
+        filter = nil
+    }
+
+    private func forgetSent() {
+        for packet in sent.keys { answers[packet] = nil }
+        sent = [:]
     }
 
     /// Default routes may have come, gone or run out.
@@ -65,23 +79,39 @@ public final class KernelTable: ForwardingTable {
     /// What connect(2) of a UDP socket gives.
     public func connect(_ query: RouteQuery) -> ConnectAnswer? { source.connect(query) }
 
-    /// Whether a packet filter or an IPsec policy refuses packets of this process; `nil` where it may not try.
-    public func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? {
+    /// What packet filters and IPsec policies make of packets of this process.
+    public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
         let packet = Packet(transport: transport, destination: destination, index: index)
-        let verdict = verdicts[packet] ?? tryOut(packet)
-        verdicts[packet] = verdict
-        return verdict == .unknown ? nil : verdict == .refused
+        if let known = answers[packet] { return known }
+        let answer = answer(to: packet)
+        answers[packet] = answer
+        return answer
     }
 
-    private func tryOut(_ packet: Packet) -> OutputVerdict {
-        let confirms = letOut.remove(packet) == nil
-        let verdict = source.output(
-            of: packet.transport,
-            to: packet.destination,
-            by: packet.index,
-            confirms: confirms
-        )
-        if verdict == .doubtful { letOut.insert(packet) }
+    private func answer(to packet: Packet) -> OutputAnswer {
+        if filter == nil { filter = .some(source.packetFilter()) }
+        let filter = filter ?? nil
+        let family = packet.destination.family
+        switch tryOut(packet, filter) {
+        case .open, .doubtful: return .open
+        case .unknown: return .unknown
+        case .blocked: return .refused(.ipsecPolicy)
+        case .filtered: return .refused(.filter(filter?.chains(family) ?? []))
+        }
+    }
+
+    private func tryOut(_ packet: Packet, _ filter: PacketFilter?) -> OutputVerdict {
+        func verdict(_ effort: OutputEffort) -> OutputVerdict {
+            source.output(of: packet.transport, to: packet.destination, by: packet.index, effort: effort)
+        }
+        guard let filter, filter.isBehindOutput(packet.destination.family) else {
+            let verdict = verdict(letOut.remove(packet) == nil ? .whereInDoubt : .nothing)
+            if verdict == .doubtful { letOut.insert(packet) }
+            return verdict
+        }
+        if let sent = sent[packet], sent.generation == filter.generation { return sent.verdict }
+        let verdict = verdict(.packet)
+        sent[packet] = (filter.generation, verdict)
         return verdict
     }
 

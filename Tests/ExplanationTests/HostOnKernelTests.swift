@@ -72,17 +72,35 @@ import Testing
 
     @Test func `a filter that refuses datagrams may be in the way (S55)`() async throws {
         let peer = try namespace.uplink()
-        let usual = try why.run("203.0.113.1")
+        let capabilities = "-net_raw,-net_admin"
+        let usual = try why.run("203.0.113.1", without: capabilities)
         #expect(usual.line("firewall") == "✓ firewall  datagrams to port 443 are not refused", "\(usual.text)")
         let filter = "table inet t { chain o { type filter hook output priority 0; udp dport 443 drop; }; }"
         try namespace.run(["nft", filter])
-        let run = try why.run("203.0.113.1")
+        let run = try why.run("203.0.113.1", without: capabilities)
         #expect(run.code == 1)
-        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter or an IPsec policy refuses"))
+        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter refuses datagrams"))
         #expect(run.line("firewall").hasPrefix("? firewall  a packet filter"))
-        let value = try JSONValue(parsing: Array(try why.run("--json", "203.0.113.1").text.utf8))
+        let document = try why.run("--json", "203.0.113.1", without: capabilities).text
+        let value = try JSONValue(parsing: Array(document.utf8))
         #expect(value["verdict"]?.string == "unknown" && value["broken"]?["element"]?.string == "firewall")
         #expect(value["chains"]?.array?.first?["verdict"]?.string == "unknown")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `a filter that refuses connections is named, where it may be known (S55)`() async throws {
+        let peer = try namespace.uplink()
+        let usual = try why.run("203.0.113.1")
+        #expect(usual.line("firewall") == "✓ firewall  connections and datagrams to port 443 are not refused")
+        let filter = "table inet t { chain o { type filter hook output priority 0; udp dport 443 drop; }; }"
+        try namespace.run(["nft", filter])
+        let datagrams = try why.run("203.0.113.1")
+        let text = "✓ firewall  a packet filter refuses datagrams to port 443, and no connections"
+        #expect(datagrams.code == 0 && datagrams.line("firewall") == text)
+        try namespace.run("nft add rule inet t o tcp dport 443 reject")
+        let run = try why.run("203.0.113.1")
+        let fault = "Broken at firewall: a packet filter refuses IPv4 connections by eth0"
+        #expect(run.code == 1 && run.firstLine == "\(fault); to mend it: `nft list chain inet t o`")
         withExtendedLifetime(peer) {}
     }
 

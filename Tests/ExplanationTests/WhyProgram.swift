@@ -31,9 +31,10 @@ struct WhyProgram {
     }
 
     /// Runs it and takes any exit code for an answer.
-    func run(_ words: String...) throws -> Run {
+    func run(_ words: String..., without capabilities: String? = nil) throws -> Run {
         do {
-            return Run(text: try namespace.run([try Self.path(), "why"] + words), code: 0)
+            let limits = capabilities.map { ["setpriv", "--bounding-set=\($0)"] } ?? []
+            return Run(text: try namespace.run(limits + [try Self.path(), "why"] + words), code: 0)
         } catch let failure as CommandFailure {
             return Run(text: failure.output, code: failure.code)
         }

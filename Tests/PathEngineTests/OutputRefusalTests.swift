@@ -85,8 +85,8 @@ import Testing
         try namespace.run("nft table ip6 t { chain o { type filter hook output priority 0; tcp dport 443 drop; }; }")
         let closed = try Subject(facts: Self.facts).path
         let text = ReasonText(.blockedByFirewall, closed.subject)
-        #expect(text.clause == "a packet filter or an IPsec policy of this machine refuses IPv4 connections by v0")
-        #expect(text.hint == "`nft list ruleset`, `iptables-save`, `ip xfrm policy`")
+        #expect(text.clause == "a packet filter refuses IPv4 connections by v0")
+        #expect(text.hint == "`nft list chain ip t o`")
     }
 
     @Test func `an IPsec policy that blocks is told (S55)`() throws {
@@ -94,7 +94,10 @@ import Testing
         let subject = try Subject(facts: Self.facts)
         #expect(subject.path.status == .satisfied && subject.path.ipv4 == nil)
         try namespace.ip("xfrm policy add dir out src ::/0 dst ::/0 action block")
-        #expect(try Subject(facts: Self.facts).path.reason == .blockedByFirewall)
+        let blocked = try Subject(facts: Self.facts).path
+        let text = ReasonText(.blockedByFirewall, blocked.subject)
+        #expect(blocked.reason == .blockedByFirewall)
+        #expect(text.clause == "an IPsec policy refuses IPv4 connections by v0" && text.hint == "`ip xfrm policy`")
         try namespace.ip("xfrm policy flush")
         #expect(try Subject(facts: Self.facts).path.ipv4 != nil)
     }
@@ -110,17 +113,83 @@ import Testing
         let index = try #require(try LiveKernel().link(named: "v0")).index
         for (number, destination) in ["203.0.113.9", "2001:db8:99::9"].enumerated() {
             let table = KernelTable(try LiveKernel())
-            func isRefused() -> Bool? {
+            func answer() -> OutputAnswer {
                 table.outdate()
-                return table.refuses(transport, to: .of(destination), by: index)
+                return table.output(of: transport, to: .of(destination), by: index)
             }
-            #expect(isRefused() == false)
+            #expect(answer() == .open)
             try filter("drop")
-            #expect(isRefused() == true)
+            #expect(answer().isRefused)
             try filter("ip daddr 224.0.0.0/4 drop; ip6 daddr ff00::/8 drop")
-            for _ in 0..<4 { #expect(isRefused() == false) }
+            for _ in 0..<4 { #expect(answer() == .open) }
             #expect(try arrived() == number + 1, "only the one that decides")
             try namespace.run(["nft", "delete table inet t"])
         }
+    }
+
+    @Test(
+        arguments: [
+            ("type filter hook postrouting priority 0;", "oifname v0 drop"),
+            ("type route hook output priority -150;", "meta l4proto { tcp, udp } meta mark set 7"),
+        ]
+    )
+    func `what comes behind the output hook is told where the chains may be read (S55)`(
+        chain: String,
+        rule: String
+    ) async throws {
+        for option in ["-4", "-6"] { try namespace.ip("\(option) rule add pref 50 fwmark 7 prohibit") }
+        var settings = EngineSettings.prompt
+        settings.auditInterval = .milliseconds(200)
+        let live = try Subject(settings, facts: Self.facts)
+        for family in ["ip", "ip6"] {
+            try namespace.run(["nft", "table \(family) t { chain p { \(chain) \(rule); }; }"])
+        }
+        await live.eventually("the chain") { $0.reason == .blockedByFirewall && !$0.dns.isUsable }
+        #expect(ReasonText(.blockedByFirewall, live.path.subject).hint == "`nft list chain ip t p`")
+        for family in ["ip", "ip6"] { try namespace.run("nft delete table \(family) t") }
+        await live.eventually("no chain") { $0.ipv4 != nil && $0.ipv6 != nil && $0.dns.isUsable }
+    }
+
+    @Test func `behind the output hook one packet is sent for each set of rules and routes (S55)`() throws {
+        let counting = "type filter hook prerouting priority 0; meta l4proto { tcp, udp } th dport 443 counter;"
+        try peer.run(["nft", "table inet c { chain p { \(counting) }; }"])
+        try namespace.run("ping -c1 -W5 10.1.0.1")
+        try namespace.run(["nft", "table ip t { chain p { type filter hook postrouting priority 0; counter; }; }"])
+        let kernel = try LiveKernel()
+        let table = KernelTable(kernel)
+        let index = try #require(try kernel.link(named: "v0")).index
+        func ask() {
+            for _ in 0..<3 {
+                table.outdate()
+                #expect(table.output(of: .https, to: .of("203.0.113.9"), by: index) == .open)
+            }
+        }
+        ask()
+        #expect(try arrived() == 1)
+        try namespace.run("nft add rule ip t p counter")
+        ask()
+        #expect(try arrived() == 2)
+    }
+
+    @Test func `the chains that may refuse packets are read (S55)`() throws {
+        #expect(try PacketFilter.read().chains == [])
+        try namespace.run([
+            "nft",
+            """
+            table inet a { chain o { type filter hook output priority 0; policy drop; }; chain plain { drop; }; }
+            table ip b { chain i { type filter hook input priority 0; drop; }
+              chain n { type nat hook postrouting priority 100; masquerade; }
+              chain m { type route hook output priority -150; meta mark set 7; }
+              chain empty { type filter hook output priority 5; }; }
+            table ip6 c { chain p { type filter hook postrouting priority 0; counter; }; }
+            """,
+        ])
+        let filter = try PacketFilter.read()
+        #expect(filter.chains.map(\.description).sorted() == ["inet a o", "ip b m", "ip6 c p"])
+        #expect(filter.chains(.ipv6).map(\.description).sorted() == ["inet a o", "ip6 c p"])
+        #expect(filter.isBehindOutput(.ipv4) && filter.isBehindOutput(.ipv6))
+        try namespace.run("nft delete table ip b")
+        let later = try PacketFilter.read()
+        #expect(!later.isBehindOutput(.ipv4) && later.generation != filter.generation)
     }
 }

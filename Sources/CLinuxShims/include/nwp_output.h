@@ -4,15 +4,26 @@
 
 #include <stdint.h>
 
-enum { NWP_OUTPUT_OPEN = 0, NWP_OUTPUT_REFUSED = 1, NWP_OUTPUT_DOUBTFUL = 2, NWP_OUTPUT_UNKNOWN = 3 };
+enum {
+    NWP_OUTPUT_OPEN = 0,
+    /// Refused by an IPsec policy, or by a packet filter.
+    NWP_OUTPUT_POLICY = 1,
+    NWP_OUTPUT_FILTER = 2,
+    NWP_OUTPUT_DOUBTFUL = 3,
+    NWP_OUTPUT_UNKNOWN = 4,
+};
+
+/// What may leave the machine: nothing, a packet that decides a doubt, or one in any case.
+enum { NWP_OUTPUT_STAYS = 0, NWP_OUTPUT_CONFIRMS = 1, NWP_OUTPUT_SENDS = 2 };
 
 /// Finds out whether something behind the forwarding table refuses (EPERM) UDP datagrams (IPPROTO_UDP) or connections
 /// (IPPROTO_TCP, which needs CAP_NET_RAW and is unknown without) of this process to an address of 4 or 16 bytes and a port
 /// by one interface: an IPsec policy, at connect(2), or a packet filter, which is tried with a packet to a multicast group
 /// that does not leave this machine: 224.0.0.1 with a TTL of 0, or ff01::114.
 ///
-/// A filter may refuse the group alone, which is doubtful. With `confirms`, such a doubt is decided by an empty datagram
-/// or a SYN without a checksum to the address itself, whose TTL of 1 keeps it from going further than the first router.
-int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int confirms);
+/// A filter may refuse the group alone, which is doubtful. What decides is an empty datagram or a SYN without a checksum to
+/// the address itself, whose TTL of 1 keeps it from going further than the first router. It meets all that comes after the
+/// output hook, too, which packets to the group do not: a mark that leads elsewhere, and IPv4's postrouting.
+int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort);
 
 #endif

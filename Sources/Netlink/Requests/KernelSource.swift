@@ -62,7 +62,14 @@ public protocol KernelSource: AnyObject {
     func connect(_ query: RouteQuery) -> ConnectAnswer?
     /// Whether a packet filter or an IPsec policy refuses packets of this process; ``OutputVerdict/unknown`` where, as in a
     /// recording, nobody can tell.
-    func output(of transport: Transport, to destination: IPAddress, by index: Int, confirms: Bool) -> OutputVerdict
+    func output(
+        of transport: Transport,
+        to destination: IPAddress,
+        by index: Int,
+        effort: OutputEffort
+    ) -> OutputVerdict
+    /// The packet filters of this machine; `nil` where they may not be read.
+    func packetFilter() -> PacketFilter?
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
     func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
@@ -77,8 +84,11 @@ extension KernelSource {
         of transport: Transport,
         to destination: IPAddress,
         by index: Int,
-        confirms: Bool
+        effort: OutputEffort
     ) -> OutputVerdict { .unknown }
+
+    /// Nobody can tell.
+    public func packetFilter() -> PacketFilter? { nil }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

@@ -44,8 +44,7 @@ public struct ListenerSocket: ~Copyable {
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public init() throws(NetlinkError) {
         let socket = try NetlinkSocket(family: NETLINK_SOCK_DIAG, capacity: 65_536)
-        let code = nwp_receive_timeout(socket.descriptor, Duration.seconds(2).nanoseconds)
-        guard code >= 0 else { throw .noSocket(step: "SO_RCVTIMEO", code: -code) }
+        try socket.limitWaiting(to: .seconds(2))
         self.socket = socket
     }
 
@@ -69,30 +68,12 @@ public struct ListenerSocket: ~Copyable {
         _ family: AddressFamily,
         port: UInt16
     ) throws(NetlinkError) -> [Listener] {
-        let question = Question.listeners(transport, family, port: port)
-        sequence &+= 1
-        do { try socket.send(question.message(sequence: sequence)) } catch {
-            throw .refused(request: MessageType(rawValue: question.type), code: error.rawValue, detail: nil)
-        }
         var found: [Listener] = []
-        while true {
-            switch socket.receive(waiting: true) {
-            case .foreign: continue
-            case .truncated: throw .malformedAnswer(request: MessageType(rawValue: question.type))
-            case .nothing(.again): throw .timedOut(request: MessageType(rawValue: question.type))
-            case .nothing(let code):
-                throw .refused(request: MessageType(rawValue: question.type), code: code.rawValue, detail: nil)
-            case .datagram(let count, _):
-                var answer = AnswerReader(sequence: sequence, question: question)
-                let end = try answer.read(socket.bytes(count)) { _, body in
-                    if let listener = Listener(decoding: body, transport), listener.port == port {
-                        found.append(listener)
-                    }
-                    return true
-                }
-                if end != .more { return found }
-            }
+        sequence &+= 1
+        try socket.exchange(Question.listeners(transport, family, port: port), sequence: sequence) { _, body in
+            if let listener = Listener(decoding: body, transport), listener.port == port { found.append(listener) }
         }
+        return found
     }
 }
 

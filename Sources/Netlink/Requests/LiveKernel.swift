@@ -102,11 +102,14 @@ public final class LiveKernel: MessageSource {
         of transport: Transport,
         to destination: IPAddress,
         by index: Int,
-        confirms: Bool
+        effort: OutputEffort
     ) -> OutputVerdict {
         let (number, port) = (transport.number, transport.port)
-        return OutputTest.verdict(of: number, to: destination, port: port, by: index, confirms: confirms)
+        return OutputTest.verdict(of: number, to: destination, port: port, by: index, effort: effort)
     }
+
+    /// The chains of nf_tables; `nil` without `CAP_NET_ADMIN`.
+    public func packetFilter() -> PacketFilter? { try? PacketFilter.read() }
 
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }

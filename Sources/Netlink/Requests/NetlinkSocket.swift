@@ -66,4 +66,37 @@ internal import LinuxIO
         if origin.truncated != 0 { return .truncated }
         return .datagram(count: count, groups: origin.groups)
     }
+
+    /// Makes a read give up after a while.
+    borrowing func limitWaiting(to limit: Duration) throws(NetlinkError) {
+        let code = nwp_receive_timeout(descriptor, limit.nanoseconds)
+        guard code >= 0 else { throw .noSocket(step: "SO_RCVTIMEO", code: -code) }
+    }
+
+    /// Asks, and hands over type and body of each message of the answer.
+    mutating func exchange(
+        _ question: Question,
+        sequence: UInt32,
+        each: (UInt16, Span<UInt8>) -> Void
+    ) throws(NetlinkError) {
+        let request = MessageType(rawValue: question.type)
+        do { try send(question.message(sequence: sequence)) } catch {
+            throw .refused(request: request, code: error.rawValue, detail: nil)
+        }
+        var answer = AnswerReader(sequence: sequence, question: question)
+        while true {
+            switch receive(waiting: true) {
+            case .foreign: continue
+            case .truncated: throw .malformedAnswer(request: request)
+            case .nothing(.again): throw .timedOut(request: request)
+            case .nothing(let code): throw .refused(request: request, code: code.rawValue, detail: nil)
+            case .datagram(let count, _):
+                let end = try answer.read(bytes(count)) { type, body in
+                    each(type, body)
+                    return true
+                }
+                if end != .more { return }
+            }
+        }
+    }
 }

@@ -123,6 +123,24 @@ public struct RouteAnswer: Hashable, Sendable {
     }
 }
 
+/// What becomes of packets behind the forwarding table.
+public enum OutputAnswer: Hashable, Sendable {
+    /// Nothing is known to be in the way.
+    case open
+    case refused(OutputObstacle)
+    /// Nobody can tell.
+    case unknown
+
+    public var isRefused: Bool { if case .refused = self { true } else { false } }
+}
+
+/// What refuses packets behind the forwarding table.
+public enum OutputObstacle: Hashable, Sendable {
+    case ipsecPolicy
+    /// A packet filter, one of these chains; none where they may not be read.
+    case filter([PacketFilter.Chain])
+}
+
 /// What connect(2) of a UDP socket gives.
 public enum ConnectAnswer: Hashable, Sendable {
     /// Packets come from this address.

@@ -62,7 +62,7 @@ struct DNSJudge {
         let sources = SourceJudge(interfaces: interfaces)
         guard let source = choice.source else { return family == .ipv6 && sources.hasSource(leg.index, family: .ipv6) }
         guard sources.judge(source, leg: leg.index, family: family, isNear: isNear).isUsable else { return false }
-        if survey.refuses(.dns, to: choice.destination, by: leg.index) { return false }
+        if survey.output(of: .dns, to: choice.destination, by: leg.index).isRefused { return false }
         return survey.bound != nil || !survey.isForeign(source)
     }
 

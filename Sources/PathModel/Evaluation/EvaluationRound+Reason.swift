@@ -61,7 +61,10 @@ extension EvaluationRound {
                 subject.family = way.family
                 return (reason, subject)
             case .dead(let way): return reason(ofDead: way)
-            case .filtered(let way): return (.blockedByFirewall, subject(of: way))
+            case .filtered(let way, let obstacle):
+                var subject = subject(of: way)
+                subject.obstacle = .output(obstacle)
+                return (.blockedByFirewall, subject)
             case .noSource(let way, let verdict): return reason(ofSourceless: way, verdict)
             default: continue
             }

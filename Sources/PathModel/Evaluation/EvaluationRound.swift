@@ -79,12 +79,19 @@ extension EvaluationRound {
 
     /// Considers what comes behind the table (rule S55).
     private func filtered(_ way: WayOut, with survey: RouteSurvey) -> FamilyOutcome {
-        func refuses(_ transport: Transport) -> (RouteLeg) -> Bool {
-            { survey.refuses(transport, to: way.probe, by: $0.index) }
+        func obstacles(_ transport: Transport) -> [OutputObstacle] {
+            way.live.compactMap { leg in
+                guard case .refused(let obstacle) = survey.output(of: transport, to: way.probe, by: leg.index)
+                else { return nil }
+                return obstacle
+            }
         }
-        if way.live.allSatisfy(refuses(.https)) { return .filtered(way) }
-        if way.live.contains(where: refuses(.https)) { way.warnings.insert(.degraded) }
-        if way.live.contains(where: refuses(.quic)) { way.warnings.insert(.datagramsRefused) }
+        let refused = obstacles(.https)
+        if let first = refused.first {
+            if refused.count == way.live.count { return .filtered(way, first) }
+            way.warnings.insert(.degraded)
+        }
+        if !obstacles(.quic).isEmpty { way.warnings.insert(.datagramsRefused) }
         return .open(way)
     }
 

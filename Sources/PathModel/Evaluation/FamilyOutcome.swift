@@ -40,7 +40,7 @@ enum FamilyOutcome {
     /// The gateways do not answer, and that counts.
     case silent(WayOut)
     /// A packet filter or an IPsec policy refuses connections.
-    case filtered(WayOut)
+    case filtered(WayOut, OutputObstacle)
     /// Packets would leave by tunnels whose own packets do not.
     case stranded(WayOut, UnsatisfiedReason, ReasonSubject)
     /// Packets would leave by interfaces that do not count here.

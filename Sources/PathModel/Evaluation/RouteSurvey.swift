@@ -105,10 +105,10 @@ struct RouteSurvey {
         )
     }
 
-    /// Whether a filter or policy is known to refuse packets of this process; of others, or of marked ones, nobody can tell.
-    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool {
-        guard mark == 0, uid == nil, bound == nil else { return false }
-        return table.refuses(transport, to: destination, by: index) ?? false
+    /// What filters and policies make of packets of this process; of others, or of marked ones, nobody can tell.
+    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer {
+        guard mark == 0, uid == nil, bound == nil else { return .unknown }
+        return table.output(of: transport, to: destination, by: index)
     }
 
     /// The default routes of a table, in the kernel's order.

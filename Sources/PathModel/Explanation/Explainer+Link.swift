@@ -41,17 +41,22 @@ extension Explainer {
     ) {
         if isLocal { return chain.fine(.firewall, "not asked: the destination is this machine") }
         guard facts.mark == 0 else { return chain.fine(.firewall, "not asked for marked packets") }
-        let connections = table.refuses(.https, to: destination, by: link.index)
-        let subject = ReasonSubject(interface: link.name, family: destination.family)
-        let reason = ReasonText(.blockedByFirewall, subject)
-        if connections == true { return chain.fail(.firewall, nil, reason) }
-        guard table.refuses(.quic, to: destination, by: link.index) ?? false else {
-            let what = connections == nil ? "datagrams" : "connections and datagrams"
+        let connections = table.output(of: .https, to: destination, by: link.index)
+        if case .refused(let obstacle) = connections {
+            let subject = ReasonSubject(
+                interface: link.name,
+                family: destination.family,
+                obstacle: .output(obstacle)
+            )
+            return chain.fail(.firewall, nil, ReasonText(.blockedByFirewall, subject))
+        }
+        guard case .refused(let obstacle) = table.output(of: .quic, to: destination, by: link.index) else {
+            let what = connections == .unknown ? "datagrams" : "connections and datagrams"
             return chain.fine(.firewall, "\(what) to port 443 are not refused")
         }
-        let text = "a packet filter or an IPsec policy refuses datagrams to port 443"
-        if connections == false { return chain.fine(.firewall, "\(text), and no connections") }
-        chain.doubt(.firewall, text, hint: reason.hint)
+        let text = "\(obstacle.name) refuses datagrams to port 443"
+        if connections == .open { return chain.fine(.firewall, "\(text), and no connections") }
+        chain.doubt(.firewall, text, hint: obstacle.hint)
     }
 
     /// The leg the kernel chose for these packets, which may be a dead one of several, else the first that works, else the

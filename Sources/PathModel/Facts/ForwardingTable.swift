@@ -11,9 +11,8 @@ public protocol ForwardingTable {
     /// What connect(2) of a UDP socket gives, which sends nothing; `nil` where nobody can tell.
     func connect(_ query: RouteQuery) -> ConnectAnswer?
 
-    /// Whether a packet filter or an IPsec policy refuses packets of this process that the table lets out by an interface;
-    /// `nil` where nobody can tell.
-    func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool?
+    /// What packet filters and IPsec policies make of packets of this process that the table lets out by an interface.
+    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer
 
     /// Whether a rule asks for the protocol or the ports of packets.
     var asksForTransport: Bool { get }
@@ -29,7 +28,7 @@ extension ForwardingTable {
     public var asksForTransport: Bool { false }
 
     /// Does not tell.
-    public func refuses(_ transport: Transport, to destination: IPAddress, by index: Int) -> Bool? { nil }
+    public func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { .unknown }
 
     /// Knows of none.
     public func defaultRoutes(_ family: AddressFamily, table: UInt32) -> [RouteAnswer] { [] }

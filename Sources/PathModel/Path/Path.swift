@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+public import Netlink
 internal import Synchronization
 
 /// What the kernel would do with the next packet of an application: the result of one evaluation.
@@ -257,6 +258,8 @@ public struct ReasonSubject: Hashable, Sendable {
         /// The reason holds for what carries this interface, which the subject names if it is known: the way of a tunnel's
         /// own packets, or the port of a bridge behind which the router is.
         case lower(of: String)
+        /// What refuses connections behind the forwarding table.
+        case output(OutputObstacle)
         /// A program keeps the carrier off (`protodown`).
         case heldDown
         /// IPv6 is switched off on the interface.

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+internal import Netlink
 
 /// Puts a reason into words and says what mends it.
 public struct ReasonText: Hashable, Sendable {
@@ -35,6 +36,7 @@ public struct ReasonText: Hashable, Sendable {
             return "the \(family)default route leads by \(interface), a port of \(master), which gets all answers"
         case .duplicate(let address): return "\(address) on \(interface) is in use by another machine too"
         case .noLinkLocal: return "\(interface) has no link-local address, without which no neighbour is found"
+        case .output(let obstacle): return "\(obstacle.name) refuses \(family)connections by \(interface)"
         case .noLocalTable(let address):
             return "no rule leads to the table local, so that no answer to \(address) is taken"
         case nil: break
@@ -60,8 +62,7 @@ public struct ReasonText: Hashable, Sendable {
         case .rfkillWwan: "cellular is switched off"
         case .policy: "the configuration demands \(demand(subject.demand))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
-        case .blockedByFirewall:
-            "a packet filter or an IPsec policy of this machine refuses \(family)connections by \(interface)"
+        case .blockedByFirewall: "a packet filter refuses \(family)connections by \(interface)"
         }
     }
 
@@ -101,6 +102,7 @@ public struct ReasonText: Hashable, Sendable {
         case .noLinkLocal:
             return "`ip address add fe80::1/64 dev \(interface)`; "
                 + "see also `sysctl net.ipv6.conf.\(interface).addr_gen_mode`"
+        case .output(let obstacle): return obstacle.hint
         case .noLocalTable: return "`\(option) rule add pref 0 lookup local`"
         case nil: break
         }
@@ -125,7 +127,7 @@ public struct ReasonText: Hashable, Sendable {
         case .policy:
             return subject.demand == "require_vpn" ? "start the VPN" : "change the monitor or connect such an interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
-        case .blockedByFirewall: return "`nft list ruleset`, `iptables-save`, `ip xfrm policy`"
+        case .blockedByFirewall: return OutputObstacle.filter([]).hint
         }
     }
 }
@@ -141,4 +143,24 @@ extension ReasonSubject {
 extension AddressFamily {
     /// `IPv4` or `IPv6`.
     public var label: String { self == .ipv4 ? "IPv4" : "IPv6" }
+}
+
+extension OutputObstacle {
+    /// What refuses, as far as it is known.
+    var name: String {
+        switch self {
+        case .ipsecPolicy: "an IPsec policy"
+        case .filter: "a packet filter"
+        }
+    }
+
+    /// Where to look.
+    var hint: String {
+        switch self {
+        case .ipsecPolicy: "`ip xfrm policy`"
+        case .filter(let chains) where (1...3).contains(chains.count):
+            chains.map { "`nft list chain \($0)`" }.joined(separator: ", ")
+        case .filter: "`nft list ruleset`, `iptables-save`"
+        }
+    }
 }

@@ -1,0 +1,118 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+internal import CNetlink
+
+/// The chains of nf_tables that packets of this machine pass on their way out; those of iptables-nft are among them.
+public struct PacketFilter: Hashable, Sendable {
+    /// One base chain at the output or postrouting hook.
+    public struct Chain: Hashable, Sendable, CustomStringConvertible {
+        /// `ip`, `ip6` or `inet`.
+        public var family: String
+        public var table: String
+        public var name: String
+        /// `filter`, `route` or `nat`.
+        public var kind: String
+        /// Whether it comes after routing.
+        public var isPostrouting: Bool
+        /// Whether it has no rule and lets all pass.
+        public var isIdle: Bool
+
+        /// As nft(8) names it.
+        public var description: String { "\(family) \(table) \(name)" }
+
+        /// Whether a packet to a group that stays on this machine does not meet what it may do.
+        var isBehindOutput: Bool { isPostrouting ? kind == "filter" : kind == "route" }
+
+        /// Whether packets of an address family pass it.
+        func sees(_ addresses: AddressFamily) -> Bool {
+            family == "inet" || family == (addresses == .ipv4 ? "ip" : "ip6")
+        }
+    }
+
+    /// The number of the set of rules, which every change of it raises.
+    public var generation: UInt32
+    /// Those that may refuse a packet.
+    public var chains: [Chain]
+
+    public init(generation: UInt32, chains: [Chain]) {
+        self.generation = generation
+        self.chains = chains.filter { !$0.isIdle && $0.kind != "nat" }
+    }
+
+    /// The chains that packets of an address family pass.
+    public func chains(_ family: AddressFamily) -> [Chain] { chains.filter { $0.sees(family) } }
+
+    /// Whether only a packet that leaves tells what becomes of packets.
+    public func isBehindOutput(_ family: AddressFamily) -> Bool {
+        chains.contains { $0.sees(family) && $0.isBehindOutput }
+    }
+
+    /// Reads the chains of the calling thread's network namespace.
+    /// - Throws: ``NetlinkError``; without `CAP_NET_ADMIN` that it is refused.
+    public static func read() throws(NetlinkError) -> PacketFilter {
+        var socket = try NetlinkSocket(family: NETLINK_NETFILTER, capacity: 65_536)
+        try socket.limitWaiting(to: .seconds(2))
+        var generation: UInt32 = 0
+        try socket.exchange(.filterGeneration, sequence: 1) { _, body in
+            var attributes = AttributeReader(body, from: Chain.headerLength)
+            while attributes.advance() {
+                if attributes.kind == 1 { generation = attributes.payload.network32(at: 0) }
+            }
+        }
+        var chains: [Chain] = []
+        try socket.exchange(.filterChains, sequence: 2) { _, body in
+            if let chain = Chain(decoding: body) { chains.append(chain) }
+        }
+        return PacketFilter(generation: generation, chains: chains)
+    }
+}
+
+extension Question {
+    /// NFNL_SUBSYS_NFTABLES of linux/netfilter/nfnetlink.h, in the upper byte of the type.
+    private static let filters: UInt16 = 10 << 8
+    /// NFT_MSG_GETGEN with `struct nfgenmsg`.
+    fileprivate static let filterGeneration = Question(type: filters | 16, flags: 0, body: [0, 0, 0, 0])
+    /// NFT_MSG_GETCHAIN with `struct nfgenmsg`, of all families.
+    fileprivate static let filterChains = Question(type: filters | 4, flags: dump, body: [0, 0, 0, 0])
+}
+
+extension PacketFilter.Chain {
+    /// The length of `struct nfgenmsg`.
+    fileprivate static let headerLength = 4
+    /// NFPROTO_INET, NFPROTO_IPV4 and NFPROTO_IPV6.
+    private static let families: [UInt8: String] = [1: "inet", 2: "ip", 10: "ip6"]
+    private static let localOut: UInt32 = 3
+    private static let postrouting: UInt32 = 4
+
+    /// Reads an NFT_MSG_NEWCHAIN (the NFTA_CHAIN_* of linux/netfilter/nf_tables.h).
+    /// - Returns: `nil` for one that packets of this machine do not pass on their way out.
+    init?(decoding body: Span<UInt8>) {
+        guard body.count >= Self.headerLength, let family = Self.families[body[0]] else { return nil }
+        var (table, name, kind, hook, uses, policy) = ("", "", "", UInt32.max, UInt32(0), UInt32(1))
+        var attributes = AttributeReader(body, from: Self.headerLength)
+        while attributes.advance() {
+            switch attributes.kind {
+            case 1: table = attributes.text
+            case 3: name = attributes.text
+            case 4:
+                var details = AttributeReader(attributes.payload)
+                while details.advance() {
+                    if details.kind == 1 { hook = details.payload.network32(at: 0) }
+                }
+            case 5: policy = attributes.payload.network32(at: 0)
+            case 6: uses = attributes.payload.network32(at: 0)
+            case 7: kind = attributes.text
+            default: break
+            }
+        }
+        guard hook == Self.localOut || hook == Self.postrouting else { return nil }
+        self.family = family
+        self.table = table
+        self.name = name
+        self.kind = kind
+        isPostrouting = hook == Self.postrouting
+        // NF_ACCEPT is 1.
+        isIdle = uses == 0 && policy == 1
+    }
+}
