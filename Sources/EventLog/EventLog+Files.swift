@@ -15,6 +15,8 @@ extension EventLog {
         let age = file.firstTime.map { clock.wall - $0 } ?? .zero
         // A calendar that was stepped back gives a negative age.
         begun = clock.boot - max(.zero, age)
+        seen = max(status.lastRecord?.sequence ?? 0, status.outage?.lost.last?.upperBound ?? 0)
+        device = directoryDevice
         status.size = file.size
         status.repairedBytes += file.repairedBytes
     }
@@ -23,14 +25,12 @@ extension EventLog {
     func checkFile() {
         guard !isStandardOutput else { return }
         let now = clock.boot
-        if now >= nextCheck {
+        let isDue = now >= nextRotation && opening == nil && isRotationDue(now)
+        if now >= nextCheck || isDue {
             nextCheck = now + options.checkInterval
             checkIdentity()
         }
-        // A file without a record is never rotated, whatever its age.
-        guard let file, file.size > 0, opening == nil, now >= nextRotation,
-            options.rotation.isDue(size: file.size, age: now - begun)
-        else { return }
+        guard isDue, opening == nil, isRotationDue(now) else { return }
         do throws(Errno) {
             try rotate()
         } catch {
@@ -40,11 +40,18 @@ extension EventLog {
         }
     }
 
+    /// A file without a record is never rotated, whatever its age.
+    private func isRotationDue(_ now: Duration) -> Bool {
+        guard let file, file.size > 0 else { return false }
+        return options.rotation.isDue(size: file.size, age: now - begun)
+    }
+
     private func checkIdentity() {
         guard let file else { return reopen(because: .replaced) }
         guard let found = try? FileStatus(path: path), found.isSameFile(as: file.status) else {
             return reopen(because: .replaced)
         }
+        seen = status.lastRecord?.sequence ?? 0
         guard found.size < file.size else { return }
         file.noteSize(found.size)
         status.reopenings += 1
@@ -54,11 +61,13 @@ extension EventLog {
     /// Opens what the path names now, unless it is the file already open.
     func reopen(because reason: LogOpened.Reason) {
         if let file, let found = try? FileStatus(path: path), found.isSameFile(as: file.status) { return }
+        let hidden = hidden
         do throws(EventLogError) {
             try? Paths.makeDirectory(Paths.directory(of: path))
             adopt(try LogFile(path: path))
             opening = reason
             status.reopenings += 1
+            if let hidden { lose(hidden) }
         } catch {
             // The old file goes on while it has a name; without one its lines would be lost unseen.
             if file?.isLinked == true {
@@ -66,8 +75,37 @@ extension EventLog {
             } else {
                 file = nil
                 fail(error.errorName)
+                if let hidden { lose(hidden) }
             }
         }
+    }
+}
+
+extension EventLog {
+    /// The file system of the log's directory, or of the nearest one above that exists.
+    private var directoryDevice: UInt64? {
+        var directory = Paths.directory(of: path)
+        while true {
+            if let found = try? FileStatus(path: directory) { return found.device }
+            let above = Paths.directory(of: directory)
+            if above == directory { return nil }
+            directory = above
+        }
+    }
+
+    /// What was written since the file was last seen, and is in no file any more.
+    ///
+    /// Somebody removed it, or a mount hides it; one that was renamed is where somebody put it.
+    private var hidden: ClosedRange<UInt64>? {
+        guard let file, let last = status.lastRecord?.sequence, seen < last else { return nil }
+        return !file.isLinked || directoryDevice != device ? seen + 1...last : nil
+    }
+
+    private func lose(_ hidden: ClosedRange<UInt64>) {
+        if status.outage == nil { status.outage = LogStatus.Outage(since: clock.boot, error: Errno.noEntry.name) }
+        status.outage?.lose(hidden)
+        status.eventsLost += UInt64(hidden.count)
+        seen = hidden.upperBound
     }
 }
 

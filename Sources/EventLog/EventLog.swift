@@ -37,6 +37,10 @@ public final class EventLog {
     var options: Options
     /// The file being written; `nil` when none can be opened.
     var file: LogFile?
+    /// The number of the last record that is in a file that was seen at its path, or was lost.
+    var seen: UInt64 = 0
+    /// The file system that the file's directory was on when the file was opened.
+    var device: UInt64?
     /// Why the next record must be `log.opened`; `nil` when the file has one.
     var opening: LogOpened.Reason? = .started
     /// When the file was begun, as time since boot.
@@ -83,8 +87,8 @@ public final class EventLog {
         }
         self.lock = consume lock
         try? Paths.remove(path + Self.newSuffix)
-        adopt(file)
         status.lastRecord = recovered
+        adopt(file)
     }
 
     /// Changes how the log is rotated, when the configuration was reloaded.
@@ -168,7 +172,7 @@ extension EventLog: EventJournal {
 
     private func lose(_ sequence: UInt64) {
         if status.outage == nil { fail("EIO") }
-        status.outage?.lose(sequence)
+        status.outage?.lose(sequence...sequence)
         status.eventsLost += 1
     }
 

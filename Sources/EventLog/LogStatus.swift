@@ -10,18 +10,18 @@ public struct LogStatus: Hashable, Sendable {
         public let since: Duration
         /// The first error's name, such as `ENOSPC`.
         public let error: String
-        /// The numbers that were published and not written, in order.
+        /// The numbers that were published and are in no file, in order.
         public internal(set) var lost: [ClosedRange<UInt64>] = []
 
         /// How many ranges are kept apart; more than these become one.
         static let maximumRanges = 64
 
-        /// Adds the number of an event that could not be written.
-        mutating func lose(_ sequence: UInt64) {
-            if let last = lost.last, last.upperBound + 1 == sequence || lost.count >= Self.maximumRanges {
-                lost[lost.count - 1] = last.lowerBound...sequence
+        /// Adds the numbers of events, which follow those that were lost before.
+        mutating func lose(_ numbers: ClosedRange<UInt64>) {
+            if let last = lost.last, last.upperBound + 1 == numbers.lowerBound || lost.count >= Self.maximumRanges {
+                lost[lost.count - 1] = last.lowerBound...numbers.upperBound
             } else {
-                lost.append(sequence...sequence)
+                lost.append(numbers)
             }
         }
     }
@@ -36,7 +36,7 @@ public struct LogStatus: Hashable, Sendable {
     public internal(set) var size: Int64 = 0
     /// How many records were written since the start.
     public internal(set) var recordsWritten: UInt64 = 0
-    /// How many events were published and could not be written since the start.
+    /// How many events were published and are in no file since the start.
     public internal(set) var eventsLost: UInt64 = 0
     /// How many writes, rotations and reopenings failed since the start.
     public internal(set) var errors: UInt64 = 0

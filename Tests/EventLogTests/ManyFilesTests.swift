@@ -132,9 +132,9 @@ import Testing
 @Suite struct OutageRangeTests {
     @Test func `numbers lost in a row are one range, and many ranges become few`() {
         var outage = LogStatus.Outage(since: .zero, error: "EIO")
-        for sequence in [3, 4, 5, 8, 9, 11] as [UInt64] { outage.lose(sequence) }
+        for sequence in [3, 4, 5, 8, 9, 11] as [UInt64] { outage.lose(sequence...sequence) }
         #expect(outage.lost == [3...5, 8...9, 11...11])
-        for number in 0..<1000 as Range<UInt64> { outage.lose(20 + 2 * number) }
+        for number in 0..<1000 as Range<UInt64> { outage.lose(20 + 2 * number...20 + 2 * number) }
         #expect(outage.lost.count == 64)
         #expect(outage.lost.last?.upperBound == 2018 && outage.lost[62] == 138...138)
     }
