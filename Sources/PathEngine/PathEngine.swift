@@ -27,6 +27,7 @@ public final class PathEngine {
     private let loop: EventLoop
     private let clock: any TimeSource
     private let kernel: LiveKernel
+    private let reader: Reader
     /// `nil` where there are no notifications (rule S50).
     private let monitor: KernelMonitor?
     /// The kernel's table, for questions of other parts on the same loop.
@@ -37,9 +38,23 @@ public final class PathEngine {
     private var gateways: GatewaySchedule
     /// What the kernel lets through.
     private var attached = NotificationFilter()
+    /// What follows the reading of everything that is under way; `nil` while none is.
+    private var followers: [Follower]?
+    /// Whether the reading under way may have begun too early.
+    private var mustReadAgain = false
+    /// Whether what was lost is being read.
+    private var isResyncing = false
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
     private var isStarted = false
+    /// What follows when everything was read.
+    private struct Follower {
+        let cause: EngineCause
+        /// Since when, as time since boot, something may have been different.
+        let since: Duration
+        let done: (StateDifference) -> Void
+    }
+
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -61,16 +76,21 @@ public final class PathEngine {
         }
     }
 
-    /// As above, with a way of its own to the kernel's notifications.
+    /// Reads everything, on whatever thread.
+    typealias Reader = @Sendable () throws(NetlinkError) -> KernelReading
+
+    /// As above, with ways of its own to the kernel's notifications and to what it has.
     init(
         loop: EventLoop,
         settings: EngineSettings,
         clock: any TimeSource,
         recorder: NetlinkRecorder?,
+        reading: @escaping Reader = { () throws(NetlinkError) in try KernelReading(of: try LiveKernel()) },
         listening: (Set<EventGroup>) throws(NetlinkError) -> KernelMonitor
     ) throws(NetlinkError) {
         self.loop = loop
         self.clock = clock
+        reader = reading
         core = EngineCore(settings)
         do throws(NetlinkError) {
             monitor = try listening(Set(EventGroup.allCases))
@@ -106,7 +126,7 @@ public final class PathEngine {
     public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
 
     /// Whether notifications were lost and not everything is read again yet, so that the answer may be an old one.
-    public var isRecovering: Bool { monitor?.isRecovering ?? false }
+    public var isRecovering: Bool { isResyncing || monitor?.isRecovering ?? false }
 
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
@@ -117,7 +137,8 @@ public final class PathEngine {
         monitor?.onEvents = { [unowned self] in hear($0) }
         monitor?.onResync = { [unowned self] in resync() }
         _ = sleep.observe(boot: clock.boot, awake: clock.awake)
-        _ = try readAll()
+        beginReading()
+        _ = take(try KernelReading(of: kernel))
         onFirstReading()
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
@@ -154,11 +175,8 @@ public final class PathEngine {
     /// Reads everything again, for a manager that says the machine woke up (rule S49).
     public func resume() {
         guard isStarted else { return }
-        if !notice(at: clock.boot) {
-            _ = try? readAll()
-            core.trigger(cause(.resume, source: "logind"), at: clock.boot)
-        }
-        advance()
+        guard !notice(at: clock.boot) else { return advance() }
+        readAll(Follower(cause: cause(.resume, source: "logind"), since: clock.boot) { _ in })
     }
 
     // MARK: - Hearing
@@ -183,22 +201,80 @@ public final class PathEngine {
 
     private func resync() {
         let started = clock.boot
-        let found = (try? readAll()) ?? StateDifference()
-        core.trigger(cause(.resync, source: "rtnetlink", message: "ENOBUFS"), at: started)
-        evaluate()
-        onResync(clock.boot - started, found)
+        let cause = cause(.resync, source: "rtnetlink", message: "ENOBUFS")
+        isResyncing = true
+        let follower = Follower(cause: cause, since: started) { [unowned self] found in
+            isResyncing = false
+            onResync(clock.boot - started, found)
+        }
+        readAll(follower)
     }
 
-    private func readAll() throws(NetlinkError) -> StateDifference {
+    // MARK: - Reading
+
+    /// Reads everything on a thread of its own, then evaluates: while many interfaces go down, anywhere on the machine, the
+    /// kernel holds up such questions for seconds.
+    ///
+    /// What it tells meanwhile is heard afterwards.
+    private func readAll(_ follower: Follower) {
+        guard followers == nil else {
+            followers?.append(follower)
+            mustReadAgain = true
+            return
+        }
+        followers = [follower]
+        startReading()
+    }
+
+    private func startReading() {
+        beginReading()
+        monitor?.pause()
+        do {
+            // A recorder is told of every question, on this thread.
+            if kernel.recorder != nil { throw Errno.again }
+            try loop.offload { [reader] in
+                Result(catching: reader)
+            } completion: { [weak self] in
+                self?.finish($0)
+            }
+        } catch {
+            finish(Result { () throws(NetlinkError) in try KernelReading(of: kernel) })
+        }
+    }
+
+    private func beginReading() {
         rereadAt = clock.boot + .seconds(1)
         audit.read(at: clock.boot)
-        let links = try kernel.links()
-        let addresses = try kernel.addresses()
-        let now = clock.boot
-        if links.isConsistent && addresses.isConsistent { rereadAt = nil }
+    }
+
+    private func finish(_ result: Result<KernelReading, NetlinkError>) {
+        guard isStarted, let followers else { return }
+        if mustReadAgain {
+            mustReadAgain = false
+            return startReading()
+        }
+        self.followers = nil
+        let found = (try? result.get()).map(take) ?? StateDifference()
+        func trigger(audits: Bool) {
+            for follower in followers where (follower.cause.kind == .audit) == audits {
+                core.trigger(follower.cause, at: follower.since)
+            }
+        }
+        trigger(audits: false)
+        // Refused, the next reading tries again.
+        try? monitor?.resume()
+        // What the kernel has said by now is no silent change.
+        monitor?.poll()
+        trigger(audits: true)
+        evaluate()
+        for follower in followers { follower.done(found) }
+    }
+
+    private func take(_ reading: KernelReading) -> StateDifference {
+        if reading.isConsistent { rereadAt = nil }
         read(core.state.watchedNeighbors)
         table.outdate()
-        return core.replace(links: links.values, addresses: addresses.values, at: now)
+        return core.replace(links: reading.links, addresses: reading.addresses, at: clock.boot)
     }
 
     private func read(_ neighbors: some Sequence<NeighborKey>) {
@@ -265,7 +341,7 @@ public final class PathEngine {
     ///
     /// Not during a burst, whose end brings an evaluation anyway.
     private var lookDue: Duration? {
-        core.isPending ? nil : audit.due.earlier(rereadAt)
+        core.isPending || followers != nil ? nil : audit.due.earlier(rereadAt)
     }
 
     /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
@@ -281,17 +357,14 @@ public final class PathEngine {
 
     private func wake() {
         timer = nil
-        // What the kernel has said by now is no silent change.
         monitor?.poll()
         let now = clock.boot
         _ = notice(at: now)
         ask(gateways.takeDue(at: now))
         guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
-        _ = try? readAll()
-        core.trigger(cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer"), at: now)
-        evaluate()
-        onAudit()
+        let cause = cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer")
+        readAll(Follower(cause: cause, since: now) { [unowned self] _ in onAudit() })
     }
 
     /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).
@@ -312,9 +385,10 @@ public final class PathEngine {
     /// Finds out whether the machine slept since the last look (rule S49).
     private func notice(at now: Duration) -> Bool {
         guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return false }
-        _ = try? readAll()
         core.slept(until: now)
-        core.trigger(cause(.resume, source: "timer", slept: slept), at: now)
+        let cause = cause(.resume, source: "timer", slept: slept)
+        readAll(Follower(cause: cause, since: now) { _ in })
+        core.trigger(cause, at: now)
         onResume(slept)
         return true
     }

@@ -2,6 +2,7 @@
 """What refuses behind the forwarding table: nftables, IPsec policies, chains that set a mark."""
 from steps import BOTH, V, V4, V6, W4, one, pair
 ADMIN = ("net_admin", "net_raw")
+ELSEWHERE = "a mark that leads to another interface"
 BEHIND = "without privileges: behind the output hook, or by a mark"
 
 
@@ -73,7 +74,7 @@ def marks():
     found += one("mark/of another user", V4 + refused,
                  [table(["meta skuid 1000 meta mark set 7"], family="ip", kind="route", priority="-150")])
     found += one("mark/privileged, all refused", V4 + refused, [marking], capabilities=ADMIN)
-    found += one("mark/privileged, all by the other uplink", V4 + W4 + other, [marking], capabilities=ADMIN)
+    found += one("mark/privileged, all by the other uplink", V4 + W4 + other, [marking], capabilities=ADMIN, limit=ELSEWHERE)
     found += one("mark/v6 refused", V + ["ip -6 rule add pref 50 fwmark 7 prohibit"],
                  [table(["meta l4proto { tcp, udp } meta mark set 7"], family="ip6", kind="route", priority="-150")],
                  limit=BEHIND)

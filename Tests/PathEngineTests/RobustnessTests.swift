@@ -111,7 +111,7 @@ import Testing
         await subject.satisfied()
         try peer.ip("link set v1 down")
         subject.engine.resume()
-        #expect(subject.path.reason == .noCarrier)
+        await subject.unsatisfied(.noCarrier)
         #expect(subject.updates.last?.cause.kind == .resume)
         #expect(subject.updates.last?.cause.source == "logind")
         #expect(subject.resumes.isEmpty, "the clocks say nothing of sleep")

@@ -23,11 +23,12 @@ final class Subject {
         clock: any TimeSource = KernelClock(),
         without groups: Set<EventGroup> = [],
         bufferSize: Int = 8 << 20,
-        refusal: NetlinkError? = nil
+        refusal: NetlinkError? = nil,
+        reading: @escaping PathEngine.Reader = { () throws(NetlinkError) in try KernelReading(of: try LiveKernel()) }
     ) throws {
         let loop = Namespace.current.loop
         self.loop = loop
-        engine = try PathEngine(loop: loop, settings: settings, clock: clock, recorder: nil) {
+        engine = try PathEngine(loop: loop, settings: settings, clock: clock, recorder: nil, reading: reading) {
             wanted throws(NetlinkError) in
             if let refusal { throw refusal }
             let heard = wanted.subtracting(groups)

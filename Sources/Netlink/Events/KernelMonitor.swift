@@ -67,6 +67,18 @@ public final class KernelMonitor {
         resync = nil
     }
 
+    /// Stops reading until ``resume()``; the kernel keeps what it says.
+    public func pause() {
+        if let watch { loop.unwatch(watch) }
+        watch = nil
+    }
+
+    /// Goes on after ``pause()``, unless a resync is due, which goes on by itself.
+    /// - Throws: epoll_ctl(2)'s error.
+    public func resume() throws(Errno) {
+        if resync == nil { try start() }
+    }
+
     /// Lets other notifications through from now on.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
     public func attach(_ filter: NotificationFilter) throws(NetlinkError) {
