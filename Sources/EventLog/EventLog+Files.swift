@@ -63,6 +63,9 @@ extension EventLog {
         if let file, let found = try? FileStatus(path: path), found.isSameFile(as: file.status) { return }
         let hidden = hidden
         do throws(EventLogError) {
+            guard options.isSafe(path) else {
+                throw .failed(operation: "open the log", file: path, reason: .notPermitted)
+            }
             try? Paths.makeDirectory(Paths.directory(of: path))
             adopt(try LogFile(path: path))
             opening = reason

@@ -17,6 +17,8 @@ public final class EventLog {
         public var rotation = RotationPolicy()
         /// How often the log looks whether its file was removed, replaced or cut.
         public var checkInterval = Duration.seconds(1)
+        /// Whether a file may be opened anew where it is, or somebody could lead it elsewhere by now.
+        public var isSafe: @Sendable (_ file: String) -> Bool = { _ in true }
 
         public init(identity: DaemonIdentity) {
             self.identity = identity

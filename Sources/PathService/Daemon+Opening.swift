@@ -22,6 +22,7 @@ extension Daemon {
     static func openLog(_ configuration: Configuration, identity: DaemonIdentity) throws(ServiceError) -> EventLog {
         var options = EventLog.Options(identity: identity)
         options.rotation = configuration.rotation
+        options.isSafe = { file in (try? RuntimeDirectories().inspectLog(file)) != nil }
         do {
             return try EventLog(path: configuration.log.file, options: options)
         } catch {

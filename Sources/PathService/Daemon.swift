@@ -256,6 +256,8 @@ public final class Daemon {
             providers.refresh()
             // Changes of ignored interfaces make no update, and services may well be there.
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+            // Where it is refused, the socket's own error is told.
+            try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()

@@ -19,15 +19,20 @@ struct RuntimeDirectories {
         guard unsafe access(configuration.stateDirectory, W_OK | X_OK) == 0 else {
             throw .directory(path: configuration.stateDirectory, reason: .current)
         }
+        try prepareSockets(of: configuration)
+        try inspectLog(configuration.log.file)
+    }
+
+    /// Prepares the directories of all unix sockets.
+    func prepareSockets(of configuration: Configuration) throws(ServiceError) {
         for case .unix(let path) in configuration.listen where path.hasPrefix("/") {
             // Root's socket is for everybody's eyes; its own mode and the peer's credentials protect it.
             try prepare(Self.parent(of: path), mode: user == 0 ? 0o755 : 0o700)
         }
-        try inspectLog(configuration.log.file)
     }
 
     /// Refuses a log that somebody else could lead elsewhere.
-    private func inspectLog(_ file: String) throws(ServiceError) {
+    func inspectLog(_ file: String) throws(ServiceError) {
         guard file != EventLog.standardOutput else { return }
         let directory = Self.parent(of: file)
         try inspectAncestors(of: directory)

@@ -1,6 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Configuration
+import EventHub
+import EventLog
 import Glibc
 import TestSupport
 import Testing
@@ -46,6 +48,22 @@ import Testing
     @Test(arguments: ["tmp/link.jsonl", "group/link.jsonl", "foreign/link.jsonl"])
     func `a log file that others could lead elsewhere is refused`(file: String) {
         #expect(refusal(scratch.file(file)) == .linkedLog(path: scratch.file(file)))
+    }
+
+    @Test(arguments: ["own", "tmp"])
+    func `a log is not opened anew where others could lead it elsewhere by now`(place: String) throws {
+        let file = scratch.file(place + "/deep/events.jsonl")
+        var configuration = Configuration(paths: StandardPaths(userID: 0, environment: [:]))
+        configuration.log.file = file
+        let log = try Daemon.openLog(configuration, identity: DaemonIdentity(version: "1"))
+        let isOpen = place == "own"
+        try Command.run(["rm", "-r", scratch.file(place + "/deep")])
+        // Somebody makes the directory first.
+        try Command.run(["install", "-d", "-o", isOpen ? "0" : "65534", scratch.file(place + "/deep")])
+        log.reopen()
+        #expect(log.status.isWritable == isOpen && log.status.reopenings == (isOpen ? 1 : 0))
+        #expect(try Command.run(["ls", scratch.file(place + "/deep")]) == (isOpen ? "events.jsonl\n" : ""))
+        if !isOpen { #expect(log.status.outage?.error == "EPERM") }
     }
 
     @Test(arguments: [
