@@ -83,12 +83,15 @@ let package = Package(
             ]
         ),
 
+        // The machine's way out as a whole.
+        .target(name: "Judgement", dependencies: ["Addressing", "PathModel", "Diagnosis"]),
+
         // What is published, and where it goes.
         .target(
             name: "Documents",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "DNSWire", "MulticastDNS", "Probes",
-                "Diagnosis",
+                "Diagnosis", "Judgement",
             ]
         ),
         .target(
@@ -119,8 +122,8 @@ let package = Package(
             name: "PathService",
             dependencies: [
                 "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
-                "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents",
-                "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
+                "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement",
+                "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
             ],
             resources: [.embedInCode("Resources/event.json")]
         ),
@@ -132,7 +135,7 @@ let package = Package(
             name: "nwpath",
             dependencies: [
                 "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire",
-                "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub", "EventLog",
+                "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents", "EventHub", "EventLog",
                 "Configuration", "PathService", "CommandLineKit", "StatusClient",
             ]
         ),
@@ -165,7 +168,7 @@ let package = Package(
             name: "DocumentsTests",
             dependencies: [
                 "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
-                "PathModel", "Probes", "Diagnosis", "TestSupport",
+                "PathModel", "Probes", "Diagnosis", "Judgement", "TestSupport",
             ]
         ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
@@ -180,6 +183,7 @@ let package = Package(
             exclude: ["Fixtures/examples.jsonl", "Fixtures/check_events.py", "Fixtures/failing.py"]
         ),
         .testTarget(name: "DiagnosisTests", dependencies: ["Addressing", "Diagnosis"]),
+        .testTarget(name: "JudgementTests", dependencies: ["Addressing", "PathModel", "Diagnosis", "Judgement"]),
         .testTarget(name: "SpellingTests", dependencies: ["Spelling"]),
         .testTarget(
             name: "ConfigurationTests",
@@ -236,7 +240,7 @@ let package = Package(
                 "nwpath",
                 "TestSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Documents", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
+                "Documents", "Judgement", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
             ],
             exclude: ["Fixtures"]
         ),

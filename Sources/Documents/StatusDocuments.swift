@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Judgement
 public import LinuxIO
 public import OrderedJSON
 public import PathModel
@@ -82,6 +83,8 @@ public struct OverviewDocument: Encodable, Sendable {
     let schema = "nwpath.status/1"
     var state: StateDocument
     var daemon: Daemon
+    var headline: HeadlineDocument
+    var chain: [ChainElementDocument]
     var path: PathDocument
     var since: String
     var sentence: String
@@ -95,6 +98,8 @@ public struct OverviewDocument: Encodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case schema
         case daemon
+        case headline
+        case chain
         case path
         case since
         case sentence
@@ -111,6 +116,8 @@ public struct OverviewDocument: Encodable, Sendable {
     /// - Parameters:
     ///   - state: What the document is as new as.
     ///   - daemon: Who says so.
+    ///   - headline: The way out as a whole.
+    ///   - headlineSince: Since when its state stands.
     ///   - monitors: All monitors.
     ///   - interfaces: All interfaces that are not ignored.
     ///   - path: The default path.
@@ -119,6 +126,8 @@ public struct OverviewDocument: Encodable, Sendable {
     public init(
         state: StateDocument,
         daemon: Daemon,
+        headline: Headline,
+        headlineSince: WallTime,
         monitors: [MonitorDocument],
         interfaces: [InterfaceDocument],
         path: Path,
@@ -127,6 +136,8 @@ public struct OverviewDocument: Encodable, Sendable {
     ) {
         self.state = state
         self.daemon = daemon
+        self.headline = HeadlineDocument(headline, since: headlineSince)
+        chain = headline.chain.map(ChainElementDocument.init)
         self.path = PathDocument(path)
         since = monitors.first?.since ?? state.time
         sentence = monitors.first?.sentence ?? ""
@@ -144,6 +155,8 @@ public struct OverviewDocument: Encodable, Sendable {
         try container.encode(schema, forKey: .schema)
         try state.encode(to: encoder)
         try container.encode(daemon, forKey: .daemon)
+        try container.encode(headline, forKey: .headline)
+        try container.encode(chain, forKey: .chain)
         try container.encode(path, forKey: .path)
         try container.encode(since, forKey: .since)
         try container.encode(sentence, forKey: .sentence)

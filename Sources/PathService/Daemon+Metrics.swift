@@ -4,6 +4,7 @@ internal import Configuration
 internal import Addressing
 internal import EventHub
 internal import EventLog
+internal import Judgement
 internal import LinuxIO
 internal import Metrics
 internal import MulticastDNS
@@ -44,6 +45,8 @@ extension Daemon {
 
     private func collectPaths(_ writer: inout MetricWriter) {
         let now = clock.boot
+        let state = headline.look().headline.state
+        for each in Headline.State.allCases { writer.write(Family.headline, state == each, each.rawValue) }
         let statuses = PathStatus.allCases
         writer.declare(Family.pathInterface)
         writer.declare(Family.gatewayReachable)

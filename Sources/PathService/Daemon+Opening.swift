@@ -39,6 +39,14 @@ extension Daemon {
         }
     }
 
+    static func watchCalendar(on loop: EventLoop, clock: any TimeSource) throws(ServiceError) -> CalendarWatch {
+        do {
+            return try CalendarWatch(loop: loop, clock: clock)
+        } catch {
+            throw .loop(error)
+        }
+    }
+
     static func makeEngine(
         loop: EventLoop,
         configuration: Configuration,

@@ -33,6 +33,7 @@ public final class Daemon {
     let census: ServiceCensus?
     let probes: ProbeWatch
     let diagnosis: DiagnosisWatch
+    let headline: HeadlineWatch
     let store: DocumentStore
     let source: StatusSource
     let registry = MetricRegistry()
@@ -85,11 +86,7 @@ public final class Daemon {
         hub = EventHub(hubOptions, after: place, clock: clock)
         hub.attach(log)
         recorder = try Self.openRecording(options.recording)
-        do {
-            calendar = try CalendarWatch(loop: loop, clock: clock)
-        } catch {
-            throw .loop(error)
-        }
+        calendar = try Self.watchCalendar(on: loop, clock: clock)
         engine = try Self.makeEngine(loop: loop, configuration: configuration, recorder: recorder)
         providers = ProviderSet(
             loop: loop,
@@ -111,12 +108,14 @@ public final class Daemon {
             let judge = engine.core.judge
             return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
         }
+        headline = HeadlineWatch(engine, probes: probes, diagnosis: diagnosis, hostName: hostName, clock: clock)
         store = DocumentStore(
             hub: hub,
             engine: engine,
             census: census,
             clock: clock,
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
+            headline: headline,
             host: host
         )
         worker = Worker(loop: loop)
@@ -278,8 +277,8 @@ public final class Daemon {
         store.history = serviceHistory
         store.probes = probes
         store.diagnosis = diagnosis
-        diagnosis.onResult = { [unowned self] in server.documentsChanged() }
-        probes.onResult = { [unowned self] in server.documentsChanged() }
+        diagnosis.onResult = { [unowned self] in takeAnswers() }
+        probes.onResult = { [unowned self] in takeAnswers() }
         census?.onEvent = { [unowned self] event in
             counters.count(event)
             serviceHistory?.take(event, services: census?.services ?? [])
@@ -310,11 +309,18 @@ public final class Daemon {
             counters.observe(update, at: clock)
             probes.take(update)
             diagnosis.take(update)
+            _ = headline.look()
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
             waiting.removeFirst()
         }
+    }
+
+    /// Judges what was asked, and shows it.
+    private func takeAnswers() {
+        _ = headline.look()
+        server.documentsChanged()
     }
 
     /// Hears single routes only when the log tells them.

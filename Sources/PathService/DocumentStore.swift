@@ -3,6 +3,7 @@
 internal import Documents
 internal import EventHub
 internal import EventLog
+internal import Judgement
 internal import LinuxIO
 internal import MulticastDNS
 internal import Netlink
@@ -30,6 +31,8 @@ final class DocumentStore {
     private var hostChanges = 0
     /// What is wrong with the daemon's own parts right now.
     var problems: () -> [ProblemDocument] = { [] }
+    /// The way out as a whole.
+    private let headline: HeadlineWatch
     /// What is remembered of services; `nil` without a census.
     var history: ServiceHistoryKeeper?
     /// The active probes; their results are no events, so their documents count them in their tags.
@@ -44,9 +47,16 @@ final class DocumentStore {
     private var rendered: [StatusDocument: Snapshot] = [:]
     private var revision: EventPosition?
     private var evaluations: UInt64 = 0
-    /// The problems that the overview showed last, and how often they changed since the last event.
-    private var shownProblems: [ProblemDocument] = []
-    private var problemChanges = 0
+    /// What no event tells of the overview, as it was shown last, and how often it changed since the last event.
+    private var shown: Untold?
+    private var untoldChanges = 0
+
+    private struct Untold: Equatable {
+        let problems: [ProblemDocument]
+        let headline: Headline
+        /// Since when the headline's state stands.
+        let since: Duration
+    }
     /// The interfaces that documents showed last, and how often they changed since the last event.
     private var shownInterfaces: [InterfaceView] = []
     private var interfaceChanges = 0
@@ -59,6 +69,7 @@ final class DocumentStore {
         census: ServiceCensus?,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
+        headline: HeadlineWatch,
         host: String
     ) {
         self.hub = hub
@@ -66,6 +77,7 @@ final class DocumentStore {
         self.census = census
         self.clock = clock
         self.daemon = daemon
+        self.headline = headline
         self.host = host
     }
 
@@ -77,8 +89,8 @@ final class DocumentStore {
         if revision != hub.position {
             rendered = [:]
             revision = hub.position
-            problemChanges = 0
-            shownProblems = problems()
+            untoldChanges = 0
+            shown = untold
             interfaceChanges = 0
             shownInterfaces = engine.core.interfaces
         }
@@ -86,7 +98,7 @@ final class DocumentStore {
             rendered = [:]
             evaluations = engine.core.evaluations
         }
-        if document == .status { lookForProblems() }
+        if document == .status { lookForUntold() }
         if document.isOfProbes, let revision = probes?.revision, revision != probeRevision {
             probeRevision = revision
             rendered = rendered.filter { !$0.key.isOfProbes }
@@ -103,11 +115,16 @@ final class DocumentStore {
         return snapshot
     }
 
-    private func lookForProblems() {
-        let problems = problems()
-        guard problems != shownProblems else { return }
-        shownProblems = problems
-        problemChanges += 1
+    private var untold: Untold {
+        let (headline, since) = headline.look()
+        return Untold(problems: problems(), headline: headline, since: since)
+    }
+
+    private func lookForUntold() {
+        let untold = untold
+        guard untold != shown else { return }
+        shown = untold
+        untoldChanges += 1
         rendered[.status] = nil
     }
 
@@ -126,7 +143,7 @@ final class DocumentStore {
         let tag = "\(hub.position.stream).\(hub.position.sequence)\(name)"
         if document.isOfProbes { return "\(tag).\(probeRevision)" }
         if document == .diagnosis { return "\(tag).\(diagnosisRevision)" }
-        let changes = document == .status ? problemChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0
+        let changes = document == .status ? untoldChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0
         return changes > 0 ? "\(tag).\(changes)" : tag
     }
 
@@ -205,16 +222,19 @@ final class DocumentStore {
     }
 
     private var overview: OverviewDocument {
-        OverviewDocument(
+        let shown = shown ?? untold
+        return OverviewDocument(
             state: state,
             daemon: daemon,
+            headline: shown.headline,
+            headlineSince: clock.calendar(at: shown.since),
             monitors: monitors,
             interfaces: interfaces.filter { !$0.ignored },
             path: path,
             services: census.map {
                 .init(count: $0.services.count, types: $0.serviceTypes.count, lastCensus: $0.lastCompleted)
             },
-            problems: shownProblems
+            problems: shown.problems
         )
     }
 }

@@ -11,6 +11,7 @@ enum Family {
         labels: ["version", "revision", "swift_version"]
     )
 
+    static let headline = gauge("headline", "1 for the present state of the way out as a whole.", ["state"])
     static let satisfied = gauge("path_satisfied", "Whether packets leave the machine.", ["monitor"])
     static let status = gauge("path_status", "1 for the present status.", ["monitor", "status"])
     static let statusSeconds = counter("path_status_seconds", "Time spent in each status.", ["monitor", "status"])

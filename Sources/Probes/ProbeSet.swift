@@ -12,6 +12,8 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var last: ProbeResult?
     /// When the last run ended, as time since boot.
     public internal(set) var lastEnd: Duration?
+    /// When the last right answer came, as time since boot.
+    public internal(set) var lastSuccess: Duration?
     /// How many runs ended, without those that could not be assessed.
     public internal(set) var attempts: UInt64 = 0
     public internal(set) var failures: UInt64 = 0
@@ -135,6 +137,6 @@ extension ProbeState {
         history.append(result)
         if case .notAssessed = result.outcome { return }
         attempts += 1
-        if !result.isSuccess { failures += 1 }
+        if result.isSuccess { lastSuccess = now } else { failures += 1 }
     }
 }

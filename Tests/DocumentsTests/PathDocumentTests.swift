@@ -2,6 +2,7 @@
 
 import Addressing
 import Documents
+import Judgement
 import LinuxIO
 import OrderedJSON
 import PathModel
@@ -139,6 +140,8 @@ import Testing
         OverviewDocument(
             state: StateDocument(stream: "7f3a", seq: 46, time: clock.wall, host: "edge-17"),
             daemon: OverviewDocument.Daemon(version: "0.1.0", pid: 4120, started: clock.wall - .seconds(60)),
+            headline: HeadlineJudge(HeadlineFacts(host: "edge-17", path: Sample.satisfied)).headline,
+            headlineSince: clock.wall - .seconds(30),
             monitors: [
                 MonitorDocument(
                     monitor: "default",
@@ -172,8 +175,8 @@ import Testing
         let value = try JSONValue(parsing: try pretty(overview()))
         #expect(
             value.object?.keys == [
-                "schema", "stream", "seq", "time", "host", "daemon", "path", "since", "sentence", "monitors",
-                "interfaces", "gateways", "dns", "problems",
+                "schema", "stream", "seq", "time", "host", "daemon", "headline", "chain", "path", "since",
+                "sentence", "monitors", "interfaces", "gateways", "dns", "problems",
             ]
         )
         #expect(value["schema"]?.string == "nwpath.status/1")
@@ -216,6 +219,8 @@ import Testing
         let document = OverviewDocument(
             state: StateDocument(stream: "7f3a", seq: 0, time: clock.wall, host: "h"),
             daemon: OverviewDocument.Daemon(version: "", pid: 1, started: clock.wall),
+            headline: HeadlineJudge(HeadlineFacts(host: "h", path: Path())).headline,
+            headlineSince: clock.wall,
             monitors: [],
             interfaces: [],
             path: Path(),

@@ -4,6 +4,7 @@ import Documents
 import EventHub
 import EventLog
 import Glibc
+import Judgement
 import LinuxIO
 import OrderedJSON
 import PathEngine
@@ -34,7 +35,18 @@ private final class StoreFixture {
         hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
         engine = try PathEngine(loop: Namespace.current.loop, settings: EngineSettings())
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
-        store = DocumentStore(hub: hub, engine: engine, census: nil, clock: clock, daemon: daemon, host: "edge-17")
+        let headline = HeadlineWatch { [engine, clock] in
+            HeadlineFacts(host: "edge-17", path: engine.core.path, now: clock.boot)
+        }
+        store = DocumentStore(
+            hub: hub,
+            engine: engine,
+            census: nil,
+            clock: clock,
+            daemon: daemon,
+            headline: headline,
+            host: "edge-17"
+        )
         store.problems = { [unowned self] in problems }
         store.configuration = { .object(JSONObject()) }
         try engine.start()

@@ -5,6 +5,7 @@ internal import Diagnosis
 internal import Documents
 internal import EventHub
 internal import Examination
+internal import Judgement
 internal import LinuxIO
 internal import Metrics
 internal import Netlink
@@ -50,6 +51,8 @@ final class DiagnosisWatch {
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
     private var moments: [Duration: WallTime] = [:]
     let metrics = DiagnosisMetrics()
+    /// What the last examination found by asking; `nil` without one.
+    private(set) var sign: ExaminationSign?
     /// What is known, as `/api/v1/diagnosis` shows it.
     private(set) var document = DiagnosisDocument.idle
     /// How often the document changed, for the tags of documents.
@@ -82,6 +85,7 @@ final class DiagnosisWatch {
         guard new.isEnabled else {
             for standing in keeper.standing { publish(.cleared(standing)) }
             keeper = VerdictKeeper()
+            sign = nil
             return show(.idle)
         }
         schedule = DiagnosisSchedule(at: clock.boot)
@@ -154,6 +158,8 @@ final class DiagnosisWatch {
         )
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
+        // It counts until the next but one would have ended.
+        sign = ExaminationSign(diagnosis, ended: now, validity: (schedule.next - now) * 2 + .seconds(30))
         show(shown(diagnosis, result))
         plan()
     }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Judgement
 internal import LinuxIO
 internal import OrderedJSON
 
@@ -38,7 +39,8 @@ struct CheckJudge {
             state: isSatisfied ? .ok : .critical,
             text: "path \(wanted) \(word)\(detail)" + (age.map { " for \(Int($0))s" } ?? "")
         )
-        if isSatisfied, warnsOfExpense, path.isTrue("is_expensive") {
+        if isSatisfied, wanted == "default" { Self.consider(status["headline"] ?? .null, in: &report) }
+        if report.state == .ok, isSatisfied, warnsOfExpense, path.isTrue("is_expensive") {
             report.state = .warning
             report.text += ", it is expensive"
         }
@@ -60,6 +62,13 @@ struct CheckJudge {
         ]
         report.judge()
         return report
+    }
+
+    /// Packets that leave are not all: what answers counts, too.
+    private static func consider(_ headline: JSONValue, in report: inout CheckReport) {
+        guard let state = Headline.State(rawValue: headline.text("state")), !state.isGood else { return }
+        report.state = state == .slow ? .warning : .critical
+        report.text += ", \(state.word): \(headline.text("message"))"
     }
 
     // MARK: - Interface

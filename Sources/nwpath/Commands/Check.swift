@@ -23,7 +23,8 @@ struct Check: Command {
             One line with performance data is printed. RANGE is [@]start:end of the monitoring plugins: a value \
             outside of it alerts, with @ one inside of it; ~ is minus infinity.
 
-            path: critical when it is not satisfied; the ranges are for the number of services. interface: critical \
+            path: critical when it is not satisfied, or nothing beyond the gateway answers what asks it; a warning when \
+            what answers is slow; the ranges are for the number of services. interface: critical \
             when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
             service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
             daemon: warns of its problems; the ranges are for the seconds until it answered.

@@ -37,7 +37,8 @@ struct Status: Command {
                 let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
                 // Quiet leaves the answer itself: one line.
                 let shown = monitor == nil ? text.overview : text.monitor
-                Terminal.print(common.isQuiet ? text.verdict(answer.value) : shown(answer.value))
+                let line = monitor == nil ? text.judgement : text.verdict
+                Terminal.print(common.isQuiet ? line(answer.value) : shown(answer.value))
             }
             let isSatisfied = answer.value["path"]?["status"]?.string == "satisfied"
             return hasExitCode && !isSatisfied ? .negative : .success

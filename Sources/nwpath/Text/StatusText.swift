@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Judgement
 internal import LinuxIO
 internal import OrderedJSON
 
@@ -10,7 +11,8 @@ struct StatusText {
 
     /// Everything that `/api/v1/status` has.
     func overview(_ status: JSONValue) -> String {
-        var text = monitor(status)
+        var text = headline(status) ?? ""
+        text += monitor(status)
         let others = status.list("monitors").dropFirst()
         text += sheet.section("Monitors", others.map { verdict($0) + "\n" }.joined())
         let interfaces = InterfaceText(sheet: sheet).list(status.list("interfaces"), isIndented: true)
@@ -24,6 +26,30 @@ struct StatusText {
         }
         text += sheet.section("Problems", problems.joined())
         return text
+    }
+
+    /// The way out as a whole: a word and since when, the cause, what to do; `nil` from a service that does not judge it.
+    private func headline(_ status: JSONValue) -> String? {
+        guard let headline = status["headline"], headline["state"]?.string != nil else { return nil }
+        var text = judgement(status) + "\n"
+        text += sheet.indent(sheet.paint(headline.text("message")) + "\n")
+        if let hint = headline["hint"]?.string { text += sheet.indent(sheet.paint("→ \(hint)") + "\n") }
+        return text
+    }
+
+    /// The answer in one line: the way out as a whole, else the verdict of the path.
+    func judgement(_ status: JSONValue) -> String {
+        guard let headline = status["headline"], let state = headline["state"]?.string else { return verdict(status) }
+        let known = Headline.State(rawValue: state)
+        let isGood = known?.isGood ?? false
+        let tone: Palette.Tone = isGood ? .good : known == .slow ? .warning : .bad
+        let sign = isGood ? "✓" : known == .slow ? "!" : "✗"
+        return sheet.paint("\(sign) \(known?.word ?? state)", tone) + age(since: headline["since"]?.string)
+    }
+
+    private func age(since: String?) -> String {
+        guard let age = AgeText.since(since, now: sheet.now) else { return "" }
+        return sheet.paint(", for \(age)") + sheet.paint(" (since \(AgeText.moment(since)))", .faint)
     }
 
     /// One monitor: the verdict with its age, why and what to do, what the path can do.
@@ -52,12 +78,7 @@ struct StatusText {
         let status = (monitor["path"] ?? .null).text("status")
         let sentence = monitor.text("sentence")
         let words = sentence.isEmpty ? "Path is \(status)" : sentence
-        var line = sheet.paint("\(Self.sign(status)) \(words)", Self.tone(status))
-        if let age = AgeText.since(monitor["since"]?.string, now: sheet.now) {
-            line += sheet.paint(", for \(age)")
-            line += sheet.paint(" (since \(AgeText.moment(monitor["since"]?.string)))", .faint)
-        }
-        return line
+        return sheet.paint("\(Self.sign(status)) \(words)", Self.tone(status)) + age(since: monitor["since"]?.string)
     }
 
     /// `✓`, `✗`, or `!` for a path that needs somebody to connect it.

@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Judgement
+public import LinuxIO
+public import OrderedJSON
+
+/// The machine's way out in one word and one sentence.
+public struct HeadlineDocument: Encodable, Equatable, Sendable {
+    /// `online`, `connected`, `slow`, `login_needed`, `no_internet`, `local_only` or `offline`.
+    public var state: String
+    /// The cause, one sentence for people.
+    public var message: String
+    /// What to do; `null` when there is nothing to be done.
+    @Nullable public var hint: String?
+    /// Since when the state stands, RFC 3339.
+    public var since: String
+
+    public init(_ headline: Headline, since: WallTime) {
+        state = headline.state.rawValue
+        message = headline.message
+        hint = headline.hint
+        self.since = since.description
+    }
+}
+
+/// One element of the way out.
+public struct ChainElementDocument: Encodable, Equatable, Sendable {
+    /// `host`, `interface`, `gateway`, `internet` or `dns`.
+    public var element: String
+    /// The host's name, the interface's, or an address; `null` where there is none.
+    @Nullable public var name: String?
+    /// `good`, `degraded`, `broken`, `not_reached` or `not_asked`.
+    public var condition: String
+    /// How long its last answer took; `null` where that was not measured.
+    @Nullable public var roundTripSeconds: Double?
+
+    enum CodingKeys: String, CodingKey {
+        case element
+        case name
+        case condition
+        case roundTripSeconds = "round_trip_seconds"
+    }
+
+    public init(_ element: ChainElement) {
+        self.element = element.kind.rawValue
+        name = element.name
+        condition = element.condition.rawValue
+        roundTripSeconds = element.roundTrip.map(Microseconds.round)
+    }
+}

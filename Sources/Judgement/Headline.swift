@@ -1,0 +1,101 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// How the machine's way out is, in one word, one sentence and one chain.
+public struct Headline: Hashable, Sendable {
+    /// The words that people and programs get; the raw value is what documents and metrics show and never changes.
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        /// Something beyond the gateway answered.
+        case online
+        /// The kernel would send; nothing beyond the gateway was asked.
+        case connected
+        /// Something beyond answers, worse than it should.
+        case slow
+        /// A portal wants a login first.
+        case loginNeeded = "login_needed"
+        /// Packets leave, and nothing beyond the gateway answers, or no name is found.
+        case noInternet = "no_internet"
+        /// An interface works, and no way leads beyond its network.
+        case localOnly = "local_only"
+        /// No interface carries packets.
+        case offline
+
+        /// The word for people.
+        public var word: String {
+            switch self {
+            case .online: "Online"
+            case .connected: "Connected"
+            case .slow: "Slow"
+            case .loginNeeded: "Login needed"
+            case .noInternet: "No Internet"
+            case .localOnly: "Local only"
+            case .offline: "Offline"
+            }
+        }
+
+        public var isGood: Bool { self == .online || self == .connected }
+    }
+
+    public let state: State
+    /// The cause, one sentence without a full stop.
+    public let message: String
+    /// What to do; `nil` when there is nothing to be done.
+    public let hint: String?
+    /// From this machine to the name server.
+    public let chain: [ChainElement]
+
+    public init(state: State, message: String, hint: String?, chain: [ChainElement]) {
+        self.state = state
+        self.message = message
+        self.hint = hint
+        self.chain = chain
+    }
+}
+
+/// One element of the way out.
+public struct ChainElement: Hashable, Sendable {
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case host, interface, gateway, internet, dns
+    }
+
+    public enum Condition: String, Hashable, Sendable, CaseIterable {
+        case good, degraded, broken
+        /// Something before it is broken.
+        case notReached = "not_reached"
+        /// Nobody asked it.
+        case notAsked = "not_asked"
+    }
+
+    public let kind: Kind
+    /// The host's name, the interface's, or an address; `nil` where there is none.
+    public let name: String?
+    public let condition: Condition
+    /// How long its last answer took; `nil` where that was not measured.
+    public let roundTrip: Duration?
+
+    public init(_ kind: Kind, _ name: String?, _ condition: Condition, roundTrip: Duration? = nil) {
+        self.kind = kind
+        self.name = name
+        self.condition = condition
+        self.roundTrip = roundTrip
+    }
+}
+
+/// Remembers since when a headline's state stands.
+public struct HeadlineKeeper: Hashable, Sendable {
+    /// The headline as it was judged last; `nil` before the first.
+    public private(set) var headline: Headline?
+    /// Since when its state stands, as time since boot.
+    public private(set) var since = Duration.zero
+
+    public init() {}
+
+    /// Takes what was judged now.
+    /// - Returns: The state before, when it is another one now.
+    public mutating func note(_ new: Headline, at now: Duration) -> Headline.State? {
+        let old = headline?.state
+        headline = new
+        guard old != new.state else { return nil }
+        since = now
+        return old
+    }
+}

@@ -1,0 +1,100 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Diagnosis
+public import PathModel
+
+/// What a headline is judged from.
+public struct HeadlineFacts: Sendable {
+    public var host: String
+    public var path: Path
+    /// Since when the path's status stands, as time since boot: what answered before is no evidence.
+    public var statusSince: Duration
+    /// The root causes that stand, worst first.
+    public var verdicts: [Verdict] = []
+    /// The last examination; `nil` without one.
+    public var examination: ExaminationSign?
+    public var probes: [ProbeSign] = []
+    public var now: Duration
+
+    public init(host: String, path: Path, statusSince: Duration = .zero, now: Duration = .zero) {
+        self.host = host
+        self.path = path
+        self.statusSince = statusSince
+        self.now = now
+    }
+}
+
+/// What an examination found out by asking.
+public struct ExaminationSign: Hashable, Sendable {
+    /// When it ended, as time since boot.
+    public var ended: Duration
+    /// How long it counts.
+    public var validity: Duration
+    /// Whether something beyond the gateway answered.
+    public var reachedInternet: Bool
+    /// Whether a name server answered.
+    public var reachedDNS: Bool
+
+    public init(ended: Duration, validity: Duration, reachedInternet: Bool, reachedDNS: Bool) {
+        self.ended = ended
+        self.validity = validity
+        self.reachedInternet = reachedInternet
+        self.reachedDNS = reachedDNS
+    }
+
+    /// Makes a sign of the layers of a diagnosis.
+    public init(_ diagnosis: Diagnosis, ended: Duration, validity: Duration) {
+        func isSound(_ layer: Layer) -> Bool { diagnosis.ladder.contains { $0.layer == layer && $0.state == .sound } }
+        self.init(ended: ended, validity: validity, reachedInternet: isSound(.wan), reachedDNS: isSound(.dns))
+    }
+}
+
+/// What an active probe says.
+public struct ProbeSign: Hashable, Sendable {
+    public enum Place: Hashable, Sendable {
+        /// On this machine or the networks it is part of.
+        case near
+        case gateway
+        case beyond
+        case nameServer
+    }
+
+    public var name: String
+    public var place: Place
+    /// Whether it failed as often as is told.
+    public var isFailing: Bool
+    /// Whether a portal answered in its place.
+    public var isCaptive: Bool
+    /// When its last right answer came, as time since boot.
+    public var answered: Duration?
+    /// How long an answer counts.
+    public var validity: Duration
+    /// How long the last right answer took.
+    public var roundTrip: Duration?
+    /// Whether its right answers show that names are found.
+    public var findsName: Bool
+    /// Why it fails, in words.
+    public var failure: String?
+
+    public init(
+        _ name: String,
+        _ place: Place,
+        isFailing: Bool = false,
+        isCaptive: Bool = false,
+        answered: Duration? = nil,
+        validity: Duration = .seconds(180),
+        roundTrip: Duration? = nil,
+        findsName: Bool = false,
+        failure: String? = nil
+    ) {
+        self.name = name
+        self.place = place
+        self.isFailing = isFailing
+        self.isCaptive = isCaptive
+        self.answered = answered
+        self.validity = validity
+        self.roundTrip = roundTrip
+        self.findsName = findsName || place == .nameServer
+        self.failure = failure
+    }
+}

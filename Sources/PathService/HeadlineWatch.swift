@@ -1,0 +1,86 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Diagnosis
+internal import Judgement
+internal import LinuxIO
+internal import Netlink
+internal import PathEngine
+internal import PathModel
+internal import Probes
+
+/// The headline of the machine's way out, judged whenever somebody looks or something became known.
+///
+/// Confined to the daemon's loop.
+final class HeadlineWatch {
+    private let facts: () -> HeadlineFacts
+    private var keeper = HeadlineKeeper()
+
+    init(facts: @escaping () -> HeadlineFacts) {
+        self.facts = facts
+    }
+
+    /// Judges what the daemon's parts know.
+    convenience init(
+        _ engine: PathEngine,
+        probes: ProbeWatch,
+        diagnosis: DiagnosisWatch,
+        hostName: HostNameWatch,
+        clock: any TimeSource
+    ) {
+        self.init {
+            let (core, now) = (engine.core, clock.boot)
+            let statusSince = core.monitors.first?.tracker.statusSince ?? now
+            var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
+            facts.verdicts = diagnosis.standing.map(\.verdict)
+            facts.examination = diagnosis.sign
+            facts.probes = probes.states.map { ProbeSign($0, state: core.state) }
+            return facts
+        }
+    }
+
+    /// The headline of now, and since when its state stands, as time since boot.
+    func look() -> (headline: Headline, since: Duration) {
+        let facts = facts()
+        let headline = HeadlineJudge(facts).headline
+        _ = keeper.note(headline, at: facts.now)
+        return (headline, keeper.since)
+    }
+}
+
+extension ProbeSign {
+    /// What a probe says; a target on one of this machine's networks says nothing of what is beyond.
+    init(_ probe: ProbeState, state: KernelState) {
+        let (definition, last) = (probe.definition, probe.last)
+        let address = last?.address?.address
+        let place: Place =
+            switch (definition.method, definition.target) {
+            case (.dns, _): .nameServer
+            case (_, .gateway): .gateway
+            default: address.map(state.isNear) ?? false ? .near : .beyond
+            }
+        var failure: String?
+        if case .failure(let reason, _) = last?.outcome { failure = reason.rawValue }
+        self.init(
+            definition.name,
+            place,
+            isFailing: probe.schedule.isFailing,
+            isCaptive: probe.schedule.isCaptive,
+            answered: probe.lastSuccess,
+            validity: definition.interval * (definition.threshold + 1) + definition.timeout,
+            roundTrip: last?.isSuccess == true ? last?.duration : nil,
+            findsName: last?.isSuccess == true && last?.resolution != nil,
+            failure: failure
+        )
+    }
+}
+
+extension KernelState {
+    /// Whether an address is this machine's, or on one of the networks that it has an address of.
+    fileprivate func isNear(_ address: IPAddress) -> Bool {
+        if address.isLoopback || address.isLinkLocal { return true }
+        return addresses.values.joined().contains { held in
+            IPPrefix(held.value.address, length: held.value.prefixLength).contains(address)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Judgement
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// The way out as a whole, on the real service: every surface says the same, and it is what packets find.
+@Suite(.inNamespace) struct HeadlineServiceTests {
+    private let namespace = Namespace.current
+    private let peer: Namespace
+
+    /// A router, and a host beyond it that is in the same namespace.
+    init() throws {
+        peer = try Namespace()
+        try namespace.connect("v0", to: peer, as: "v1")
+        try peer.ipBatch(["addr add 192.0.2.1/24 dev v1", "addr add 198.51.100.7/32 dev lo", "link set lo up"])
+        try namespace.ipBatch(["addr add 192.0.2.7/24 dev v0", "route add default via 192.0.2.1 dev v0"])
+        try namespace.waitUntilRunning("v0")
+        try peer.waitUntilRunning("v1")
+    }
+
+    private func start(probing: Bool) async throws -> Service {
+        let scratch = try Scratch()
+        let probe = "probes:\n  active:\n    far:\n      target: 198.51.100.7\n      interval: 1s\n      failures: 2\n"
+        try scratch.write(probing ? probe : "audit_interval: 1s\n", to: "nwpath.yaml")
+        return try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+    }
+
+    private func state(_ service: Service) throws -> String? {
+        try service.json("/api/v1/status")["headline"]?["state"]?.string
+    }
+
+    private func letters(_ status: JSONValue) -> String {
+        let letters = ["good": "+", "degraded": "~", "broken": "x", "not_reached": ".", "not_asked": "?"]
+        return (status["chain"]?.array ?? []).compactMap { letters[$0["condition"]?.string ?? ""] }.joined()
+    }
+
+    /// Waits for a state, and holds every surface against it.
+    private func expect(_ state: Headline.State, _ chain: String, exit: Int32, _ service: Service) async throws {
+        try await namespace.loop.eventually("\(state)") { try self.state(service) == state.rawValue }
+        let status = try service.json("/api/v1/status")
+        #expect(letters(status) == chain, "\(status["chain"] ?? .null)")
+        #expect(try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"))
+        let words = ["--socket", service.socket]
+        let quiet = try namespace.run([try Place.program, "status", "-q"] + words)
+        #expect(quiet.hasPrefix("\(state.isGood ? "✓" : state == .slow ? "!" : "✗") \(state.word), for "))
+        let message = try #require(status["headline"]?["message"]?.string)
+        let text = try namespace.run([try Place.program, "status"] + words)
+        #expect(text.contains("\n  \(message)\n"))
+        let check = try Command.run(["sh", "-c", "'\(try Place.program)' check --socket '\(service.socket)'; echo $?"])
+        #expect(check.hasSuffix("\n\(exit)\n"), "\(check)")
+        // Not satisfied, the reason stands there already.
+        if !state.isGood, status["path"]?["status"]?.string == "satisfied" { #expect(check.contains(message)) }
+    }
+
+    @Test func `without anybody asked it is connected, and neither a cable nor a route is more than that`() async throws
+    {
+        let service = try await start(probing: false)
+        try await expect(.connected, "++???", exit: 0, service)
+        try namespace.ip("route del default")
+        try await expect(.localOnly, "++x..", exit: 2, service)
+        try peer.ip("link set v1 down")
+        try await expect(.offline, "+x...", exit: 2, service)
+    }
+
+    @Test func `a host beyond the router answers, falls silent, and answers again`() async throws {
+        let service = try await start(probing: true)
+        try await expect(.online, "++++?", exit: 0, service)
+        let far = try service.json("/api/v1/status")["chain"]?.array?[3]
+        #expect(far?["round_trip_seconds"]?.double ?? 0 > 0)
+        // The router still answers.
+        try peer.ip("addr del 198.51.100.7/32 dev lo")
+        try await expect(.noInternet, "++?x.", exit: 2, service)
+        let tag = try service.get("/api/v1/status", ["-o", "/dev/null", "-D", "-"])
+        try peer.ip("addr add 198.51.100.7/32 dev lo")
+        try await expect(.online, "++++?", exit: 0, service)
+        #expect(try service.get("/api/v1/status", ["-o", "/dev/null", "-D", "-"]) != tag)
+        // What answered before the outage is no evidence.
+        try namespace.ip("route del default")
+        try await expect(.localOnly, "++x..", exit: 2, service)
+        try namespace.ip("route add default via 192.0.2.1 dev v0")
+        try await expect(.online, "++++?", exit: 0, service)
+    }
+
+    @Test func `a router that is gone leaves the local network`() async throws {
+        let service = try await start(probing: true)
+        try await expect(.online, "++++?", exit: 0, service)
+        try peer.ip("addr flush dev v1")
+        try namespace.ip("neigh flush dev v0")
+        try await expect(.localOnly, "++x..", exit: 2, service)
+        let message = try service.json("/api/v1/status")["headline"]?["message"]?.string
+        #expect(message == "192.0.2.1 on v0 does not answer")
+    }
+}
