@@ -18,7 +18,11 @@ import Testing
         let listener = try WatchedListener(parameters)
         let port = await listener.start()
         listener.listener.cancel()
-        await eventually("free") { listener.states.values.last == .cancelled }
+        await eventually("cancelled") { listener.states.values.last == .cancelled }
+        // A process that another test starts at this moment has the socket open, too, until it runs its program.
+        await eventually("free") {
+            (try? Namespace.current.run("ss -Hltun sport = :\(port)"))?.isEmpty == true
+        }
         return port
     }
 
