@@ -97,7 +97,8 @@ let package = Package(
         .target(
             name: "EventHub",
             dependencies: [
-                "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Documents",
+                "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Judgement",
+                "Documents",
             ]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "OrderedJSON", "LinuxIO", "EventHub"]),

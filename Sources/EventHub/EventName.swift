@@ -24,6 +24,8 @@ public enum EventName: String, CaseIterable, Sendable {
     case pathChanged = "path.changed"
     /// A path changes so often that changes are folded, or no longer.
     case pathFlapping = "path.flapping"
+    /// The way out as a whole is in another state.
+    case headlineChanged = "headline.changed"
     // Interfaces.
     case interfaceAdded = "interface.added"
     case interfaceChanged = "interface.changed"
@@ -45,8 +47,10 @@ public enum EventName: String, CaseIterable, Sendable {
     case captivePortalDetected = "captive_portal.detected"
     case captivePortalCleared = "captive_portal.cleared"
     // Diagnosis.
-    /// A fault of the network is certain enough to be told, or over.
-    case verdict
+    /// A fault of the network is certain enough to be told.
+    case verdictRaised = "verdict.raised"
+    /// A fault is over, or explained by another one.
+    case verdictCleared = "verdict.cleared"
     // Census.
     case serviceAdded = "service.added"
     case serviceChanged = "service.changed"

@@ -79,23 +79,3 @@ public struct ChainElement: Hashable, Sendable {
         self.roundTrip = roundTrip
     }
 }
-
-/// Remembers since when a headline's state stands.
-public struct HeadlineKeeper: Hashable, Sendable {
-    /// The headline as it was judged last; `nil` before the first.
-    public private(set) var headline: Headline?
-    /// Since when its state stands, as time since boot.
-    public private(set) var since = Duration.zero
-
-    public init() {}
-
-    /// Takes what was judged now.
-    /// - Returns: The state before, when it is another one now.
-    public mutating func note(_ new: Headline, at now: Duration) -> Headline.State? {
-        let old = headline?.state
-        headline = new
-        guard old != new.state else { return nil }
-        since = now
-        return old
-    }
-}

@@ -108,7 +108,7 @@ public final class Daemon {
             let judge = engine.core.judge
             return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
         }
-        headline = HeadlineWatch(engine, probes: probes, diagnosis: diagnosis, hostName: hostName, clock: clock)
+        headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
         store = DocumentStore(
             hub: hub,
             engine: engine,
@@ -258,6 +258,7 @@ public final class Daemon {
             // Where it is refused, the socket's own error is told.
             try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
+            _ = headline.look()
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()
         }
@@ -392,6 +393,7 @@ public final class Daemon {
         hostName.stop()
         probes.stop()
         diagnosis.stop()
+        headline.stop()
         index.stop()
         engine.stop()
         serviceHistory?.close(services: census?.services ?? [])

@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import Diagnosis
+internal import EventHub
 internal import Judgement
 internal import LinuxIO
 internal import Netlink
@@ -13,22 +14,29 @@ internal import Probes
 ///
 /// Confined to the daemon's loop.
 final class HeadlineWatch {
+    private let loop: EventLoop
+    private let hub: EventHub
     private let facts: () -> HeadlineFacts
     private var keeper = HeadlineKeeper()
+    private var timer: EventLoop.Timer?
 
-    init(facts: @escaping () -> HeadlineFacts) {
+    init(loop: EventLoop, hub: EventHub, facts: @escaping () -> HeadlineFacts) {
+        self.loop = loop
+        self.hub = hub
         self.facts = facts
     }
 
     /// Judges what the daemon's parts know.
     convenience init(
         _ engine: PathEngine,
+        hub: EventHub,
         probes: ProbeWatch,
         diagnosis: DiagnosisWatch,
         hostName: HostNameWatch,
-        clock: any TimeSource
+        loop: EventLoop
     ) {
-        self.init {
+        let clock = loop.clock
+        self.init(loop: loop, hub: hub) {
             let (core, now) = (engine.core, clock.boot)
             let statusSince = core.monitors.first?.tracker.statusSince ?? now
             var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
@@ -43,8 +51,27 @@ final class HeadlineWatch {
     func look() -> (headline: Headline, since: Duration) {
         let facts = facts()
         let headline = HeadlineJudge(facts).headline
-        _ = keeper.note(headline, at: facts.now)
+        keeper.note(headline, at: facts.now)
+        if timer == nil, let due = keeper.due {
+            timer = loop.schedule(at: due) { [weak self] in self?.tell() }
+        }
         return (headline, keeper.since)
+    }
+
+    func stop() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    /// Publishes the state, when it is another one than was told before, and stood long enough.
+    private func tell() {
+        _ = look()
+        timer = nil
+        if let change = keeper.takeChange(at: loop.clock.boot) {
+            hub.publish(HeadlineChanged(change, since: loop.clock.calendar(at: change.since)))
+        }
+        // It may have changed again meanwhile.
+        _ = look()
     }
 }
 

@@ -22,8 +22,9 @@ private func status(
 @Suite struct WaitConditionTests {
     @Test(
         arguments: [
-            ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
-            ("not-expensive", .notExpensive), ("interface=eth0", .interface("eth0")),
+            ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("online", .online), ("ipv4", .ipv4),
+            ("ipv6", .ipv6),
+            ("dns", .dns), ("not-expensive", .notExpensive), ("interface=eth0", .interface("eth0")),
             ("interface=a=b", .interface("a=b")),
             ("service=_ipp._tcp", .service(type: "_ipp._tcp", name: nil)),
             ("service=_ipp._tcp/A / B", .service(type: "_ipp._tcp", name: "A / B")),
@@ -32,6 +33,18 @@ private func status(
     func `a condition reads back as it was typed`(text: String, condition: WaitCondition) {
         #expect(WaitCondition(text) == condition)
         #expect(condition.description == text)
+    }
+
+    @Test(
+        arguments: [
+            (#","headline":{"state":"online","message":"m"}"#, nil),
+            (#","headline":{"state":"no_internet","message":"nothing answers"}"#, "No Internet: nothing answers"),
+            (#","headline":{"state":"connected","message":"nobody was asked"}"#, "Connected: nobody was asked"),
+            ("", "the service does not judge what answers"),
+        ] as [(String, String?)]
+    )
+    func `online is what answered, not what the kernel would do`(rest: String, missing: String?) throws {
+        #expect(WaitCondition.online.missing(in: try status("satisfied", rest: rest), services: []) == missing)
     }
 
     @Test(arguments: [

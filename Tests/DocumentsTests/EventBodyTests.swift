@@ -52,7 +52,7 @@ struct Example: Sendable, CustomTestStringConvertible {
     private static let dns = DNSDocument(Sample.dns)
     private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
 
-    static let all = paths + interfaces + gateways + services + probes + verdicts
+    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts
 
     // MARK: - Paths
 

@@ -27,7 +27,7 @@ extension Example {
     static let verdicts = [
         Example(
             body: VerdictChanged(lost, isRaised: true, since: since),
-            summary: "error verdict The gateway 192.0.2.1 on eth0 does not answer ARP",
+            summary: "error verdict.raised the gateway 192.0.2.1 on eth0 does not answer ARP",
             data: #""state":"raised","verdict":{"code":"gateway.unresolved","layer":"gateway","severity":"broken","#
                 + #""confidence":"likely","family":"ipv4","subject":"192.0.2.1","#
                 + #""say":"the gateway 192.0.2.1 on eth0 does not answer ARP","action":"check the router","#
@@ -35,14 +35,14 @@ extension Example {
         ),
         Example(
             body: VerdictChanged(late, isRaised: true, since: since),
-            summary: "warning verdict Name servers are slow",
+            summary: "warning verdict.raised name servers are slow",
             data: #""state":"raised","verdict":{"code":"dns.slow","layer":"dns","severity":"degraded","#
                 + #""confidence":"certain","say":"name servers are slow","action":"use another one","#
                 + #""evidence":{},"since":"2026-11-20T12:00:00.000000000Z"}}"#
         ),
         Example(
             body: VerdictChanged(late, isRaised: false, since: since),
-            summary: "info verdict No longer: name servers are slow",
+            summary: "info verdict.cleared no longer: name servers are slow",
             data: #""state":"cleared","verdict":{"code":"dns.slow","layer":"dns","severity":"degraded","#
                 + #""confidence":"certain","say":"name servers are slow","action":"use another one","#
                 + #""evidence":{},"since":"2026-11-20T12:00:00.000000000Z"}}"#

@@ -224,12 +224,24 @@ import Testing
         #expect(Self.chain(Self.judge(Self.facts()) { $0.probes = [probe] }) == "+++++")
     }
 
-    @Test func `the keeper tells changes of the state, and since when it stands`() {
+    @Test func `a change is told once its state stood for a second, with how long the one before stood`() {
+        let (good, bad) = (Self.judge(Self.facts()), Self.judge(Self.offline(.noCarrier)))
         var keeper = HeadlineKeeper()
-        #expect(keeper.note(Self.judge(Self.facts()), at: .seconds(1)) == nil && keeper.since == .seconds(1))
-        #expect(keeper.note(Self.judge(Self.facts(gateways: true)), at: .seconds(2)) == nil)
-        #expect(keeper.since == .seconds(1))
-        #expect(keeper.note(Self.judge(Self.offline(.noCarrier)), at: .seconds(3)) == .connected)
-        #expect(keeper.since == .seconds(3) && keeper.headline?.state == .offline)
+        keeper.note(good, at: .seconds(1))
+        #expect(keeper.due == nil && keeper.takeChange(at: .seconds(9)) == nil, "the first is told by nobody")
+        keeper.note(Self.judge(Self.facts(gateways: true)), at: .seconds(2))
+        #expect(keeper.due == nil && keeper.since == .seconds(1), "the state is the same")
+        keeper.note(bad, at: .seconds(10))
+        #expect(keeper.due == .seconds(11) && keeper.takeChange(at: .milliseconds(10_900)) == nil)
+        let change = keeper.takeChange(at: .seconds(11))
+        #expect(change?.headline == bad && change?.since == .seconds(10))
+        #expect(change?.previous == .connected && change?.previousDuration == .seconds(9))
+        #expect(keeper.due == nil && keeper.takeChange(at: .seconds(12)) == nil, "it was told")
+        // What is over within a second is not told.
+        keeper.note(good, at: .seconds(20))
+        keeper.note(bad, at: .milliseconds(20_500))
+        #expect(keeper.due == nil && keeper.since == .milliseconds(20_500))
+        keeper.note(good, at: .seconds(30))
+        #expect(keeper.takeChange(at: .seconds(31))?.previousDuration == .seconds(20))
     }
 }

@@ -35,7 +35,7 @@ private final class StoreFixture {
         hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
         engine = try PathEngine(loop: Namespace.current.loop, settings: EngineSettings())
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
-        let headline = HeadlineWatch { [engine, clock] in
+        let headline = HeadlineWatch(loop: Namespace.current.loop, hub: hub) { [engine, clock] in
             HeadlineFacts(host: "edge-17", path: engine.core.path, now: clock.boot)
         }
         store = DocumentStore(

@@ -67,12 +67,20 @@ import Testing
 
     @Test func `a host beyond the router answers, falls silent, and answers again`() async throws {
         let service = try await start(probing: true)
+        let program = try Place.program
+        try namespace.run([program, "wait", "online", "--timeout", "60s", "--socket", service.socket])
         try await expect(.online, "++++?", exit: 0, service)
         let far = try service.json("/api/v1/status")["chain"]?.array?[3]
         #expect(far?["round_trip_seconds"]?.double ?? 0 > 0)
         // The router still answers.
         try peer.ip("addr del 198.51.100.7/32 dev lo")
         try await expect(.noInternet, "++?x.", exit: 2, service)
+        try await namespace.loop.eventually("the outage in the log") {
+            let event = try service.records("headline.changed").last
+            let message = event?["message"]?.string ?? ""
+            return message.hasPrefix("No Internet: nothing beyond 192.0.2.1 answers: ")
+                && event?["severity"]?.string == "error" && event?["previous"]?["state"]?.string == "online"
+        }
         let tag = try service.get("/api/v1/status", ["-o", "/dev/null", "-D", "-"])
         try peer.ip("addr add 198.51.100.7/32 dev lo")
         try await expect(.online, "++++?", exit: 0, service)
@@ -80,8 +88,17 @@ import Testing
         // What answered before the outage is no evidence.
         try namespace.ip("route del default")
         try await expect(.localOnly, "++x..", exit: 2, service)
+        try await namespace.loop.eventually("the loss in the log") {
+            try service.records("headline.changed").last?["headline"]?["state"]?.string == "local_only"
+        }
         try namespace.ip("route add default via 192.0.2.1 dev v0")
         try await expect(.online, "++++?", exit: 0, service)
+        try await namespace.loop.eventually("the recovery in the log") {
+            let message = try service.records("headline.changed").last?["message"]?.string ?? ""
+            return message.hasPrefix("Online after ") && message.contains(" s of Local only: what was asked answers")
+        }
+        #expect(service.stop().code == 0)
+        try expectGood(service.log)
     }
 
     @Test func `a router that is gone leaves the local network`() async throws {

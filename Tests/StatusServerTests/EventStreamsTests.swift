@@ -366,11 +366,11 @@ private func numbers(_ lines: String) throws -> [String] {
 
     @Test func `a page of old events is read in one pass beside the loop, and the rest comes from memory`() throws {
         let fixture = APIFixture()
-        for number in 0..<500 { fixture.provider.add(number.isMultiple(of: 2) ? "path.changed" : "verdict") }
+        for number in 0..<500 { fixture.provider.add(number.isMultiple(of: 2) ? "path.changed" : "verdict.raised") }
         fixture.provider.memoryBegins = 400
         for (query, expected, next) in [
-            ("since=0&limit=1000&event=verdict", Array(stride(from: 2, through: 500, by: 2)), 500),
-            ("since=30&limit=3&event=verdict", [32, 34, 36], 36), ("since=2h&limit=2", [1, 2], 2),
+            ("since=0&limit=1000&event=verdict.raised", Array(stride(from: 2, through: 500, by: 2)), 500),
+            ("since=30&limit=3&event=verdict.raised", [32, 34, 36], 36), ("since=2h&limit=2", [1, 2], 2),
         ] {
             let before = fixture.provider.archives
             let asked = try fixture.ask("/api/v1/events?\(query)", ["Accept": "application/json"])

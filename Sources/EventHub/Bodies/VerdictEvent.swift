@@ -5,7 +5,7 @@ public import Diagnosis
 public import LinuxIO
 public import OrderedJSON
 
-/// `verdict`: a fault of the network is certain enough to be told, or over.
+/// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be told, or over.
 public struct VerdictChanged: EventBody, JSONObjectWritable {
     let verdict: Content
     let isRaised: Bool
@@ -48,14 +48,14 @@ public struct VerdictChanged: EventBody, JSONObjectWritable {
         self.isRaised = isRaised
     }
 
-    public var name: EventName { .verdict }
+    public var name: EventName { isRaised ? .verdictRaised : .verdictCleared }
     public var severity: Severity {
         guard isRaised else { return .info }
         return verdict.verdict.severity == .broken ? .error : .warning
     }
     public var message: String {
         let say = verdict.verdict.say
-        return isRaised ? say.prefix(1).uppercased() + say.dropFirst() : "No longer: \(say)"
+        return isRaised ? say : "no longer: \(say)"
     }
 
     /// Writes the members after the envelope.

@@ -110,11 +110,11 @@ async function want(isFull = false) {
 // The stream is only a bell. Its events have names, so each name has to be listened to.
 
 const names = ['log.opened', 'log.gap', 'daemon.started', 'daemon.stopping', 'config.reloaded', 'config.rejected',
-  'stream.reset', 'netlink.overrun', 'clock.jumped', 'path.snapshot', 'path.changed', 'path.flapping',
+  'stream.reset', 'netlink.overrun', 'clock.jumped', 'path.snapshot', 'path.changed', 'path.flapping', 'headline.changed',
   'interface.added', 'interface.changed', 'interface.removed', 'address.added', 'address.removed', 'route.changed',
   'gateway.changed', 'gateway.unreachable', 'gateway.reachable', 'dns.changed', 'probe.failed', 'probe.recovered',
-  'captive_portal.detected', 'captive_portal.cleared', 'verdict', 'service.added', 'service.changed', 'service.removed',
-  'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict'];
+  'captive_portal.detected', 'captive_portal.cleared', 'verdict.raised', 'verdict.cleared',
+  'service.added', 'service.changed', 'service.removed', 'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict'];
 let stream = null;
 let pause = 2;
 let retryAt = null;

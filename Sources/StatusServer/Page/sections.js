@@ -2,16 +2,23 @@
 
 const yes = (flag, word = 'yes') => (flag ? verdict('ok', word) : verdict('', 'no'));
 
+const headlines = {
+  online: ['ok', 'Online'], connected: ['ok', 'Connected'], slow: ['warn', 'Slow'], login_needed: ['bad', 'Login needed'],
+  no_internet: ['bad', 'No Internet'], local_only: ['bad', 'Local only'], offline: ['bad', 'Offline'],
+};
+
 function showBanner(status) {
-  const isSatisfied = status.path.status === 'satisfied';
-  byId('banner').dataset.state = isSatisfied ? 'ok' : 'bad';
-  setText(byId('banner-symbol'), isSatisfied ? '✓' : '✗');
-  setText(byId('banner-text'), status.sentence);
-  const hint = [status.path.hint, ...status.path.warnings.map(words)].filter(Boolean).join('; ');
+  const { state, message, hint: action, since } = status.headline;
+  const [kind, word] = headlines[state] ?? ['', words(state)];
+  const symbol = { ok: '✓', warn: '▲', bad: '✗' }[kind] ?? '…';
+  byId('banner').dataset.state = kind;
+  setText(byId('banner-symbol'), symbol);
+  setText(byId('banner-text'), `${word}: ${message}`);
+  const hint = [action, ...status.path.warnings.map(words)].filter(Boolean).join('; ');
   setText(byId('banner-hint'), hint);
   byId('banner-hint').hidden = !hint;
-  byId('banner-since').replaceChildren('for ', age(status.since));
-  document.title = `${isSatisfied ? '✓' : '✗'} ${status.host}: ${status.path.why ?? words(status.path.status)}`;
+  byId('banner-since').replaceChildren('for ', age(since));
+  document.title = `${symbol} ${status.host}: ${word}, ${message}`;
   setText(byId('host'), status.host);
   setText(byId('version'), status.daemon.version);
   byId('problems').hidden = status.problems.length === 0;

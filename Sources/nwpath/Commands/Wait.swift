@@ -19,8 +19,8 @@ struct Wait: Command {
         "wait",
         "Waits until the path is as you want it.",
         discussion: """
-            COND is satisfied (the default), unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME (it can \
-            carry traffic, and is not ignored) or service=TYPE[/NAME] (the census found it). Several must hold \
+            COND is satisfied (the default), unsatisfied, online (something beyond the gateway answered), ipv4, ipv6, \
+            dns, not-expensive, interface=NAME (it can carry traffic, and is not ignored) or service=TYPE[/NAME] (the census found it). Several must hold \
             together, unless --any.
 
             It may be started before the service is up. When the time is over, what is missing is printed.

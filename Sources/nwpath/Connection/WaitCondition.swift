@@ -1,12 +1,15 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Judgement
 internal import OrderedJSON
 
 /// Something that `nwpath wait` waits for.
 enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     case satisfied
     case unsatisfied
+    /// Something beyond the gateway answered.
+    case online
     case ipv4
     case ipv6
     case dns
@@ -17,12 +20,12 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
 
     /// What a reader is told when a text is not a condition.
     static let expectation = """
-        satisfied, unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
+        satisfied, unsatisfied, online, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
         """
     /// The words that stand for themselves.
     static let words: [(word: String, condition: WaitCondition)] = [
-        ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
-        ("not-expensive", .notExpensive),
+        ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("online", .online), ("ipv4", .ipv4),
+        ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive),
     ]
 
     init?(_ text: String) {
@@ -70,6 +73,7 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .satisfied: return isSatisfied ? nil : sentence
         case .unsatisfied: return isSatisfied ? sentence : nil
+        case .online: return Self.missingAnswer(status["headline"] ?? .null)
         case .ipv4: return Self.support("IPv4", "supports_ipv4", path, sentence)
         case .ipv6: return Self.support("IPv6", "supports_ipv6", path, sentence)
         case .dns: return Self.support("DNS", "supports_dns", path, sentence)
@@ -88,6 +92,12 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
             if status["services"] == nil { return "the service takes no census" }
             return name.map { "no \(type) named \($0) was found" } ?? "no \(type) was found"
         }
+    }
+
+    private static func missingAnswer(_ headline: JSONValue) -> String? {
+        let text = headline.text("state")
+        guard let state = Headline.State(rawValue: text) else { return "the service does not judge what answers" }
+        return state == .online ? nil : "\(state.word): \(headline.text("message"))"
     }
 
     private static func support(_ name: String, _ member: String, _ path: JSONValue, _ sentence: String) -> String? {

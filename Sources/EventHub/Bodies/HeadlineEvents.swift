@@ -1,0 +1,56 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Documents
+public import Judgement
+public import LinuxIO
+internal import OrderedJSON
+
+/// `headline.changed`: the way out as a whole is in another state.
+public struct HeadlineChanged: EventBody {
+    struct Previous: Encodable, Sendable {
+        let state: String
+        let durationSeconds: Double
+
+        private enum CodingKeys: String, CodingKey {
+            case state
+            case durationSeconds = "duration_seconds"
+        }
+    }
+
+    let headline: HeadlineDocument
+    let chain: [ChainElementDocument]
+    let previous: Previous
+    private let change: HeadlineKeeper.Change
+
+    /// Describes a change whose state began at `since`.
+    public init(_ change: HeadlineKeeper.Change, since: WallTime) {
+        headline = HeadlineDocument(change.headline, since: since)
+        chain = change.headline.chain.map(ChainElementDocument.init)
+        previous = Previous(
+            state: change.previous.rawValue,
+            durationSeconds: Rounded.seconds(change.previousDuration)
+        )
+        self.change = change
+    }
+
+    public var name: EventName { .headlineChanged }
+    public var severity: Severity {
+        switch change.headline.state {
+        case .online, .connected: .info
+        case .slow: .warning
+        case .loginNeeded, .noInternet, .localOnly, .offline: .error
+        }
+    }
+    public var message: String {
+        let state = change.headline.state
+        guard state.isGood, !change.previous.isGood else { return "\(state.word): \(headline.message)" }
+        let seconds = Int(change.previousDuration / .seconds(1))
+        return "\(state.word) after \(seconds) s of \(change.previous.word): \(headline.message)"
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case headline
+        case chain
+        case previous
+    }
+}

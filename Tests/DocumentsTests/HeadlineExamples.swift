@@ -1,0 +1,47 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Documents
+import EventHub
+import Judgement
+import LinuxIO
+import OrderedJSON
+import PathModel
+
+extension Example {
+    static let headlines = [
+        headline(
+            Sample.unsatisfied,
+            after: Sample.satisfied,
+            "error headline.changed Offline: eth0 has no carrier",
+            previous: #"{"state":"connected","duration_seconds":9}"#
+        ),
+        headline(
+            Sample.satisfied,
+            after: Sample.unsatisfied,
+            "info headline.changed Connected after 9 s of Offline: the kernel would send through eth0 to 192.0.2.1; "
+                + "nobody beyond was asked",
+            previous: #"{"state":"offline","duration_seconds":9}"#
+        ),
+    ]
+
+    private static func headline(_ path: Path, after old: Path, _ summary: String, previous: String) -> Example {
+        func judge(_ path: Path) -> Headline { HeadlineJudge(HeadlineFacts(host: "edge-17", path: path)).headline }
+        var keeper = HeadlineKeeper()
+        keeper.note(judge(old), at: .seconds(1))
+        keeper.note(judge(path), at: .seconds(10))
+        guard let change = keeper.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
+        let chain = change.headline.chain.map { text(ChainElementDocument($0)) }.joined(separator: ",")
+        let shown = text(HeadlineDocument(change.headline, since: began))
+        return Example(
+            body: HeadlineChanged(change, since: began),
+            summary: summary,
+            data: #""headline":"# + shown + #","chain":["# + chain + #"],"previous":"# + previous + "}"
+        )
+    }
+
+    private static let began = WallTime(nanoseconds: 1_795_176_000_000_000_000)
+
+    private static func text(_ document: some Encodable) -> String {
+        (try? OrderedJSONEncoder().string(document)) ?? "?"
+    }
+}
