@@ -42,32 +42,35 @@ struct Why: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         guard let settings = CommandConfiguration.load(config) else { return .usage }
-        guard let targets = Self.targets(host, limit: timeout) else {
+        guard let target = Self.target(host) else {
             Terminal.complain("\(host ?? "") is neither an address nor a name")
             return .usage
         }
-        let explanations: [Explanation]
+        let answer: Answer
         do {
-            explanations = try explain(targets, settings)
+            answer = try explain(target, settings)
         } catch {
             Terminal.complain("the kernel cannot be asked: \(error)")
             return .negative
         }
-        let document = WhyDocument(target: host ?? "the Internet", explanations)
+        let document = WhyDocument(target: host ?? Self.internet, answer.explanations)
         print(document, common)
-        if case .names(_, .timedOut) = targets { return .timedOut }
+        if answer.isTimedOut { return .timedOut }
         return document.verdict == "ok" ? .success : .negative
     }
 
-    // MARK: - Targets
+    // MARK: - Target
 
-    private enum Targets {
+    /// What is explained without a host.
+    static let internet = "the Internet"
+
+    private enum Target {
         case internet
         case address(IPAddress, interface: String?)
-        case names(String, WhyResolver.Answer)
+        case name(String)
     }
 
-    private static func targets(_ host: String?, limit: Duration) -> Targets? {
+    private static func target(_ host: String?) -> Target? {
         guard let host else { return .internet }
         let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
         if let address = IPAddress(parts[0]) {
@@ -75,15 +78,18 @@ struct Why: Command {
         }
         let allowed = host.utf8.allSatisfy { $0 > 32 && $0 != 127 && $0 != UInt8(ascii: "/") }
         guard allowed, host.utf8.count <= 253, !host.hasPrefix("-") else { return nil }
-        return .names(host, WhyResolver.resolve(host, limit: limit))
+        return .name(host)
     }
 
     // MARK: - Asking
 
-    private func explain(
-        _ targets: Targets,
-        _ settings: CommandConfiguration
-    ) throws(NetlinkError) -> [Explanation] {
+    private struct Answer {
+        var explanations: [Explanation]
+        /// Whether name servers that could be reached did not answer in time.
+        var isTimedOut = false
+    }
+
+    private func explain(_ target: Target, _ settings: CommandConfiguration) throws(NetlinkError) -> Answer {
         let kernel = try LiveKernel()
         let facts = try ExplanationReader.facts(
             of: kernel,
@@ -93,21 +99,45 @@ struct Why: Command {
             at: KernelClock().boot
         )
         let explainer = Explainer(facts, table: KernelTable(kernel))
-        switch targets {
-        case .internet: return AddressFamily.allCases.compactMap { explainer.explainInternet($0) }
-        case .address(let address, let interface): return [explainer.explain(address, by: interface)]
-        case .names(let name, .addresses(let addresses)):
-            return AddressFamily.allCases.compactMap { family in
-                addresses.first { $0.family == family }.map { explainer.explain($0, names: .answered(name)) }
-            }
-        case .names(let name, let answer):
-            var reason = "the name servers did not answer in time"
-            if case .failed(let text) = answer { reason = text }
-            // Where the Internet is out of reach, that is why.
-            return AddressFamily.allCases.compactMap {
-                explainer.explainInternet($0, names: .failed(name, reason: reason))
-            }
+        switch target {
+        case .internet: return Answer(explanations: Self.explainInternet(explainer, names: .general))
+        case .address(let address, let interface):
+            return Answer(explanations: [explainer.explain(address, by: interface)])
+        case .name(let name): return explain(name, explainer)
         }
+    }
+
+    private static func explainInternet(
+        _ explainer: Explainer<KernelTable>,
+        names: NameQuestion
+    ) -> [Explanation] {
+        AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: names) }
+    }
+
+    /// Where nothing leaves the machine, only its own files know a name, and they do so at once.
+    private static let patienceWithoutWay = Duration.milliseconds(200)
+
+    private func explain(_ name: String, _ explainer: Explainer<KernelTable>) -> Answer {
+        let internet = Self.explainInternet(explainer, names: .general)
+        let isCut = WhyDocument(target: Self.internet, internet).verdict == "broken"
+        let limit = isCut ? min(timeout, Self.patienceWithoutWay) : timeout
+        let found = WhyResolver.resolve(name, limit: limit)
+        var reason = "the name servers did not answer in time"
+        switch found {
+        case .addresses(let addresses):
+            return Answer(
+                explanations: AddressFamily.allCases.compactMap { family in
+                    addresses.first { $0.family == family }.map { explainer.explain($0, names: .answered(name)) }
+                }
+            )
+        case .failed(let text): reason = text
+        case .timedOut: break
+        }
+        // Where the Internet is out of reach, that is why.
+        return Answer(
+            explanations: Self.explainInternet(explainer, names: .failed(name, reason: reason)),
+            isTimedOut: found == .timedOut && !isCut
+        )
     }
 
     // MARK: - Printing

@@ -91,6 +91,8 @@ struct WhyDocument: Encodable {
             return "\(explanation.family.label)\(by)"
         }
         guard !ways.isEmpty else { return "Nothing to explain: there is no address to ask about" }
-        return "Nothing is broken on the way to \(target): \(ways.joined(separator: ", "))"
+        let subject = target == Why.internet ? "" : " \(target)"
+        return "The kernel would send to \(target): \(ways.joined(separator: ", ")); "
+            + "nobody beyond was asked (`nwpath diagnose\(subject)` asks)"
     }
 }

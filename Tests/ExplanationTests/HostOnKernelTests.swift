@@ -13,7 +13,8 @@ import Testing
         try namespace.ip("neigh replace 192.0.2.1 dev eth0 lladdr 02:00:00:00:00:01 nud reachable")
         let run = try why.run("192.0.2.1")
         #expect(run.code == 0)
-        #expect(run.firstLine == "Nothing is broken on the way to 192.0.2.1: IPv4 by eth0")
+        let asks = "nobody beyond was asked (`nwpath diagnose 192.0.2.1` asks)"
+        #expect(run.firstLine == "The kernel would send to 192.0.2.1: IPv4 by eth0; \(asks)")
         #expect(run.line("route") == "✓ route     192.0.2.0/24 dev eth0 (kernel)")
         #expect(run.line("nexthop") == "✓ nexthop   directly on eth0")
         #expect(run.line("source") == "✓ source    192.0.2.2 (eth0)")
@@ -101,6 +102,19 @@ import Testing
         let run = try why.run("203.0.113.1")
         let fault = "Broken at firewall: a packet filter refuses IPv4 connections by eth0"
         #expect(run.code == 1 && run.firstLine == "\(fault); to mend it: `nft list chain inet t o`")
+        withExtendedLifetime(peer) {}
+    }
+
+    @Test func `where nothing leaves, the kernel's reason is told and no name server is waited for`() async throws {
+        let peer = try namespace.uplink()
+        // The route stays, and what is sent to a name server vanishes.
+        try peer.ip("link set p0 down")
+        try namespace.wait(for: "the lost carrier") { try namespace.ip("link show eth0").contains("NO-CARRIER") }
+        let run = try why.run("nobody.example")
+        #expect(run.code == 1, "not 3, which blames the name servers: \(run.text)")
+        #expect(run.firstLine.hasPrefix("Broken at carrier: eth0 has no carrier"))
+        // The machine's own names are found all the same.
+        #expect(try why.run("localhost").code == 0)
         withExtendedLifetime(peer) {}
     }
 

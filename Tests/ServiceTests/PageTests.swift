@@ -23,6 +23,13 @@ import Testing
         return try await Service(arguments + listen, in: scratch, takesCensus: takesCensus, inside: wrapper)
     }
 
+    /// An uplink whose router is there: what a browser sends by itself would find out that it is not.
+    private static func connect() throws {
+        try Uplink.make()
+        try Namespace.current.ip("neigh replace 192.0.2.1 dev up0 lladdr 02:00:00:00:00:01 nud permanent")
+        try Uplink.connect()
+    }
+
     /// Starts a check; ``finish(_:)`` waits for its end.
     private func look(_ check: String, _ scratch: Scratch) throws -> RunningCommand {
         let words = [Place.fixtures + "/browser.py", check, "http://127.0.0.1:18353/", scratch.path]
@@ -99,8 +106,7 @@ import Testing
     }
 
     @Test func `it follows a real change, and says when the service is gone`() async throws {
-        try Uplink.make()
-        try Uplink.connect()
+        try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
         let browser = try look("live", scratch)
@@ -137,8 +143,7 @@ import Testing
     }
 
     @Test func `it runs its own script only, below any prefix, and is of use without one`() async throws {
-        try Uplink.make()
-        try Uplink.connect()
+        try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
         finish(try look("prefix,policy,later,without_script", scratch))
