@@ -38,23 +38,15 @@ public final class PathEngine {
     private var gateways: GatewaySchedule
     /// What the kernel lets through.
     private var attached = NotificationFilter()
-    /// What follows the reading of everything that is under way; `nil` while none is.
-    private var followers: [Follower]?
+    /// Why everything is being read; empty while it is not.
+    private var readingCauses: [(cause: EngineCause, since: Duration)] = []
     /// Whether the reading under way may have begun too early.
     private var mustReadAgain = false
-    /// Whether what was lost is being read.
-    private var isResyncing = false
+    /// Since when notifications are missing that nothing read makes up for yet, as time since boot.
+    private var incompleteSince: Duration?
     /// When to read everything again because the last reading was not consistent (rule S6).
     private var rereadAt: Duration?
     private var isStarted = false
-    /// What follows when everything was read.
-    private struct Follower {
-        let cause: EngineCause
-        /// Since when, as time since boot, something may have been different.
-        let since: Duration
-        let done: (StateDifference) -> Void
-    }
-
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -126,7 +118,7 @@ public final class PathEngine {
     public var statistics: EventStatistics { monitor?.statistics ?? EventStatistics() }
 
     /// Whether notifications were lost and not everything is read again yet, so that the answer may be an old one.
-    public var isRecovering: Bool { isResyncing || monitor?.isRecovering ?? false }
+    public var isRecovering: Bool { incompleteSince != nil || monitor?.isRecovering ?? false }
 
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
@@ -176,7 +168,7 @@ public final class PathEngine {
     public func resume() {
         guard isStarted else { return }
         guard !notice(at: clock.boot) else { return advance() }
-        readAll(Follower(cause: cause(.resume, source: "logind"), since: clock.boot) { _ in })
+        readAll(because: cause(.resume, source: "logind"), since: clock.boot)
     }
 
     // MARK: - Hearing
@@ -200,14 +192,9 @@ public final class PathEngine {
     }
 
     private func resync() {
-        let started = clock.boot
-        let cause = cause(.resync, source: "rtnetlink", message: "ENOBUFS")
-        isResyncing = true
-        let follower = Follower(cause: cause, since: started) { [unowned self] found in
-            isResyncing = false
-            onResync(clock.boot - started, found)
-        }
-        readAll(follower)
+        let now = clock.boot
+        incompleteSince = incompleteSince ?? now
+        readAll(because: cause(.resync, source: "rtnetlink", message: "ENOBUFS"), since: now)
     }
 
     // MARK: - Reading
@@ -216,15 +203,16 @@ public final class PathEngine {
     /// kernel holds up such questions for seconds.
     ///
     /// What it tells meanwhile is heard afterwards.
-    private func readAll(_ follower: Follower) {
-        guard followers == nil else {
-            followers?.append(follower)
-            mustReadAgain = true
-            return
-        }
-        followers = [follower]
-        startReading()
+    /// - Parameters:
+    ///   - cause: Why.
+    ///   - since: Since when, as time since boot, something may have been different.
+    private func readAll(because cause: EngineCause, since: Duration) {
+        mustReadAgain = isReading
+        readingCauses.append((cause, since))
+        if !mustReadAgain { startReading() }
     }
+
+    private var isReading: Bool { !readingCauses.isEmpty }
 
     private func startReading() {
         beginReading()
@@ -248,17 +236,19 @@ public final class PathEngine {
     }
 
     private func finish(_ result: Result<KernelReading, NetlinkError>) {
-        guard isStarted, let followers else { return }
+        guard isStarted else { return }
         if mustReadAgain {
             mustReadAgain = false
             return startReading()
         }
-        self.followers = nil
-        let found = (try? result.get()).map(take) ?? StateDifference()
+        let causes = readingCauses
+        readingCauses = []
+        // What cannot be read is tried again after a second.
+        let found = (try? result.get()).map(take)
+        let completed = incompleteSince
+        if found != nil { incompleteSince = nil }
         func trigger(audits: Bool) {
-            for follower in followers where (follower.cause.kind == .audit) == audits {
-                core.trigger(follower.cause, at: follower.since)
-            }
+            for (cause, since) in causes where (cause.kind == .audit) == audits { core.trigger(cause, at: since) }
         }
         trigger(audits: false)
         // Refused, the next reading tries again.
@@ -267,7 +257,8 @@ public final class PathEngine {
         monitor?.poll()
         trigger(audits: true)
         evaluate()
-        for follower in followers { follower.done(found) }
+        if let found, let completed { onResync(clock.boot - completed, found) }
+        if causes.contains(where: { $0.cause.kind == .audit }) { onAudit() }
     }
 
     private func take(_ reading: KernelReading) -> StateDifference {
@@ -341,7 +332,7 @@ public final class PathEngine {
     ///
     /// Not during a burst, whose end brings an evaluation anyway.
     private var lookDue: Duration? {
-        core.isPending || followers != nil ? nil : audit.due.earlier(rereadAt)
+        core.isPending || isReading ? nil : audit.due.earlier(rereadAt)
     }
 
     /// Arms the one timer for the earliest of `delay`, the next look and the next question to gateways.
@@ -364,7 +355,7 @@ public final class PathEngine {
         guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
         let cause = cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer")
-        readAll(Follower(cause: cause, since: now) { [unowned self] _ in onAudit() })
+        readAll(because: cause, since: now)
     }
 
     /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).
@@ -387,7 +378,7 @@ public final class PathEngine {
         guard let slept = sleep.observe(boot: now, awake: clock.awake) else { return false }
         core.slept(until: now)
         let cause = cause(.resume, source: "timer", slept: slept)
-        readAll(Follower(cause: cause, since: now) { _ in })
+        readAll(because: cause, since: now)
         core.trigger(cause, at: now)
         onResume(slept)
         return true

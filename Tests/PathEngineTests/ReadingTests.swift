@@ -18,6 +18,7 @@ import Testing
         private struct State {
             var isOpen = false
             var begun = 0
+            var refused = 0
         }
 
         private let state = Mutex(State())
@@ -26,9 +27,16 @@ import Testing
 
         func set(open: Bool) { state.withLock { $0.isOpen = open } }
 
+        func refuse(_ count: Int) { state.withLock { $0.refused = count } }
+
         func read() throws(NetlinkError) -> KernelReading {
             state.withLock { $0.begun += 1 }
             while !state.withLock({ $0.isOpen }) { usleep(1_000) }
+            let isRefused = state.withLock { state in
+                defer { state.refused = max(0, state.refused - 1) }
+                return state.refused > 0
+            }
+            if isRefused { throw .refused(request: MessageType(rawValue: 18), code: ENOBUFS, detail: nil) }
             return try KernelReading(of: try LiveKernel())
         }
     }
@@ -71,5 +79,21 @@ import Testing
         await subject.loop.eventually("the resync") { !subject.resyncs.isEmpty }
         await subject.loop.eventually("the end") { !subject.engine.isRecovering && subject.link("b59") != nil }
         #expect(gate.begun >= 2)
+    }
+
+    @Test func `lost notifications are said until a reading succeeds`() async throws {
+        let gate = Gate()
+        gate.set(open: true)
+        let subject = try Subject(bufferSize: 4096, reading: gate.read)
+        gate.refuse(2)
+        subject.loop.perform {
+            // They overflow the buffer that nobody reads.
+            for number in 0..<60 { _ = try? namespace.ip("link add b\(number) type bridge") }
+        }
+        await subject.loop.eventually("a refusal") { gate.begun == 1 }
+        await subject.loop.eventually("another") { gate.begun == 2 }
+        #expect(subject.engine.isRecovering && subject.resyncs.isEmpty)
+        await subject.loop.eventually("the resync") { !subject.resyncs.isEmpty }
+        #expect(!subject.engine.isRecovering && gate.begun == 3 && subject.link("b59") != nil)
     }
 }

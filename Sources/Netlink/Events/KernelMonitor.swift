@@ -61,9 +61,8 @@ public final class KernelMonitor {
 
     /// Stops reading; the socket stays open, and ``start()`` goes on.
     public func stop() {
-        if let watch { loop.unwatch(watch) }
+        pause()
         if let resync { loop.cancel(resync) }
-        watch = nil
         resync = nil
     }
 
