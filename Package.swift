@@ -315,6 +315,16 @@ for target in package.targets where target.type != .system && !shims.contains(ta
     target.swiftSettings = swiftSettings
 }
 
+// The program is built without the regular expression engine (packaging/build-release): what needs it fails to compile
+// here. Not in the libraries, which others could not depend on with flags of this kind.
+var ofLibraries = Set(["Network", "FoundationBonjour", "FoundationWebSocket"])
+for target in package.targets.reversed() where ofLibraries.contains(target.name) {
+    for case .byNameItem(let name, _) in target.dependencies { ofLibraries.insert(name) }
+}
+for target in package.targets where target.path == nil && !target.isTest && !ofLibraries.contains(target.name) {
+    target.swiftSettings? += [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
+}
+
 // Programs as they were written before Swift 6, without a setting.
 for target in package.targets where target.name == "ArticlePrograms" {
     target.swiftSettings = [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]

@@ -55,7 +55,7 @@ struct Redactor {
             let parts = text.split(separator: "/", maxSplits: 1)
             if parts.count == 2, parts[0].hasPrefix("_"), parts[0].contains(".") {
                 learn(name: String(parts[1]))
-            } else if text.contains("://") {
+            } else if URLMask.isPresent(in: text) {
                 learn(target: text)
             }
         default: break
@@ -64,7 +64,7 @@ struct Redactor {
 
     /// Learns the hosts of URLs, or the host of a target.
     private mutating func learn(target: String) {
-        let hosts = target.contains("://") ? URLMask.hosts(in: target) : [Self.host(of: target)]
+        let hosts = URLMask.isPresent(in: target) ? URLMask.hosts(in: target) : [Self.host(of: target)]
         for host in hosts where host.contains(".") { learn(name: host) }
     }
 

@@ -15,6 +15,9 @@ enum URLMask {
         return result
     }
 
+    /// Whether there is a URL in a text.
+    static func isPresent(in text: String) -> Bool { start(of: text[...]) != nil }
+
     /// The hosts of the URLs in a text.
     static func hosts(in text: String) -> [String] {
         parts(of: text).compactMap { part in
@@ -34,9 +37,9 @@ enum URLMask {
     private static func parts(of text: String) -> [Part] {
         var parts: [Part] = []
         var left = text[...]
-        while let mark = left.firstRange(of: "://") {
-            parts.append(.text(left[..<mark.upperBound]))
-            left = left[mark.upperBound...]
+        while let start = start(of: left) {
+            parts.append(.text(left[..<start]))
+            left = left[start...]
             var rest = left.prefix { !$0.isWhitespace && !"\"'<>`".contains($0) }
             // What ends a sentence is no part of it.
             while let last = rest.last, ".,;:)".contains(last) { rest = rest.dropLast() }
@@ -44,6 +47,12 @@ enum URLMask {
             left = left[rest.endIndex...]
         }
         return parts + [.text(left)]
+    }
+
+    /// Where what follows the first `://` begins.
+    private static func start(of text: Substring) -> Substring.Index? {
+        let mark = text.indices.first { text[$0] == ":" && text[$0...].hasPrefix("://") }
+        return mark.map { text.index($0, offsetBy: 3) }
     }
 
     private static func withoutSecrets(_ rest: Substring) -> String {
