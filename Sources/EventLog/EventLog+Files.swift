@@ -106,8 +106,7 @@ extension EventLog {
 
     private func lose(_ hidden: ClosedRange<UInt64>) {
         if status.outage == nil { status.outage = LogStatus.Outage(since: clock.boot, error: Errno.noEntry.name) }
-        status.outage?.lose(hidden)
-        status.eventsLost += UInt64(hidden.count)
+        status.lose(hidden)
         seen = hidden.upperBound
     }
 }

@@ -174,8 +174,7 @@ extension EventLog: EventJournal {
 
     private func lose(_ sequence: UInt64) {
         if status.outage == nil { fail("EIO") }
-        status.outage?.lose(sequence...sequence)
-        status.eventsLost += 1
+        status.lose(sequence...sequence)
     }
 
     /// Writes a record; an error begins an outage.

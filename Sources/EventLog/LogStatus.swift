@@ -53,4 +53,10 @@ public struct LogStatus: Hashable, Sendable {
 
     /// Whether the log can be written, as far as is known.
     public var isWritable: Bool { outage == nil }
+
+    /// Counts events that are in no file; there is an outage.
+    mutating func lose(_ numbers: ClosedRange<UInt64>) {
+        outage?.lose(numbers)
+        eventsLost += UInt64(numbers.count)
+    }
 }
