@@ -28,7 +28,9 @@ public struct Diagnosis: Hashable, Sendable {
         case sound
         /// These root causes lie there.
         case faulty([VerdictCode])
-        /// It was not looked at, or a lower layer hides it.
+        /// Nothing can be said of it because of a root cause below it.
+        case hidden(by: VerdictCode)
+        /// It was not looked at.
         case notAssessed(because: String)
     }
 
@@ -49,7 +51,7 @@ public struct Diagnosis: Hashable, Sendable {
         ladder = (network + (evidence.destination?.layers ?? [])).map { layer in
             if let faulty = codes[layer] { return Rung(layer: layer, state: .faulty(faulty)) }
             if let cause = layer > .performance ? causes[layer] : graph.coverOf(layer) {
-                return Rung(layer: layer, state: .notAssessed(because: "hidden by \(cause.rawValue)"))
+                return Rung(layer: layer, state: .hidden(by: cause))
             }
             guard let gap = evidence.gap(at: layer) else { return Rung(layer: layer, state: .sound) }
             return Rung(layer: layer, state: .notAssessed(because: gap))

@@ -64,29 +64,32 @@ public struct VerdictKeeper: Hashable, Sendable {
         }
         let masked = Set(diagnosis.masked.map { Key($0.verdict) })
         var changes: [Change] = []
+        // Worst first, so that a cause is raised before what it hides is looked at.
         for verdict in records.values.map(\.verdict).sortedByWeight() {
             let key = Key(verdict)
             guard let rung = diagnosis.ladder.first(where: { $0.layer == verdict.code.layer }) else { continue }
-            changes += take(key, isSeen: seen[key] != nil, isMasked: masked.contains(key), rung.state, at: now)
+            switch rung.state {
+            case _ where masked.contains(key): changes += drop(key)
+            case .hidden(let cause) where seen[key] == nil:
+                // A cause that is not certain yet takes nothing back.
+                if records.values.contains(where: { $0.isRaised && $0.verdict.code == cause }) { changes += drop(key) }
+            // A layer that could not be looked at says nothing about its faults.
+            case .notAssessed where seen[key] == nil: continue
+            default: changes += take(key, isSeen: seen[key] != nil, at: now)
+            }
         }
         return changes.filter(\.isRaised) + changes.filter { !$0.isRaised }
     }
 
-    private mutating func take(
-        _ key: Key,
-        isSeen: Bool,
-        isMasked: Bool,
-        _ state: Diagnosis.State,
-        at now: Duration
-    ) -> [Change] {
+    /// Forgets what another fault explains.
+    private mutating func drop(_ key: Key) -> [Change] {
+        guard let record = records.removeValue(forKey: key), record.isRaised else { return [] }
+        return [.cleared(record.standing)]
+    }
+
+    private mutating func take(_ key: Key, isSeen: Bool, at now: Duration) -> [Change] {
         guard var record = records[key] else { return [] }
         let patience = Patience(for: key.code)
-        if isMasked {
-            records[key] = nil
-            return record.isRaised ? [.cleared(record.standing)] : []
-        }
-        // A layer that could not be looked at says nothing about its faults.
-        if !isSeen, case .notAssessed = state { return [] }
         record.rounds.append(isSeen)
         record.rounds = Array(record.rounds.suffix(max(patience.window, patience.goodRounds)))
         defer { records[key] = record.rounds.contains(true) || record.isRaised ? record : nil }

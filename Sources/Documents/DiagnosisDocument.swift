@@ -229,6 +229,9 @@ public struct RungDocument: Encodable, Equatable, Sendable {
         switch rung.state {
         case .sound: (state, codes) = ("ok", [])
         case .faulty(let found): (state, codes) = ("faulty", found.map(\.rawValue))
+        case .hidden(let cause):
+            (state, codes) = ("not_assessed", [])
+            because = "hidden by \(cause.rawValue)"
         case .notAssessed(let reason):
             (state, codes) = ("not_assessed", [])
             because = reason

@@ -17,12 +17,8 @@ extension Examination {
         }
         let diagnosis = Judge(budgets: order.targets.budgets).judge(evidence)
         let codes = diagnosis.verdicts.map(\.code)
-        if case .notAssessed(let reason)? = diagnosis.ladder.first(where: { $0.layer == .performance })?.state,
-            codes.contains(where: { reason.hasSuffix($0.rawValue) })
-        {
-            // The ladder says so by itself.
-            return
-        }
+        // The ladder says so by itself.
+        if case .hidden? = diagnosis.ladder.first(where: { $0.layer == .performance })?.state { return }
         if let code = codes.first(where: { $0 == .addressDuplicate || $0 == .gatewayARPConflict }) {
             evidence.performance.loadGap = "no load test: \(code.rawValue) would distort it"
             return

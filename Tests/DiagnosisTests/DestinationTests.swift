@@ -384,7 +384,7 @@ private let explainingSteps: [Explained] = [
         #expect(
             diagnosis.masked.contains { $0.verdict.code == .destinationSilent && $0.cause == explained.code }
         )
-        #expect(diagnosis.state(.reach) == .notAssessed(because: "hidden by \(explained.code.rawValue)"))
+        #expect(diagnosis.state(.reach) == .hidden(by: explained.code))
     }
 
     @Test func `a family that is dead explains an address that is`() {

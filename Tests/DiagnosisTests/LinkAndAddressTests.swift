@@ -62,7 +62,7 @@ import Testing
         let diagnosis = Judge().judge(Evidence())
         #expect(diagnosis.codes == [.linkNone] && diagnosis.severity == .broken && diagnosis.blame == .linkOrGateway)
         #expect(diagnosis.state(.link) == .faulty([.linkNone]))
-        #expect(diagnosis.state(.wan) == .notAssessed(because: "hidden by link.none"))
+        #expect(diagnosis.state(.wan) == .hidden(by: .linkNone))
     }
 
     @Test func `an interface that is switched off says how to switch it on`() throws {
@@ -85,7 +85,7 @@ import Testing
         }
         #expect(diagnosis.codes == [.linkNoCarrier])
         #expect(
-            diagnosis.ladder.dropFirst().allSatisfy { $0.state == .notAssessed(because: "hidden by link.no-carrier") }
+            diagnosis.ladder.dropFirst().allSatisfy { $0.state == .hidden(by: .linkNoCarrier) }
         )
     }
 
@@ -117,7 +117,7 @@ import Testing
             evidence.loseGateways()
         }
         #expect(diagnosis.codes == [.linkFlapping] && diagnosis.severity == .broken)
-        #expect(diagnosis.state(.gateway) == .notAssessed(because: "hidden by link.flapping"))
+        #expect(diagnosis.state(.gateway) == .hidden(by: .linkFlapping))
     }
 
     @Test func `losses of the carrier are told, not changes`() throws {

@@ -52,7 +52,7 @@ import Testing
     @Test func `a portal hides both`() {
         let diagnosis = Self.broken { $0.portal.checks = [.init(anchor: "a", status: 511)] }
         #expect(diagnosis.codes == [.captivePortal] && diagnosis.masked.count == 2)
-        #expect(diagnosis.state(.performance) == .notAssessed(because: "hidden by captive.portal"))
+        #expect(diagnosis.state(.performance) == .hidden(by: .captivePortal))
     }
 
     @Test func `a black hole explains a slow line, and no queue`() {

@@ -12,7 +12,7 @@ import Testing
             evidence.cutOff()
         }
         #expect(diagnosis.codes == [.routeNoDefault] && diagnosis.blame == .me)
-        #expect(diagnosis.state(.performance) == .notAssessed(because: "hidden by route.no-default"))
+        #expect(diagnosis.state(.performance) == .hidden(by: .routeNoDefault))
     }
 
     @Test func `a route that throws packets away is named`() throws {
@@ -124,7 +124,7 @@ import Testing
         #expect(diagnosis.masked.contains { $0.verdict.code == .clockSkew && $0.cause == .gatewayUnresolved })
         let first = try #require(diagnosis.verdicts.first)
         #expect(first.say == "the gateway 10.77.0.1 on eth0 does not answer ARP while other hosts do")
-        #expect(diagnosis.state(.dns) == .notAssessed(because: "hidden by gateway.unresolved"))
+        #expect(diagnosis.state(.dns) == .hidden(by: .gatewayUnresolved))
     }
 
     @Test func `the gateway of one family hides that family alone`() {
@@ -271,7 +271,7 @@ import Testing
         }
         #expect(diagnosis.codes == [.captivePortal])
         #expect(try #require(diagnosis.verdicts.first).action == "log in at http://login.example/")
-        #expect(diagnosis.state(.transport) == .notAssessed(because: "hidden by captive.portal"))
+        #expect(diagnosis.state(.transport) == .hidden(by: .captivePortal))
         #expect(diagnosis.state(.dns) == .sound)
     }
 

@@ -78,6 +78,18 @@ import Testing
         #expect(told == [[], ["+wan.down"], [], [], [], ["-wan.down"]])
     }
 
+    @Test func `a cause that is certain takes back what it hides, and one that is not does not`() {
+        var blind = Healthy.evidence
+        blind.loseGateways()
+        blind.reach = []
+        let hiding = Judge().judge(blind)
+        #expect(hiding.masked.isEmpty)
+        let told = run([(0, Self.offline), (5, Self.offline), (6, hiding), (7, hiding)])
+        #expect(told == [[], ["+wan.down"], [], ["+gateway.unresolved", "-wan.down"]])
+        let once = run([(0, Self.offline), (5, Self.offline), (6, hiding), (7, Self.healthy), (8, Self.healthy)])
+        #expect(once == [[], ["+wan.down"], [], [], ["-wan.down"]])
+    }
+
     @Test func `what stands is there with its first moment and its last words, worst first`() throws {
         var keeper = VerdictKeeper()
         _ = keeper.take(Self.lossy, at: .seconds(0))
