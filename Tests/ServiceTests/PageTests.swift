@@ -146,7 +146,7 @@ import Testing
         try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
-        finish(try look("prefix,policy,later,without_script", scratch))
+        finish(try look("tabs,prefix,policy,later,without_script", scratch))
         withExtendedLifetime(service) {}
     }
 }

@@ -7,7 +7,8 @@ const goneFor = 600;
 
 /** The JSON of a route below this page's own address; `null` when there is no such thing. */
 async function ask(path) {
-  const response = await fetch(path, { headers: { Accept: 'application/json' }, cache: 'no-cache' });
+  const response = await fetch(path, { headers: { Accept: 'application/json' }, cache: 'no-cache', signal: AbortSignal.timeout(15000) });
+  contact.at = Date.now();
   readClock(response);
   if (response.status === 404 || response.status === 410) return null;
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
@@ -96,8 +97,8 @@ async function want(isFull = false) {
     isWanted = isFullWanted = false;
     try {
       await refresh(full);
-      byId('banner').classList.remove('stale');
-    } catch (failure) {
+      found();
+    } catch {
       lost();
       isFullWanted = true;
       break;
@@ -115,45 +116,137 @@ const names = ['log.opened', 'log.gap', 'daemon.started', 'daemon.stopping', 'co
   'gateway.changed', 'gateway.unreachable', 'gateway.reachable', 'dns.changed', 'probe.failed', 'probe.recovered',
   'captive_portal.detected', 'captive_portal.cleared', 'verdict.raised', 'verdict.cleared',
   'service.added', 'service.changed', 'service.removed', 'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict'];
+
+// One stream for all tabs that are looked at: a browser opens six connections to a server, and each stream holds one. The
+// tab that has it tells the others; tabs that nobody looks at have none and tell nothing.
+
+const me = Math.random();
+const channel = new BroadcastChannel(`nwpath ${location.pathname}`);
+const silence = 3000;
 let stream = null;
 let pause = 2;
-let retryAt = null;
+let reopenAt = 0;
+let heard = 0;
+
+const say = (word) => channel.postMessage({ word, from: me });
+
+function announce(word) {
+  say(word);
+  take(word);
+}
+
+function take(word) {
+  if (word === 'open') setLive('live: connected', 'live');
+  if (word === 'closed') setLive('live: disconnected', 'lost');
+  if (word !== 'here') want(word === 'closed');
+}
+
+function openStream() {
+  stream?.close();
+  stream = new EventSource('api/v1/events');
+  stream.onopen = () => {
+    pause = 2;
+    announce('open');
+  };
+  stream.onerror = () => {
+    stream.close();
+    reopenAt = Date.now() + pause * 1000;
+    pause = Math.min(30, pause * 2);
+    announce('closed');
+  };
+  for (const name of names) stream.addEventListener(name, () => announce('event'));
+}
+
+function closeStream(isTold) {
+  stream?.close();
+  if (stream && isTold) say('gone');
+  stream = null;
+}
+
+channel.onmessage = ({ data: { word, from } }) => {
+  if (document.hidden) return;
+  if (word === 'ask') {
+    if (stream) say(stream.readyState === EventSource.OPEN ? 'open' : 'here');
+    return;
+  }
+  heard = word === 'gone' ? Date.now() - silence + 500 * me : Date.now();
+  // Two may have begun at a time; one is enough.
+  if (stream && from < me) closeStream(false);
+  if (word !== 'gone') take(word);
+};
+
+function lookOn() {
+  if (document.hidden) return closeStream(true);
+  heard = Date.now() - silence + 300;
+  say('ask');
+  setTimeout(tick, 350);
+  want(true);
+}
+
+// Contact. Without it what is shown is old, and says so, until the service answers again.
+
+const contact = { at: null, isLost: false, since: Date.now(), pause: 2, retryAt: null };
 
 function setLive(word, kind) {
   byId('live').dataset.state = kind;
   setText(byId('live'), word);
 }
 
-function connect() {
-  retryAt = null;
+function found() {
+  if (!contact.isLost) return;
+  Object.assign(contact, { isLost: false, pause: 2, retryAt: null });
+  byId('banner').classList.remove('stale');
+  byId('banner-text').removeAttribute('aria-live');
   setText(byId('retry'), '');
-  stream?.close();
-  stream = new EventSource('api/v1/events');
-  stream.onopen = () => {
-    pause = 2;
-    setLive('live: connected', 'live');
-    want();
-  };
-  stream.onerror = lost;
-  for (const name of names) stream.addEventListener(name, () => want());
+  reopenAt = 0;
 }
 
-/** The service does not answer: what is shown is old, and says so, until it answers again. */
 function lost() {
-  stream?.close();
-  if (retryAt !== null) return;
+  if (contact.retryAt !== null) return;
   setLive('live: disconnected', 'lost');
   byId('banner').classList.add('stale');
-  retryAt = Date.now() + pause * 1000;
-  pause = Math.min(30, pause * 2);
+  if (!contact.isLost) contact.since = contact.at ?? contact.since;
+  contact.isLost = true;
+  contact.retryAt = Date.now() + contact.pause * 1000;
+  contact.pause = Math.min(30, contact.pause * 2);
+  showLoss();
+  // Read out once, not at every second.
+  byId('banner-text').setAttribute('aria-live', 'off');
+}
+
+function showLoss() {
+  const last = state.status && headlines[state.status.headline.state]?.[1].toLowerCase();
+  const seen = last ? `, last seen ${last} at ${hourAndMinute(new Date(contact.at))}` : '';
+  byId('banner').dataset.state = 'lost';
+  setText(byId('banner-symbol'), '?');
+  setText(byId('banner-text'), `No contact for ${duration(Math.floor((Date.now() - contact.since) / 1000))}${seen}`);
+  byId('banner-hint').hidden = true;
+  byId('banner-since').replaceChildren();
+  document.title = `? ${state.status?.host ?? location.hostname}`;
+}
+
+/** A service whose machine is gone closes no stream. */
+async function feel() {
+  if (document.hidden || contact.isLost) return;
+  try {
+    await fetch('-/healthy', { method: 'HEAD', cache: 'no-store', signal: AbortSignal.timeout(5000) });
+    contact.at = Date.now();
+  } catch {
+    lost();
+  }
 }
 
 function tick() {
-  countOn();
-  if (retryAt === null) return;
-  const rest = Math.ceil((retryAt - Date.now()) / 1000);
-  if (rest <= 0) connect();
-  else setText(byId('retry'), `reconnecting in ${rest} s`);
+  if (document.hidden) return;
+  if (stream) say('here');
+  if (stream ? stream.readyState === EventSource.CLOSED && Date.now() >= reopenAt : Date.now() - heard > silence) openStream();
+  if (!contact.isLost) return countOn();
+  showLoss();
+  const rest = Math.ceil((contact.retryAt - Date.now()) / 1000);
+  if (rest > 0) return setText(byId('retry'), `reconnecting in ${rest} s`);
+  contact.retryAt = null;
+  setText(byId('retry'), '');
+  want(true);
 }
 
 byId('openapi').hidden = !routes.has('/api/v1/openapi.json');
@@ -161,7 +254,9 @@ byId('services-search').addEventListener('input', () => showServices(state.servi
 byId('services-type').addEventListener('change', () => showServices(state.services, state.gone));
 byId('events-kind').addEventListener('change', () => showEvents(state.events));
 window.addEventListener('resize', markScrolling);
+window.addEventListener('pagehide', () => closeStream(true));
+document.addEventListener('visibilitychange', lookOn);
 setInterval(tick, 1000);
-setInterval(() => want(true), 60000);
-want(true);
-connect();
+setInterval(feel, 10000);
+setInterval(() => document.hidden || want(true), 60000);
+lookOn();

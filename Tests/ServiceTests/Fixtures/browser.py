@@ -5,7 +5,8 @@ The checks are the functions below. A check that needs the world to change while
 directory and waits for what it shall see. It fails by an exception, and a file `failed`; what the browser's console
 says is a failure too. One browser serves all checks of a run.
 """
-import base64, http.client, http.server, os, subprocess, sys, threading, time, urllib.parse
+import base64, contextlib, http.client, http.server, os, re, subprocess, sys, threading, time
+import urllib.parse, urllib.request
 
 from axe_core_python.selenium import Axe
 from selenium import webdriver
@@ -285,11 +286,54 @@ def live(driver):
         page.wait("the loss of the service", lambda: page.text("#live") == "live: disconnected")
         page.wait_for("#retry", "reconnecting in")
         same(page.run("return document.querySelector('#banner').classList.contains('stale')"), True)
-        assert page.text("#banner-text").startswith("Connected: "), "the last verdict stays"
+        gone = re.compile(r"No contact for \d+ s, last seen connected at \d\d:\d\d")
+        page.wait("what is known", lambda: gone.fullmatch(page.text("#banner-text")))
+        same(page.run("return document.querySelector('#banner').dataset.state"), "lost")
+        same(page.driver.title, "? office")
+        ages = "return [...document.querySelectorAll('time[data-age]')].map(age => age.textContent)"
+        before, said = page.run(ages), page.text("#banner-text")
+        page.wait("the time without contact grows", lambda: page.text("#banner-text") != said)
+        same(page.run(ages), before)
+        for scheme in ["light", "dark"]:
+            page.scheme(scheme)
+            page.axe()
         mark("lost")
         page.wait_for("#live", "live: connected")
         page.wait("it is fresh", lambda: not page.run("return document.querySelector('#banner').classList.contains('stale')"))
         page.wait_for("#events tbody", "daemon.started")
+
+
+def tabs(driver):
+    """A browser opens six connections to a server: more tabs than that share one stream."""
+    def streams():
+        with urllib.request.urlopen(url + "metrics") as answer:
+            return re.findall(r'^nwpath_event_stream_clients\{transport="sse"\} (\d+)$', answer.read().decode(), re.M)
+
+    with contextlib.ExitStack() as stack:
+        pages = []
+        for _ in range(8):
+            pages.append(stack.enter_context(Page(driver)))
+            pages[-1].ready()
+            pages[-1].handle = driver.current_window_handle
+        same(streams(), ["1"])
+        ip("link set peer0 down")
+        for page in reversed(pages):
+            driver.switch_to.window(page.handle)
+            page.wait_for("#banner-text", "Offline: up0 has no carrier")
+        ip("link set peer0 up")
+        ip("route replace default via 192.0.2.1")
+        # Whoever goes on has the stream soon.
+        for page in reversed(pages[1:]):
+            driver.switch_to.window(page.handle)
+            page.driver.close()
+        driver.switch_to.window(pages[0].handle)
+        pages[0].wait_for("#banner-text", "Connected: ")
+        pages[0].ready()
+        page.wait("a stream", lambda: streams() == ["1"])
+        pages[0].expect_quiet()
+        stack.pop_all()
+        driver.close()
+        driver.switch_to.window(pages[0].first)
 
 
 # What strangers say.
