@@ -32,7 +32,30 @@ public struct Headline: Hashable, Sendable {
             }
         }
 
-        public var isGood: Bool { self == .online || self == .connected }
+        public var isGood: Bool { level == .good }
+
+        /// How bad it is.
+        public var level: Level {
+            switch self {
+            case .online, .connected: .good
+            case .slow: .worse
+            case .loginNeeded, .noInternet, .localOnly, .offline: .bad
+            }
+        }
+    }
+
+    /// How bad a state is; every surface has one sign, colour or exit code for each.
+    public enum Level: Hashable, Sendable, CaseIterable {
+        case good, worse, bad
+
+        /// The sign for people, beside a colour or without.
+        public var sign: String {
+            switch self {
+            case .good: "\u{2713}"
+            case .worse: "!"
+            case .bad: "\u{2717}"
+            }
+        }
     }
 
     public let state: State

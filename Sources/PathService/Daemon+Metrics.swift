@@ -45,7 +45,7 @@ extension Daemon {
 
     private func collectPaths(_ writer: inout MetricWriter) {
         let now = clock.boot
-        let state = headline.look().headline.state
+        let state = headline.judge().headline.state
         for each in Headline.State.allCases { writer.write(Family.headline, state == each, each.rawValue) }
         let statuses = PathStatus.allCases
         writer.declare(Family.pathInterface)

@@ -127,8 +127,7 @@ public final class Daemon {
             clock: clock,
             logFile: configuration.log.file == EventLog.standardOutput ? nil : configuration.log.file,
             index: index,
-            worker: worker,
-            satisfied: { [engine] name in engine.core.monitor(named: name).map { $0.path.status == .satisfied } }
+            worker: worker
         )
         let protection = ProtectionFiles(configuration)
         if let complaint = protection.complaints.first {
@@ -258,7 +257,7 @@ public final class Daemon {
             // Where it is refused, the socket's own error is told.
             try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
-            _ = headline.look()
+            headline.judge()
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()
         }
@@ -310,7 +309,7 @@ public final class Daemon {
             counters.observe(update, at: clock)
             probes.take(update)
             diagnosis.take(update)
-            _ = headline.look()
+            headline.judge()
             census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
@@ -320,7 +319,7 @@ public final class Daemon {
 
     /// Judges what was asked, and shows it.
     private func takeAnswers() {
-        _ = headline.look()
+        headline.judge()
         server.documentsChanged()
     }
 

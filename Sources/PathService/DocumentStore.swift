@@ -115,8 +115,24 @@ final class DocumentStore {
         return snapshot
     }
 
+    func isSatisfied(_ monitor: String) -> Bool? {
+        engine.core.monitor(named: monitor).map { $0.path.status == .satisfied }
+    }
+
+    /// The way out as a whole for the default monitor, and the status of another one's path.
+    func badge(of monitor: String) -> BadgeState? {
+        isSatisfied(monitor).map { isSatisfied in
+            guard monitor == MonitorPolicy.standardName else {
+                return isSatisfied ? BadgeState("satisfied", .good) : BadgeState("unsatisfied", .bad)
+            }
+            let state = headline.judge().headline.state
+            let levels: [Headline.Level: BadgeState.Level] = [.good: .good, .worse: .worse]
+            return BadgeState(state.word, levels[state.level] ?? .bad)
+        }
+    }
+
     private var untold: Untold {
-        let (headline, since) = headline.look()
+        let (headline, since) = headline.judge()
         return Untold(problems: problems(), headline: headline, since: since)
     }
 

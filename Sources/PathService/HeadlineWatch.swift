@@ -48,7 +48,8 @@ final class HeadlineWatch {
     }
 
     /// The headline of now, and since when its state stands, as time since boot.
-    func look() -> (headline: Headline, since: Duration) {
+    @discardableResult
+    func judge() -> (headline: Headline, since: Duration) {
         let facts = facts()
         let headline = HeadlineJudge(facts).headline
         keeper.note(headline, at: facts.now)
@@ -65,13 +66,13 @@ final class HeadlineWatch {
 
     /// Publishes the state, when it is another one than was told before, and stood long enough.
     private func tell() {
-        _ = look()
+        judge()
         timer = nil
         if let change = keeper.takeChange(at: loop.clock.boot) {
             hub.publish(HeadlineChanged(change, since: loop.clock.calendar(at: change.since)))
         }
         // It may have changed again meanwhile.
-        _ = look()
+        judge()
     }
 }
 

@@ -14,7 +14,6 @@ final class StatusSource: StatusProviding {
     private let logFile: String?
     private let index: HistoryIndex
     private let worker: Worker
-    private let satisfied: (String) -> Bool?
     /// Reads the configuration again, for `POST /-/reload`.
     var onReload: () throws -> [UInt8] = { [] }
     /// Runs an active probe, for `POST /api/v1/probes/{name}`.
@@ -29,8 +28,7 @@ final class StatusSource: StatusProviding {
         clock: any TimeSource,
         logFile: String?,
         index: HistoryIndex,
-        worker: Worker,
-        satisfied: @escaping (String) -> Bool?
+        worker: Worker
     ) {
         self.hub = hub
         self.store = store
@@ -38,7 +36,6 @@ final class StatusSource: StatusProviding {
         self.logFile = logFile
         self.index = index
         self.worker = worker
-        self.satisfied = satisfied
     }
 
     var health: Readiness { .ready }
@@ -47,7 +44,9 @@ final class StatusSource: StatusProviding {
 
     func snapshot(of document: StatusDocument) throws -> Snapshot? { try store.snapshot(of: document) }
 
-    func isSatisfied(monitor: String) throws -> Bool? { satisfied(monitor) }
+    func isSatisfied(monitor: String) throws -> Bool? { store.isSatisfied(monitor) }
+
+    func badge(of monitor: String) throws -> BadgeState? { store.badge(of: monitor) }
 
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
         let replay = hub.events(since: sequence)

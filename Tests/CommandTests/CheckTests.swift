@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import CommandLineKit
+import LinuxIO
 import OrderedJSON
 import TestSupport
 import Testing
@@ -127,6 +128,44 @@ import Testing
         let report = judge.path(try status(services: services.map { "{\"count\":\($0)}" }))
         #expect(report.state == state)
         #expect(report.line.contains(part), "\(report.line)")
+    }
+
+    @Test func `ages are those of the answer, however long ago the document was rendered`() throws {
+        var judge = CheckJudge()
+        judge.answered = WallTime("2026-11-20T13:02:00Z")
+        #expect(judge.path(try status()).line.contains(" for 120s | "))
+        #expect(judge.daemon(try status(), took: .zero).line.contains(" up for 120s | "))
+        // `Date` knows no parts of a second.
+        judge.answered = WallTime("2026-11-20T13:01:13Z")
+        #expect(judge.path(try status()).line.contains(" for 73s | "))
+    }
+
+    @Test(
+        arguments: [
+            ("", .ok, "OK - diagnosis found nothing wrong | verdicts=0;;;0 age=7s;;;0"),
+            (
+                #"{"code":"dns.slow","severity":"degraded","say":"slow"}"#, .warning,
+                "WARNING - dns.slow: slow | verdicts=1"
+            ),
+            (
+                #"{"code":"wan.down","severity":"broken","say":"down"},"#
+                    + #"{"code":"dns.slow","severity":"degraded","say":"slow"}"#,
+                .critical, "CRITICAL - wan.down: down, dns.slow: slow | verdicts=2"
+            ),
+        ] as [(String, CheckReport.State, String)]
+    )
+    func `a diagnosis is as bad as its worst verdict`(
+        verdicts: String,
+        state: CheckReport.State,
+        part: String
+    ) throws {
+        var judge = CheckJudge()
+        judge.answered = WallTime("2026-11-20T13:00:07Z")
+        let answer = try JSONValue(parsing: #"{"time":"2026-11-20T13:00:00Z","verdicts":[\#(verdicts)]}"#)
+        let report = judge.diagnosis(answer)
+        #expect(report.state == state && report.line.contains(part), "\(report.line)")
+        let idle = judge.diagnosis(try JSONValue(parsing: #"{"time":null,"verdicts":[]}"#))
+        #expect(idle.state == .unknown && idle.line.contains("diagnosis.enabled"))
     }
 
     @Test(arguments: [(true, true, CheckReport.State.warning), (true, false, .ok), (false, true, .ok)])

@@ -26,7 +26,9 @@ import Testing
     /// Those that do not end with success, by what they say on this network.
     private static let statuses: [String: (status: Int32, says: String)] = [
         // Five at least, or it would warn; another example may advertise one meanwhile.
-        "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services=")
+        "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services="),
+        // It is off unless somebody switches it on.
+        "nwpath check diagnosis": (3, "nothing was diagnosed yet"),
     ]
 
     /// Each line once, without a comment.

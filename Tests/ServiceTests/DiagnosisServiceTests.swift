@@ -58,6 +58,8 @@ import Testing
         let shown = try service.json("/api/v1/diagnosis")
         #expect(shown["verdicts"]?.array?.first?["code"]?.string == "route.no-default")
         #expect(shown["severity"]?.string == "broken")
+        let check = try service.check("diagnosis")
+        #expect(check.hasPrefix("NWPATH CRITICAL - route.no-default: ") && check.hasSuffix("\n2\n"), "\(check)")
         let sample = #"nwpath_verdict{code="route.no-default",layer="local"} 1"#
         #expect(try service.get("/metrics").contains(sample + "\n"))
         // What alerts show.

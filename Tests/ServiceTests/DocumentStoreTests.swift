@@ -211,8 +211,7 @@ private final class StoreFixture {
                 clock: clock,
                 logFile: hasLog ? path : nil,
                 index: HistoryIndex(worker: Worker(loop: Namespace.current.loop)),
-                worker: Worker(loop: Namespace.current.loop),
-                satisfied: { $0 == "default" ? true : nil }
+                worker: Worker(loop: Namespace.current.loop)
             )
         }
 

@@ -45,11 +45,12 @@ import Testing
         #expect(try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"))
         let words = ["--socket", service.socket]
         let quiet = try namespace.run([try Place.program, "status", "-q"] + words)
-        #expect(quiet.hasPrefix("\(state.isGood ? "✓" : state == .slow ? "!" : "✗") \(state.word), for "))
+        #expect(quiet.hasPrefix("\(state.level.sign) \(state.word), for "))
         let message = try #require(status["headline"]?["message"]?.string)
         let text = try namespace.run([try Place.program, "status"] + words)
         #expect(text.contains("\n  \(message)\n"))
-        let check = try Command.run(["sh", "-c", "'\(try Place.program)' check --socket '\(service.socket)'; echo $?"])
+        #expect(try service.get("/api/v1/badge/default.svg").contains("\(state.level.sign) \(state.word)</text>"))
+        let check = try service.check("path")
         #expect(check.hasSuffix("\n\(exit)\n"), "\(check)")
         // Not satisfied, the reason stands there already.
         if !state.isGood, status["path"]?["status"]?.string == "satisfied" { #expect(check.contains(message)) }

@@ -116,6 +116,11 @@ final class Service {
         try curl(arguments + ["http://localhost\(path)"])
     }
 
+    /// What `nwpath check` says, its exit status on a line of its own.
+    func check(_ subject: String) throws -> String {
+        try Command.run(["sh", "-c", "'\(try Place.program)' check \(subject) --socket '\(socket)'; echo $?"])
+    }
+
     func json(_ path: String) throws -> JSONValue {
         try JSONValue(parsing: try get(path, ["-H", "Accept: application/json"]))
     }

@@ -62,6 +62,8 @@ final class SmallProvider: StatusProviding {
 
     func isSatisfied(monitor: String) -> Bool? { monitor == "default" ? false : nil }
 
+    func badge(of monitor: String) -> BadgeState? { nil }
+
     func events(after sequence: UInt64, limit: Int) -> EventReplay {
         guard sequence < 3 else { return .events([]) }
         return .events(

@@ -106,7 +106,7 @@ import Testing
         #expect(good.status == 200 && good.field("Content-Type") == "image/svg+xml")
         #expect(good.field("Cache-Control") == "no-store")
         #expect(
-            good.text.contains("<title>path default: satisfied</title>") && good.text.contains("\u{2713} satisfied")
+            good.text.contains("<title>path default: online</title>") && good.text.contains("\u{2713} online")
         )
         let bad = try fixture.get("/api/v1/badge/wired.svg")
         #expect(bad.status == 200 && bad.text.contains("\u{2717} unsatisfied"))
@@ -119,7 +119,7 @@ import Testing
 
     @Test func `it is well-formed, whatever the length of the name`() throws {
         for name in ["a", "default", String(repeating: "w", count: 32)] {
-            let picture = Badge(monitor: name, isSatisfied: true).picture
+            let picture = Badge(monitor: name, state: BadgeState("no internet", .bad)).picture
             let check =
                 "import sys, xml.dom.minidom as m; print(m.parseString(sys.stdin.buffer.read()).documentElement.tagName)"
             #expect(try Command.run(["python3", "-c", check], input: picture) == "svg\n")

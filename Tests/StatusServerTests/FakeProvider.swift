@@ -59,6 +59,10 @@ final class FakeProvider: StatusProviding {
 
     func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
 
+    func badge(of monitor: String) -> BadgeState? {
+        satisfied[monitor].map { $0 ? BadgeState("online", .good) : BadgeState("unsatisfied", .bad) }
+    }
+
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
         if let logFailure { throw logFailure }
         guard sequence + 1 >= oldest else { return .tooOld(oldest: oldest) }

@@ -35,10 +35,10 @@ public struct HeadlineChanged: EventBody {
 
     public var name: EventName { .headlineChanged }
     public var severity: Severity {
-        switch change.headline.state {
-        case .online, .connected: .info
-        case .slow: .warning
-        case .loginNeeded, .noInternet, .localOnly, .offline: .error
+        switch change.headline.state.level {
+        case .good: .info
+        case .worse: .warning
+        case .bad: .error
         }
     }
     public var message: String {

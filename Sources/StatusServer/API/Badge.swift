@@ -3,14 +3,19 @@
 /// The state of a monitor as a small picture, for pages of others; pure.
 struct Badge {
     let monitor: String
-    let isSatisfied: Bool
+    let state: BadgeState
 
     /// The picture (SVG 1.1): the name beside a word and a symbol, so that colour is never alone.
     ///
     /// Names of monitors hold letters, digits, `_` and `-` only, so nothing is to be escaped.
     var picture: String {
-        let (word, symbol, colour) =
-            isSatisfied ? ("satisfied", "\u{2713}", "#1b6e2e") : ("unsatisfied", "\u{2717}", "#a8201a")
+        let word = state.word
+        let (symbol, colour) =
+            switch state.level {
+            case .good: ("\u{2713}", "#1b6e2e")
+            case .worse: ("!", "#8a5a00")
+            case .bad: ("\u{2717}", "#a8201a")
+            }
         let (left, right) = (Self.width(of: monitor), Self.width(of: word) + 12)
         return """
             <svg xmlns="http://www.w3.org/2000/svg" width="\(left + right)" height="20" role="img" \

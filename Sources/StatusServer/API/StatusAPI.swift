@@ -237,12 +237,12 @@ extension StatusAPI {
 
     private func badge(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
         _ = try QueryParameters(request.query, allowed: [])
-        guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else { throw Self.unknownMonitor(monitor) }
+        guard let state = try provider.badge(of: monitor) else { throw Self.unknownMonitor(monitor) }
         let fields = [
             HTTPField("Cache-Control", "no-store"),
             HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
         ]
-        let picture = Badge(monitor: monitor, isSatisfied: isSatisfied).picture
+        let picture = Badge(monitor: monitor, state: state).picture
         return HTTPResponse(status: 200, type: "image/svg+xml", text: picture, fields: fields)
     }
 

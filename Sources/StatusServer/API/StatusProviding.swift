@@ -125,6 +125,24 @@ public enum ProbeStart: Equatable, Sendable {
     case unknown
 }
 
+/// What a badge says.
+public struct BadgeState: Hashable, Sendable {
+    public enum Level: Hashable, Sendable {
+        case good, worse, bad
+    }
+
+    public let word: String
+    public let level: Level
+
+    /// - Parameters:
+    ///   - word: The state in one word or two, of letters and spaces only.
+    ///   - level: How bad it is.
+    public init(_ word: String, _ level: Level) {
+        self.word = word
+        self.level = level
+    }
+}
+
 /// What the daemon tells the HTTP routes.
 ///
 /// Every call is on the event loop and must not wait. An error that is not a ``Problem`` becomes a 500 whose
@@ -135,6 +153,8 @@ public protocol StatusProviding: AnyObject {
     func snapshot(of document: StatusDocument) throws -> Snapshot?
     /// Whether a monitor's path is satisfied; `nil` when there is no such monitor.
     func isSatisfied(monitor: String) throws -> Bool?
+    /// What a monitor's badge says; `nil` when there is no such monitor.
+    func badge(of monitor: String) throws -> BadgeState?
     /// Whether the process works.
     var health: Readiness { get }
     /// Whether the first status is known.

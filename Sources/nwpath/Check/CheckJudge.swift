@@ -6,7 +6,7 @@ internal import OrderedJSON
 
 /// What `nwpath check` looks at.
 enum CheckSubject: String, CaseIterable {
-    case path, interface, service, daemon
+    case path, diagnosis, interface, service, daemon
 }
 
 /// Decides what a monitoring system is told.
@@ -18,6 +18,8 @@ struct CheckJudge {
     var warning: CheckRange?
     var critical: CheckRange?
     var warnsOfExpense = false
+    /// When the service answered, by its own clock; documents tell when they were rendered, which may be long ago.
+    var answered: WallTime?
 
     // MARK: - Path
 
@@ -29,7 +31,7 @@ struct CheckJudge {
         }
         let path = monitor["path"] ?? .null
         let isSatisfied = path.text("status") == "satisfied"
-        let age = Self.age(of: monitor.text("since"), at: status.text("time"))
+        let age = age(of: monitor.text("since"), renderedAt: status.text("time"))
         let word = path.text("status") == "requiresConnection" ? "requires a connection" : path.text("status")
         let detail =
             isSatisfied
@@ -67,8 +69,37 @@ struct CheckJudge {
     /// Packets that leave are not all: what answers counts, too.
     private static func consider(_ headline: JSONValue, in report: inout CheckReport) {
         guard let state = Headline.State(rawValue: headline.text("state")), !state.isGood else { return }
-        report.state = state == .slow ? .warning : .critical
+        report.state = state.level == .worse ? .warning : .critical
         report.text += ", \(state.word): \(headline.text("message"))"
+    }
+
+    // MARK: - Diagnosis
+
+    /// Judges `/api/v1/diagnosis`: critical when something is broken, a warning when something is worse than it should be.
+    ///
+    /// The thresholds are for the number of verdicts.
+    func diagnosis(_ answer: JSONValue) -> CheckReport {
+        guard let time = WallTime(answer.text("time")) else {
+            return .unknown("nothing was diagnosed yet; diagnosis.enabled makes the daemon do it")
+        }
+        let verdicts = answer.list("verdicts")
+        let worst = verdicts.first?.text("severity")
+        var report = CheckReport(
+            state: verdicts.isEmpty ? .ok : worst == "broken" ? .critical : .warning,
+            text: verdicts.isEmpty ? "diagnosis found nothing wrong" : ""
+        )
+        report.text += verdicts.map { "\($0.text("code")): \($0.text("say"))" }.joined(separator: ", ")
+        report.measures = [
+            measure("verdicts", Double(verdicts.count)),
+            CheckReport.Measure(
+                label: "age",
+                value: answered.map { max(0, ($0 - time).seconds.rounded(.down)) },
+                unit: "s",
+                minimum: 0
+            ),
+        ]
+        report.judge()
+        return report
     }
 
     // MARK: - Interface
@@ -162,7 +193,7 @@ struct CheckJudge {
     /// Judges that `/api/v1/status` was answered; the thresholds are for the seconds that it took.
     func daemon(_ status: JSONValue, took time: Duration) -> CheckReport {
         let daemon = status["daemon"] ?? .null
-        let uptime = Self.age(of: daemon.text("started"), at: status.text("time"))
+        let uptime = age(of: daemon.text("started"), renderedAt: status.text("time"))
         let problems = status.list("problems")
         var report = CheckReport(
             state: problems.isEmpty ? .ok : .warning,
@@ -191,9 +222,10 @@ struct CheckJudge {
         CheckReport.Measure(label: label, value: value, warning: warning, critical: critical, minimum: 0)
     }
 
-    /// The seconds between two moments, both of the service's own clock.
-    private static func age(of since: String, at now: String) -> Double? {
-        guard let since = WallTime(since), let now = WallTime(now) else { return nil }
+    /// The seconds from one moment to the answer, both of the service's own clock.
+    private func age(of since: String, renderedAt rendered: String) -> Double? {
+        guard let since = WallTime(since), let rendered = WallTime(rendered) else { return nil }
+        let now = max(rendered, answered ?? rendered)
         return max(0, (now - since).seconds)
     }
 }

@@ -18,20 +18,22 @@ struct Check: Command {
 
     static let specification = Specification<Check>(
         "check",
-        "Checks the path, an interface, services or the daemon, as a Nagios or Icinga plugin.",
+        "Checks the path, the diagnosis, an interface, services or the daemon, as a Nagios or Icinga plugin.",
         discussion: """
             One line with performance data is printed. RANGE is [@]start:end of the monitoring plugins: a value \
             outside of it alerts, with @ one inside of it; ~ is minus infinity.
 
             path: critical when it is not satisfied, or nothing beyond the gateway answers what asks it; a warning when \
-            what answers is slow; the ranges are for the number of services. interface: critical \
-            when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
+            what answers is slow; the ranges are for the number of services. diagnosis: critical when the daemon's own \
+            diagnosis found something broken, a warning when it found anything else; the ranges are for the number of \
+            verdicts. interface: critical when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
             service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
             daemon: warns of its problems; the ranges are for the seconds until it answered.
             """,
         examples: [
             CommandExample("nwpath check", "the path of this machine"),
             CommandExample("nwpath check path --warn-expensive -w 5: -c 1:", "with services"),
+            CommandExample("nwpath check diagnosis", "what the daemon's diagnosis found, once it is switched on"),
             CommandExample("nwpath check interface eth0", "one interface"),
             CommandExample("nwpath check service _ipp._tcp -c 2:", "at least two printers"),
             CommandExample("nwpath check daemon -H 192.0.2.7 -t 5 -w 0.5", "of another machine"),
@@ -53,7 +55,14 @@ struct Check: Command {
             ExitNote(CheckReport.State.unknown.status, "UNKNOWN: no answer, wrong usage, or this help"),
         ],
         helpStatus: CheckReport.State.unknown.status,
-        check: { $0.name != nil && $0.subject == .daemon ? "there is one daemon only, so it takes no NAME" : nil }
+        check: { command in
+            guard command.name != nil else { return nil }
+            switch command.subject {
+            case .daemon: return "there is one daemon only, so it takes no NAME"
+            case .diagnosis: return "there is one diagnosis only, so it takes no NAME"
+            default: return nil
+            }
+        }
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
@@ -79,13 +88,20 @@ struct Check: Command {
         var connection = try ServiceConnection(common)
         let clock = KernelClock()
         let started = clock.boot
-        let judge = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
+        var judge = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
         func ask(_ target: String) throws(CommandFailure) -> JSONValue {
             let rest = timeout - (clock.boot - started)
-            return try connection.get(target, timeout: max(.milliseconds(1), rest)).value
+            let answer = try connection.get(target, timeout: max(.milliseconds(1), rest))
+            judge.answered = answer.date
+            return answer.value
         }
         switch subject ?? .path {
-        case .path: return judge.path(try ask("/api/v1/status"))
+        case .path:
+            let status = try ask("/api/v1/status")
+            return judge.path(status)
+        case .diagnosis:
+            let diagnosis = try ask("/api/v1/diagnosis")
+            return judge.diagnosis(diagnosis)
         case .interface:
             return judge.interface(try ask("/api/v1/interfaces"), configuration: try ask("/api/v1/config"))
         case .service: return judge.service(try ask("/api/v1/services"), status: try ask("/api/v1/status"))

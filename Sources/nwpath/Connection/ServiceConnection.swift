@@ -16,6 +16,8 @@ struct ServiceConnection {
         let bytes: [UInt8]
         /// The entity tag, for asking again; `nil` without one.
         let tag: String?
+        /// The moment of the answer by the service's clock, to the second; `nil` where it tells none.
+        let date: WallTime?
     }
 
     /// How long an answer may take unless the user says otherwise.
@@ -162,14 +164,24 @@ struct ServiceConnection {
         from place: StatusClient.Endpoint
     ) throws(StatusClientError) -> Answer {
         guard response.status != 304 else {
-            return Answer(value: .null, bytes: [], tag: response.fields["etag"])
+            return Answer(value: .null, bytes: [], tag: response.fields["etag"], date: response.date)
         }
         do throws(JSONError) {
             let value = try JSONValue(parsing: response.body, limits: JSONLimits(size: 64 << 20))
-            return Answer(value: value, bytes: response.body, tag: response.fields["etag"])
+            return Answer(value: value, bytes: response.body, tag: response.fields["etag"], date: response.date)
         } catch {
             throw .failed(place: place.description, reason: "\(error)")
         }
+    }
+}
+
+extension StatusResponse {
+    /// When it was made, from its `Date` (IMF-fixdate, RFC 9110 section 5.6.7).
+    fileprivate var date: WallTime? {
+        let words = (fields["date"] ?? "").split(separator: " ")
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        guard words.count == 6, let month = months.firstIndex(of: String(words[2])) else { return nil }
+        return WallTime("\(words[3])-\(month < 9 ? "0" : "")\(month + 1)-\(words[1])T\(words[4])Z")
     }
 }
 

@@ -41,10 +41,10 @@ struct StatusText {
     func judgement(_ status: JSONValue) -> String {
         guard let headline = status["headline"], let state = headline["state"]?.string else { return verdict(status) }
         let known = Headline.State(rawValue: state)
-        let isGood = known?.isGood ?? false
-        let tone: Palette.Tone = isGood ? .good : known == .slow ? .warning : .bad
-        let sign = isGood ? "✓" : known == .slow ? "!" : "✗"
-        return sheet.paint("\(sign) \(known?.word ?? state)", tone) + age(since: headline["since"]?.string)
+        let level = known?.level ?? .bad
+        let tones: [Headline.Level: Palette.Tone] = [.good: .good, .worse: .warning, .bad: .bad]
+        let word = "\(level.sign) \(known?.word ?? state)"
+        return sheet.paint(word, tones[level]) + age(since: headline["since"]?.string)
     }
 
     private func age(since: String?) -> String {
