@@ -4,7 +4,7 @@ internal import Addressing
 
 /// What one round of evidence means: the root causes, and what they hide.
 public struct Diagnosis: Hashable, Sendable {
-    /// Root causes, worst first; notes are not among them.
+    /// Root causes, the destination's own first, then worst first; notes are not among them.
     public let verdicts: [Verdict]
     /// What is worth knowing and is no fault.
     public let notes: [Verdict]
@@ -42,7 +42,9 @@ public struct Diagnosis: Hashable, Sendable {
             isDestinationNear: evidence.destination?.isNear ?? false
         )
         let hidden = faults.map { (fault: $0, cause: graph.cause(of: $0)) }
-        verdicts = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
+        let roots = hidden.filter { $0.cause == nil }.map(\.fault).sortedByWeight()
+        // Whoever asks for a destination is told what keeps them from it before what else is wrong.
+        verdicts = roots.filter(\.isOfDestination) + roots.filter { !$0.isOfDestination }
         masked = hidden.compactMap { entry in entry.cause.map { Masked(verdict: entry.fault, cause: $0) } }
         notes = found.filter { $0.severity == .info && !graph.hides($0.code.layer) }
         let codes = Dictionary(grouping: verdicts, by: \.code.layer).mapValues { $0.map(\.code) }
@@ -60,7 +62,11 @@ public struct Diagnosis: Hashable, Sendable {
     }
 
     /// The worst severity; `nil` when nothing is wrong.
-    public var severity: Severity? { verdicts.first?.severity }
+    public var severity: Severity? { verdicts.map(\.severity).max() }
+}
+
+extension Verdict {
+    fileprivate var isOfDestination: Bool { code.layer > .performance }
 }
 
 extension [Verdict] {

@@ -16,6 +16,8 @@ extension Examination {
     private static let mostAddresses = 3
     /// Where a host is connected to whose port was not named: it is there if it so much as refuses.
     private static let usualPorts: [UInt16] = [443, 80]
+    /// How long the name may take before the network is looked at meanwhile.
+    private static let patience = Duration.milliseconds(1500)
 
     func askDestination(_ destination: Destination) {
         evidence.destination = DestinationEvidence(destination)
@@ -23,13 +25,43 @@ extension Examination {
         case .address(let address): ask(destination, at: [address])
         case .name(let name):
             evidence.destination?.lookup = .notAsked
+            let isHopeless = isCut && !HostLookup.isAskedOnLink(name)
             send(.resolve) { done in
-                HostLookup(name, limit: .seconds(6), loop: loop) { [weak self] result in
+                let limit = isHopeless ? HostLookup.patienceWithoutWay : .seconds(6)
+                let lookup = HostLookup(name, limit: limit, loop: loop) { [weak self] result in
+                    self?.lookup = nil
                     self?.take(result, of: destination)
                     done()
                 }
+                self.lookup = lookup
+                return lookup
+            }
+            loop.schedule(after: Self.patience) { [weak self] in
+                if self?.lookup != nil { self?.lookAround() }
             }
         }
+    }
+
+    /// Whether the kernel sends nothing beyond this machine's networks.
+    private var isCut: Bool {
+        facts.ways.allSatisfy { way in
+            guard way.route.value != nil else { return false }
+            return !way.isOpen || !way.legs.isEmpty && !way.legs.contains { carries(facts.link($0.index)?.name) }
+        }
+    }
+
+    private func carries(_ interface: String?) -> Bool {
+        guard let link = evidence.links.first(where: { $0.interface == interface }) else { return true }
+        return link.isUp && link.hasCarrier
+    }
+
+    /// Whether the kernel's own facts tell why a destination is not reached, so that nobody needs to be asked.
+    var isExplainedByKernel: Bool {
+        isCut
+            && evidence.destination?.paths.allSatisfy { path in
+                guard case .found(let interface, _)? = path.route.value else { return true }
+                return !carries(interface)
+            } == true
     }
 
     private func take(_ result: HostLookupResult, of destination: Destination) {

@@ -112,7 +112,7 @@ extension Examination {
 }
 
 extension NameServerEvidence {
-    fileprivate var isAnswering: Bool {
+    var isAnswering: Bool {
         [ipv4, ipv6, nonexistent, known].contains { $0 != .notAsked && $0 != .silent }
     }
 }

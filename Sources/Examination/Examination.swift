@@ -58,6 +58,8 @@ public final class Examination: Cancelable {
     var facts = KernelFacts()
     let kernel: any KernelSource
     var hasRequestedPage = false
+    /// The look-up of the destination's name, while it is under way.
+    var lookup: HostLookup?
     /// Interfaces of captive portals that were asked.
     var portals: Set<PageAddress> = []
     var roundTrips: [IPAddress: Duration] = [:]
@@ -194,7 +196,24 @@ public final class Examination: Cancelable {
         let isOwn = destination.isGenuine && faults.allSatisfy { $0.code.layer >= .http }
         guard destination.mayBeForged || !faults.isEmpty && !isOwn else { return end(isComplete: true) }
         evidence.isNetworkExamined = true
+        guard !isExplainedByKernel else {
+            leave(because: "the kernel sends nothing beyond this machine's networks")
+            return end(isComplete: true)
+        }
         examineNetwork()
+    }
+
+    /// Looks at the network while the destination's name is still being looked up.
+    func lookAround() {
+        guard stage == .destination, !isOver else { return }
+        evidence.isNetworkExamined = true
+        examineNetwork()
+    }
+
+    /// Waits no longer for a name when everybody else has answered, or has not, and no name server is among those who did.
+    private func shortenLookup() {
+        guard let lookup, errands.count == 1, stage == .network else { return }
+        guard let servers = evidence.dns.value, servers.contains(where: \.isAnswering) else { return lookup.giveUp() }
     }
 
     private func examineNetwork() {
@@ -269,7 +288,7 @@ public final class Examination: Cancelable {
     private func finish(_ number: Int) {
         guard let (layer, _) = errands.removeValue(forKey: number), !isOver else { return }
         if !errands.values.contains(where: { $0.layer == layer }) { progress(layer) }
-        if errands.isEmpty { advance() }
+        if errands.isEmpty { advance() } else { shortenLookup() }
     }
 
     func count(sent: Int, received: Int) {

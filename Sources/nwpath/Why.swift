@@ -8,6 +8,7 @@ internal import Netlink
 internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
+internal import Probes
 
 /// `nwpath why`: what keeps packets from leaving; asks the kernel, needs no service.
 struct Why: Command {
@@ -114,13 +115,15 @@ struct Why: Command {
         AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: names) }
     }
 
-    /// Where nothing leaves the machine, only its own files know a name, and they do so at once.
-    private static let patienceWithoutWay = Duration.milliseconds(200)
+    /// Why nothing leaves this machine, as the kernel tells; `nil` where something does.
+    static func blockade(_ explainer: Explainer<KernelTable>) -> String? {
+        let document = WhyDocument(target: internet, explainInternet(explainer, names: .general))
+        return document.verdict == "broken" ? document.broken?.message : nil
+    }
 
     private func explain(_ name: String, _ explainer: Explainer<KernelTable>) -> Answer {
-        let internet = Self.explainInternet(explainer, names: .general)
-        let isCut = WhyDocument(target: Self.internet, internet).verdict == "broken"
-        let limit = isCut ? min(timeout, Self.patienceWithoutWay) : timeout
+        let isCut = !HostLookup.isAskedOnLink(name) && Self.blockade(explainer) != nil
+        let limit = isCut ? min(timeout, HostLookup.patienceWithoutWay) : timeout
         let found = WhyResolver.resolve(name, limit: limit)
         var reason = "the name servers did not answer in time"
         switch found {

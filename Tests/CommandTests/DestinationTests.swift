@@ -72,6 +72,50 @@ import Testing
         withExtendedLifetime(far) {}
     }
 
+    @Test func `a name is not waited for where the kernel has no way, and the kernel says why`() async throws {
+        let (tool, file, far) = try Self.connect()
+        try far.ip("link set eth1 down")
+        let words = ["diagnose", "https://name.test/", "--json", "--config", file]
+        let dead = try await tool.run(resolvingAt: "192.0.2.2", words)
+        #expect(try Self.codes(dead.json) == ["link.no-carrier"] && dead.status == 2, "\(dead.output)")
+        #expect(try dead.json["bytes"]?.int == 0 && dead.json["complete"]?.bool == true)
+        // A resolver that is waited for takes ten.
+        #expect(try dead.json["destination"]?["lookup_ms"]?.double ?? 9999 < 5000)
+        let probe = try await tool.run(resolvingAt: "192.0.2.2", ["probe", "name.test", "-c", "1"])
+        #expect(probe.status == 1 && probe.output.contains("✗ 1: unreachable: eth0 has no carrier"), "\(probe.output)")
+        try Namespace.current.ip("route del default")
+        try far.ip("link set eth1 up")
+        try Namespace.current.waitUntilRunning("eth0")
+        let cut = try await tool.run(resolvingAt: "192.0.2.2", words)
+        #expect(try Self.codes(cut.json) == ["route.no-default"] && cut.status == 2, "\(cut.output)")
+        #expect(try cut.json.list("masked").map { $0.text("code") } == ["destination.unresolved"])
+        // What is near is in reach all the same.
+        let near = try await tool.run(resolvingAt: "192.0.2.2", ["diagnose", "192.0.2.2", "--config", file])
+        #expect(near.status == 0 && near.firstLine == "✓ 192.0.2.2 works")
+    }
+
+    @Test func `while a name is looked up in vain, the network is looked at`() async throws {
+        let (tool, file, far) = try Self.connect()
+        let named = tool.scratch.read("nwpath.yaml").replacing("name: a", with: "name: a, host: a.test")
+        try tool.scratch.write(named, to: "nwpath.yaml")
+        try far.ipBatch(["address add 198.51.100.80/32 dev lo", "link set lo up"])
+        // Silent, not closed.
+        try far.run([
+            "nft",
+            "add table inet f; add chain inet f i { type filter hook input priority 0; }; "
+                + "add rule inet f i meta l4proto { tcp, udp } th dport 53 drop",
+        ])
+        let result = try await tool.run(
+            resolvingAt: "192.0.2.2",
+            ["diagnose", "https://name.test/", "--json", "--config", file]
+        )
+        let value = try result.json
+        #expect(Self.codes(value) == ["dns.unreachable"], "\(value)")
+        #expect(value["complete"]?.bool == true)
+        // Given up once the network was known, before its own limit of six seconds.
+        #expect(value["destination"]?["lookup_ms"]?.double ?? 9999 < 6000, "\(value)")
+    }
+
     @Test func `Ctrl-C ends it at once, and the limit ends it with what is known`() async throws {
         let (tool, file, far) = try Self.connect()
         // Nobody has this address: the kernel looks for it for three seconds.

@@ -172,8 +172,14 @@ import Testing
         #expect(DiagnosisRun.status(severity, isComplete: isComplete).rawValue == status)
     }
 
-    @Test func `the ticker ticks layers off`() {
-        #expect(LayerTicker.line([]).hasPrefix("… link  … address  … local"))
-        #expect(LayerTicker.line([.link, .local]).hasPrefix("✓ link  … address  ✓ local"))
+    @Test func `progress tells what is still asked, in one line of the terminal`() {
+        #expect(LayerTicker.line(waitingFor: [.gateway, .dns], width: 80) == "asking: gateway, dns")
+        let many: [Layer] = [.gateway, .dns, .application, .transport]
+        #expect(LayerTicker.line(waitingFor: many, width: 32) == "asking: gateway, dns and 2 more")
+        #expect(LayerTicker.line(waitingFor: many, width: 20) == "asking: 4 layers")
+        for width in 1...200 {
+            #expect(LayerTicker.line(waitingFor: Layer.ofNetwork, width: width).count < width)
+        }
+        #expect(LayerTicker.line(waitingFor: [], width: 80) == "")
     }
 }

@@ -49,6 +49,14 @@ struct Tool {
         return try await finish(start(whole, arguments))
     }
 
+    /// Runs it where names are looked up at this server.
+    func run(resolvingAt server: String, _ arguments: [String]) async throws -> Result {
+        let file = try scratch.write("nameserver \(server)\n", to: "nameserver")
+        let script = "unshare -m sh -ec 'mount --bind \(file) /etc/resolv.conf; exec \"$@\"' sh \"$@\""
+        let whole = "{ \(script); } >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\""
+        return try await finish(start(whole, arguments))
+    }
+
     private func finish(_ running: Running) async throws -> Result {
         let scratch = scratch
         let loop = Namespace.current.loop

@@ -93,7 +93,16 @@ extension ProbeSurroundings {
         self.init(
             gateways: path.gateways,
             servers: path.dns.servers,
-            interfaceNames: core.state.namesByAlternative
+            interfaceNames: core.state.namesByAlternative,
+            blockade: path.blockade
         )
+    }
+}
+
+extension Path {
+    /// Why the kernel sends nothing beyond this machine's networks, which a policy alone does not keep it from.
+    fileprivate var blockade: String? {
+        guard status != .satisfied, let reason, reason != .policy else { return nil }
+        return ReasonText(reason, subject).clause
     }
 }

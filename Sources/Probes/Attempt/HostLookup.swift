@@ -35,6 +35,15 @@ public struct HostLookupResult: Hashable, Sendable {
 /// What is sent, and to whom, is the C library's business (nsswitch.conf(5), resolv.conf(5)). Confined to the loop's
 /// thread.
 public final class HostLookup: Cancelable {
+    /// How long a name may take where nothing leaves the machine: only its own files know it, and they do so at once.
+    public static let patienceWithoutWay = Duration.milliseconds(200)
+
+    /// Whether a name is asked for on the machine's own networks, which need no way out (RFC 6762 section 3).
+    public static func isAskedOnLink(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return name.hasSuffix(".local") || name.hasSuffix(".local.")
+    }
+
     private let loop: EventLoop
     private let name: String
     private let limit: Duration
@@ -72,9 +81,14 @@ public final class HostLookup: Cancelable {
         release()
     }
 
+    /// Gives up waiting: it failed for want of an answer.
+    public func giveUp() { finish(.failed(Self.silence, certainty: .none)) }
+
+    private static let silence = "no answer in time"
+
     private func begin() {
         timer = loop.scheduleSilence(after: limit) { [weak self] isStarved in
-            self?.finish(.failed(isStarved ? Starvation.text : "no answer in time", certainty: .none))
+            self?.finish(.failed(isStarved ? Starvation.text : Self.silence, certainty: .none))
         }
         do {
             lookup = try NameLookup(name, family: nil, loop: loop) { [weak self] found in self?.finish(found) }

@@ -11,11 +11,19 @@ public struct ProbeSurroundings: Hashable, Sendable {
     public var servers: [DNSServer]
     /// The names of interfaces by their alternative names.
     public var interfaceNames: [String: String]
+    /// Why the kernel sends nothing beyond this machine's networks; `nil` where it would.
+    public var blockade: String?
 
-    public init(gateways: [Gateway] = [], servers: [DNSServer] = [], interfaceNames: [String: String] = [:]) {
+    public init(
+        gateways: [Gateway] = [],
+        servers: [DNSServer] = [],
+        interfaceNames: [String: String] = [:],
+        blockade: String? = nil
+    ) {
         self.gateways = gateways
         self.servers = servers
         self.interfaceNames = interfaceNames
+        self.blockade = blockade
     }
 }
 
@@ -94,16 +102,31 @@ public final class ProbeAttempt {
     }
 
     private func lookUp(_ name: String) {
+        if let blockade = blockade(of: name) {
+            // Only files know the name then, and they do so at once.
+            if let timer { loop.cancel(timer) }
+            let limit = min(definition.timeout, HostLookup.patienceWithoutWay)
+            timer = loop.scheduleSilence(after: limit) { [weak self] isStarved in
+                self?.timer = nil
+                self?.finish(ProbeResult(isStarved ? .notAssessed(advice: Starvation.text) : blockade))
+            }
+        }
         do {
             lookup = try NameLookup(name, family: definition.family, loop: loop) { [weak self] found in
-                self?.take(found)
+                self?.take(found, of: name)
             }
         } catch {
             finish(ProbeResult(FailureJudge.outcome(of: error, at: .use)))
         }
     }
 
-    private func take(_ found: NameLookup.Outcome) {
+    /// How a look-up of a name fails that nothing beyond this machine's networks can be asked about.
+    private func blockade(of name: String) -> ProbeResult.Outcome? {
+        guard let text = surroundings.blockade, !HostLookup.isAskedOnLink(name) else { return nil }
+        return .failure(.unreachable, detail: text)
+    }
+
+    private func take(_ found: NameLookup.Outcome, of name: String) {
         lookup = nil
         resolution = loop.clock.boot - started
         switch found {
@@ -112,7 +135,7 @@ public final class ProbeAttempt {
                 return finish(ProbeResult(.failure(.dns, detail: "the name has no address")))
             }
             ask(first)
-        case .failed(let text, _): finish(ProbeResult(.failure(.dns, detail: text)))
+        case .failed(let text, _): finish(ProbeResult(blockade(of: name) ?? .failure(.dns, detail: text)))
         }
     }
 
@@ -171,6 +194,17 @@ public final class ProbeAttempt {
         lookup = nil
         _ = exchange?.cancel()
         exchange = nil
+    }
+}
+
+extension ProbeDefinition {
+    /// Whether a name is looked up at every attempt.
+    public var isNamed: Bool {
+        switch target {
+        case .host(.name, _): true
+        case .page(let page): if case .name = page.host { true } else { false }
+        default: false
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 internal import Diagnosis
 internal import Glibc
 
-/// Shows on a terminal which layers are done, on one line of standard error that vanishes at the end.
+/// Shows on a terminal which layers are still being asked, on one line of standard error that vanishes at the end.
 final class LayerTicker {
     private let isShown: Bool
     private let layers: [Layer]
@@ -16,15 +16,23 @@ final class LayerTicker {
 
     func tick(_ layer: Layer) {
         done.insert(layer)
-        if isShown { Terminal.rewrite(Self.line(done, of: layers)) }
+        guard isShown else { return }
+        Terminal.rewrite(Self.line(waitingFor: layers.filter { !done.contains($0) }, width: Terminal.width))
     }
 
     func clear() {
         if isShown { Terminal.rewrite("") }
     }
 
-    /// The line: every layer, ticked or waited for.
-    static func line(_ done: Set<Layer>, of layers: [Layer] = Layer.ofNetwork) -> String {
-        layers.map { "\(done.contains($0) ? "✓" : "…") \($0.rawValue)" }.joined(separator: "  ")
+    /// Such as `asking: gateway, wan, dns and 4 more`; whatever fits into a line of that many columns.
+    static func line(waitingFor layers: [Layer], width: Int) -> String {
+        guard !layers.isEmpty else { return "" }
+        let texts = (0...layers.count).reversed().map { shown in
+            let names = layers.prefix(shown).map(\.rawValue).joined(separator: ", ")
+            let rest = layers.count - shown
+            return "asking: " + names + (rest == 0 ? "" : shown == 0 ? "\(rest) layers" : " and \(rest) more")
+        }
+        // The last column stays empty: a full line would wrap.
+        return texts.first { $0.count < width } ?? ""
     }
 }

@@ -76,10 +76,22 @@ final class DirectProbe {
                 for name in link.alternativeNames { surroundings.interfaceNames[name] = link.name }
             }
         }
-        if definition.method == .dns {
-            surroundings.servers = ExplanationReader.nameServers(at: "/etc/resolv.conf").servers
-        }
+        let dns = ExplanationReader.nameServers(at: "/etc/resolv.conf")
+        if definition.method == .dns { surroundings.servers = dns.servers }
+        if definition.isNamed { surroundings.blockade = blockade(dns) }
         return surroundings
+    }
+
+    private static func blockade(_ dns: DNSConfiguration) -> String? {
+        guard let kernel = try? LiveKernel() else { return nil }
+        let facts = try? ExplanationReader.facts(
+            of: kernel,
+            policy: PathPolicy(),
+            dns: dns,
+            uid: geteuid(),
+            at: KernelClock().boot
+        )
+        return facts.flatMap { Why.blockade(Explainer($0, table: KernelTable(kernel))) }
     }
 
     /// The routers of the default routes, the preferred ones first.
