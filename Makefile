@@ -76,7 +76,7 @@ else
 endif
 
 screenshots: test-dependencies
-	@NWPATH_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests
+	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests
 
 install: build
 	@packaging/install-files install "$(DESTDIR)" "$(PREFIX)"

@@ -26,11 +26,11 @@ public struct CommonOptions: Defaulted, Hashable {
             self.rawValue = rawValue
         }
 
-        /// `--socket`, `--url`, `--token-file`, `--cacert` and `--timeout`: for commands that ask the service.
+        /// `--socket`, `--url`, `--token-file`, `--cacert`, `--timeout` and `-v`: for commands that ask the service.
         public static let connection = Group(rawValue: 1)
         /// `--json`: for commands that print results.
         public static let output = Group(rawValue: 2)
-        /// `-q`, `-v` and `--no-color`.
+        /// `-q` and `--no-color`.
         public static let messages = Group(rawValue: 4)
         public static let all: Group = [.connection, .output, .messages]
     }
@@ -61,6 +61,7 @@ public struct CommonOptions: Defaulted, Hashable {
             .duration,
             help: "How long to wait for the service (5s)."
         ),
+        .count("-v", "--verbose", into: \.verbosity, help: "Tell on standard error what is asked, and of whom."),
     ]
 
     private static let output: [Argument<CommonOptions>] = [
@@ -69,7 +70,6 @@ public struct CommonOptions: Defaulted, Hashable {
 
     private static let messages: [Argument<CommonOptions>] = [
         .flag("-q", "--quiet", into: \.isQuiet, help: "Print nothing but results and errors."),
-        .count("-v", "--verbose", into: \.verbosity, help: "Explain more; -vv even more."),
         .flag("--no-color", into: \.hasNoColour, help: "Print without colours."),
     ]
 }

@@ -24,19 +24,25 @@ public enum DisplayWidth {
         return scalars.reduce(0) { max($0, of($1)) }
     }
 
-    /// As many leading characters as fit; a `…` stands for what is cut.
-    public static func truncate(_ text: String, to columns: Int) -> String {
-        guard of(text) > columns else { return text }
-        guard columns > 0 else { return "" }
-        var kept = ""
-        var used = 0
-        for character in text {
-            let width = of(character)
-            if used + width > columns - 1 { break }
-            kept.append(character)
-            used += width
+    /// The text in lines that fit, broken at blanks where there are any; at least one.
+    public static func wrap(_ text: String, to columns: Int) -> [String] {
+        guard of(text) > columns, columns > 0 else { return [text] }
+        var lines: [String] = []
+        var line = ""
+        func end() {
+            lines.append(line)
+            line = ""
         }
-        return kept + "…"
+        for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+            if !line.isEmpty, of(line) + 1 + of(word) > columns { end() }
+            if !line.isEmpty { line += " " }
+            for character in word {
+                if !line.isEmpty, of(line) + of(character) > columns { end() }
+                line.append(character)
+            }
+        }
+        if !line.isEmpty || lines.isEmpty { end() }
+        return lines
     }
 
     private static func of(_ scalar: Unicode.Scalar) -> Int {

@@ -21,6 +21,8 @@ public struct Program: Sendable {
     public let version: String
     /// The commands most people want.
     public let examples: [CommandExample]
+    /// The words that stand for none.
+    private let standard: [String]
     let entries: [Entry]
 
     /// Puts commands together, in the order in which help lists them.
@@ -29,12 +31,14 @@ public struct Program: Sendable {
         _ summary: String,
         version: String,
         examples: [CommandExample] = [],
+        standard: [String] = [],
         commands: [any Command.Type]
     ) {
         self.name = name
         self.summary = summary
         self.version = version
         self.examples = examples
+        self.standard = standard
         entries = commands.map { Self.entry($0) }
     }
 
@@ -67,7 +71,10 @@ public struct Program: Sendable {
             if let bad = flags.first(where: { $0.hasPrefix("-") && !isCommon($0) }) {
                 throw unknownOption(bad)
             }
-            throw UsageError(command: [name], fact: .missingCommand)
+            guard !standard.isEmpty, start == arguments.count else {
+                throw UsageError(command: [name], fact: .missingCommand)
+            }
+            return try parse(standard + arguments)
         }
         if arguments[start] == "help" {
             return .help(try help(for: Array(arguments[(start + 1)...].prefix { !$0.hasPrefix("-") })), .success)

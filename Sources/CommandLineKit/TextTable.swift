@@ -11,7 +11,7 @@ public struct TextTable: Sendable {
         public let title: String
         /// Whether cells stand at the right, as numbers do.
         public let isTrailing: Bool
-        /// Whether cells may be cut when the terminal is narrow.
+        /// Whether cells may take several lines when the terminal is narrow.
         public let canShrink: Bool
 
         public init(_ title: String, isTrailing: Bool = false, canShrink: Bool = false) {
@@ -42,8 +42,14 @@ public struct TextTable: Sendable {
     private static let narrowest = 8
     private static let gap = "  "
 
+    private struct Row {
+        let cells: [Cell]
+        /// What stands below, across all columns.
+        var notes: [Cell] = []
+    }
+
     private let columns: [Column]
-    private var rows: [[Cell]] = []
+    private var rows: [Row] = []
 
     /// A table without rows.
     public init(_ columns: [Column]) {
@@ -52,19 +58,43 @@ public struct TextTable: Sendable {
 
     /// Adds a row; missing cells are empty, surplus ones are left out.
     public mutating func add(_ cells: [Cell]) {
-        rows.append((0..<columns.count).map { $0 < cells.count ? cells[$0] : "" })
+        rows.append(Row(cells: (0..<columns.count).map { $0 < cells.count ? cells[$0] : "" }))
+    }
+
+    /// Adds a line below the last row, set in by two columns, which widens none of the columns.
+    public mutating func addNote(_ note: Cell) {
+        if !rows.isEmpty { rows[rows.count - 1].notes.append(note) }
     }
 
     /// The lines of the table, each ended by a newline, without blanks at their ends.
     /// - Parameters:
-    ///   - width: The columns of the terminal; `nil` cuts nothing, as for pipes.
+    ///   - width: The columns of the terminal; `nil` wraps nothing, as for pipes.
     ///   - palette: The colours.
     /// - Returns: Text to print.
     public func text(width: Int?, palette: Palette) -> String {
         let hasTitles = columns.contains { !$0.title.isEmpty }
-        let all = (hasTitles ? [columns.map { Cell($0.title, .strong) }] : []) + rows
-        let widths = fit(columns.indices.map { index in all.map { DisplayWidth.of($0[index].text) }.max() ?? 0 }, width)
-        return all.map { line($0, widths, palette) }.joined()
+        let titles = Row(cells: columns.map { Cell($0.title, .strong) })
+        let all = (hasTitles ? [titles] : []) + rows
+        let natural = columns.indices.map { index in all.map { DisplayWidth.of($0.cells[index].text) }.max() ?? 0 }
+        let widths = fit(natural, width)
+        return all.map { row in
+            lines(row.cells, widths, palette) + row.notes.map { note($0, width, palette) }.joined()
+        }.joined()
+    }
+
+    private func note(_ note: Cell, _ width: Int?, _ palette: Palette) -> String {
+        let lines = width.map { DisplayWidth.wrap(note.text, to: max(1, $0 - Self.gap.count)) } ?? [note.text]
+        return lines.map { Self.gap + palette.paint($0, note.tone) + "\n" }.joined()
+    }
+
+    /// A row; cells that are too long go on below, so that nothing is cut.
+    private func lines(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+        let parts = cells.indices.map { DisplayWidth.wrap(cells[$0].text, to: widths[$0]) }
+        let count = parts.map(\.count).max() ?? 1
+        return (0..<count).map { number in
+            let cells = zip(parts, cells).map { (text: number < $0.count ? $0[number] : "", tone: $1.tone) }
+            return line(cells, widths, palette)
+        }.joined()
     }
 
     private func fit(_ natural: [Int], _ limit: Int?) -> [Int] {
@@ -80,14 +110,13 @@ public struct TextTable: Sendable {
         return widths
     }
 
-    private func line(_ cells: [Cell], _ widths: [Int], _ palette: Palette) -> String {
+    private func line(_ cells: [(text: String, tone: Palette.Tone?)], _ widths: [Int], _ palette: Palette) -> String {
         let last = cells.lastIndex { !$0.text.isEmpty }
         guard let last else { return "\n" }
         var line = ""
         for (index, cell) in cells[...last].enumerated() {
-            let text = DisplayWidth.truncate(cell.text, to: widths[index])
-            let blanks = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(text)))
-            let painted = palette.paint(text, cell.tone)
+            let blanks = String(repeating: " ", count: max(0, widths[index] - DisplayWidth.of(cell.text)))
+            let painted = palette.paint(cell.text, cell.tone)
             if columns[index].isTrailing {
                 line += blanks + painted
             } else {

@@ -45,6 +45,7 @@ extension Configuration {
             guard let root = YAMLDocument.read(source.bytes, file: source.name, into: &findings) else { continue }
             SectionReader.read(root, into: &configuration, path: "", &findings)
         }
+        checkVariables(environment, outlines, &findings)
         let known = overridable(outlines)
         for override in Self.overrides(in: environment, outlines) + overrides {
             guard let isList = known.first(where: { $0.key == override.key })?.isList else {

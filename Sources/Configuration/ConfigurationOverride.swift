@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Spelling
+
 /// A setting given by a flag or an environment variable: it replaces what the files say.
 public struct ConfigurationOverride: Hashable, Sendable {
     /// The dotted path of the key, such as `debounce.quiet`.
@@ -53,14 +55,33 @@ extension Configuration {
 
     /// The overrides in an environment, in the order of the settings; lists are separated by commas.
     ///
-    /// Other variables that start with `NWPATH_` are left alone: some belong to the command line, and container
-    /// platforms make such names by themselves.
     static func overrides(in environment: [String: String], _ outlines: [SettingOutline]) -> [ConfigurationOverride] {
         overridable(outlines).compactMap { key, isList in
             let name = variable(forKey: key)
             guard let text = environment[name] else { return nil }
             let parts = text.split(separator: ",").map { String($0.trimmingBlanks()) }
             return ConfigurationOverride(variable: name, key: key, values: isList ? parts : [text])
+        }
+    }
+
+    /// Complains of variables that start with `NWPATH_` and mean nothing.
+    ///
+    /// Those of commands and of tests are no settings, and those that Kubernetes makes for a service of this name are
+    /// nobody's mistake.
+    static func checkVariables(
+        _ environment: [String: String],
+        _ outlines: [SettingOutline],
+        _ findings: inout Findings
+    ) {
+        let settings = overridable(outlines).map { variable(forKey: $0.key) }
+        let others = ["NWPATH_URL", "NWPATH_TOKEN_FILE", "NWPATH_CACERT", "NWPATH_PORT"]
+        let prefixes = ["NWPATH_TEST_", "NWPATH_SERVICE_", "NWPATH_PORT_"]
+        for name in environment.keys.sorted() where name.hasPrefix("NWPATH_") {
+            guard !settings.contains(name), !others.contains(name), !prefixes.contains(where: name.hasPrefix) else {
+                continue
+            }
+            let nearest = NearestSpelling.nearest(to: name, among: settings)
+            findings.report(.unknownKey(name, section: "", nearest: nearest), at: .environment(name))
         }
     }
 }

@@ -13,11 +13,13 @@ internal import Glibc
         "tells whether this machine can reach the network, through what, and why not",
         version: version,
         examples: [
+            CommandExample("nwpath", "how is the way out, in five lines"),
             CommandExample("nwpath status", "the verdict, then why"),
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
             CommandExample("nwpath diagnose", "what is wrong with the network, by asking it"),
         ],
+        standard: ["status", "--brief"],
         commands: [
             Status.self, Watch.self, Wait.self, Why.self, Diagnose.self, Interfaces.self, Gateways.self,
             NameServers.self, Probe.self,

@@ -161,12 +161,12 @@ struct Forms: Command {
     @Test func `a command takes the groups it declares, and no other`() {
         #expect(
             Some<Int>.specification.description.commonArguments.flatMap(\.names)
-                == ["--socket", "--url", "--token-file", "--cacert", "--timeout"]
+                == ["--socket", "--url", "--token-file", "--cacert", "--timeout", "-v", "--verbose"]
         )
         #expect(Some<Bool>.specification.description.commonArguments.flatMap(\.names) == ["--json"])
         #expect(
             Some<String>.specification.description.commonArguments.flatMap(\.names)
-                == ["-q", "--quiet", "-v", "--verbose", "--no-color"]
+                == ["-q", "--quiet", "--no-color"]
         )
         #expect(Some<Double>.specification.description.commonArguments == [])
     }

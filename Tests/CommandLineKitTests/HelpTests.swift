@@ -33,9 +33,9 @@ import Testing
                   --url URL          The address of the service, instead of a socket.
                   --token-file FILE  The token that the service asks for.
                   --cacert FILE      Authorities that may vouch for the service.
+                  -v, --verbose      Tell on standard error what is asked, and of whom.
                   --json             Print JSON.
                   -q, --quiet        Print nothing but results and errors.
-                  -v, --verbose      Explain more; -vv even more.
                   --no-color         Print without colours.
 
                 Exit status:

@@ -95,23 +95,22 @@ private struct Numbers: RandomNumberGenerator {
     }
 }
 
-@Suite struct CutAndPadTests {
+@Suite struct WrapAndPadTests {
     @Test(arguments: [
-        ("abc", 3, "abc"), ("abc", 2, "a…"), ("abc", 1, "…"), ("abc", 0, ""), ("abc", -1, ""), ("", 0, ""),
-        ("日本語", 6, "日本語"), ("日本語", 5, "日本…"), ("日本語", 4, "日…"), ("日本語", 2, "…"), ("a日", 2, "a…"),
-        ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+        ("abc", 3, ["abc"]), ("abc", 2, ["ab", "c"]), ("abc", 0, ["abc"]), ("", 0, [""]), ("a bc d", 4, ["a bc", "d"]),
+        ("a  bc", 2, ["a", "bc"]), ("日本語", 5, ["日本", "語"]), ("a日", 2, ["a", "日"]),
+        ("e\u{301}e\u{301}e\u{301}", 2, ["e\u{301}e\u{301}", "e\u{301}"]),
     ])
-    func `text is cut at whole characters that fit`(text: String, columns: Int, expected: String) {
-        #expect(DisplayWidth.truncate(text, to: columns) == expected)
-        #expect(DisplayWidth.of(expected) <= max(0, columns))
+    func `text is broken at blanks, else at whole characters`(text: String, columns: Int, expected: [String]) {
+        #expect(DisplayWidth.wrap(text, to: columns) == expected)
     }
 
-    @Test(arguments: 0...40)
-    func `a cut text never takes more columns than there are`(columns: Int) {
+    @Test(arguments: 2...40)
+    func `no line takes more columns than there are, and nothing is lost`(columns: Int) {
         for text in ["plain text of some length", "日本語のとても長いテキスト", "👩‍👩‍👧🇩🇪❤️ mixed 한글 e\u{301}", "\u{200B}\u{200B}"] {
-            let cut = DisplayWidth.truncate(text, to: columns)
-            #expect(DisplayWidth.of(cut) <= columns || cut == text)
-            #expect(cut == text || cut.isEmpty || cut.hasSuffix("…"))
+            let lines = DisplayWidth.wrap(text, to: columns)
+            #expect(lines.allSatisfy { DisplayWidth.of($0) <= columns })
+            #expect(lines.joined().filter { $0 != " " } == text.filter { $0 != " " })
         }
     }
 
@@ -139,14 +138,32 @@ private struct Numbers: RandomNumberGenerator {
         #expect(table([["a"], ["b", "2", "y", "z"], []]) == "NAME  SIZE  NOTE\na\nb        2  y\n\n")
     }
 
-    @Test func `a narrow terminal shortens what may shrink, down to eight columns`() {
+    @Test func `on a narrow terminal what may shrink goes on below, in eight columns or more`() {
         let rows: [[TextTable.Cell]] = [["a name that is rather long", "1", "stays as it is"]]
         for width in [60, 50, 40, 36, 35] {
             let lines = table(rows, width: width).split(separator: "\n")
             #expect(lines.allSatisfy { DisplayWidth.of($0) <= width }, "\(width)")
             #expect(lines[1].hasSuffix("stays as it is"))
         }
-        #expect(table(rows, width: 1).contains("a name …"))
+        #expect(
+            table(rows, width: 35) == """
+                NAME           SIZE  NOTE
+                a name that       1  stays as it is
+                is rather
+                long
+
+                """
+        )
+        #expect(table(rows, width: 1).hasSuffix("\nthat is\nrather\nlong\n"))
+    }
+
+    @Test func `a note widens no column, and is wrapped by itself`() {
+        var table = TextTable([.init("NAME"), .init("SIZE")])
+        table.add(["a", "1"])
+        table.addNote("key=a long value")
+        table.add(["b", "2"])
+        let expected = "NAME  SIZE\na     1\n  key=a long\n  value\nb     2\n"
+        #expect(table.text(width: 12, palette: Palette(isColoured: false)) == expected)
     }
 
     @Test func `cells from strangers cannot leave their line`() {

@@ -29,13 +29,6 @@ import Testing
         #expect(DisplayWidth.of(text) == columns)
     }
 
-    @Test(arguments: [
-        ("abcdef", 4, "abc…"), ("abc", 3, "abc"), ("日本語", 4, "日…"), ("日本語", 5, "日本…"), ("a", 0, ""), ("ab", 1, "…"),
-    ])
-    func `what is cut ends in an ellipsis`(text: String, columns: Int, expected: String) {
-        #expect(DisplayWidth.truncate(text, to: columns) == expected)
-    }
-
     @Test(
         arguments: [
             (["TERM": "xterm"], true, false, true), (["TERM": "xterm"], false, false, false),
@@ -91,8 +84,10 @@ import Testing
         #expect(
             text == """
                 NAME        PORT  HOST
-                日本 Prin…   631  printer.l…
-                evil\\n\\u{…     5
+                日本         631  printer.lo
+                Printer           cal
+                evil\\n\\u{1     5
+                B}[2J
 
                 """
         )

@@ -28,7 +28,7 @@ private let typed = [
     Typed("nwpath --js", ["--json"]),
     Typed("nwpath status --m", ["--monitor"], not: ["--json"]),
     Typed("nwpath config ", ["check", "show", "schema"], not: ["status"]),
-    Typed("nwpath config show --", ["--effective", "--file", "--json", "--help"], not: ["--socket"]),
+    Typed("nwpath config show --", ["--effective", "--config", "--json", "--help"], not: ["--socket"]),
     Typed("nwpath log ver", ["verify"]),
     Typed("nwpath check ", ["path", "interface", "service", "daemon"], not: ["status"]),
     Typed("nwpath check --warn", ["--warn-expensive", "--warning"], not: ["--critical"]),

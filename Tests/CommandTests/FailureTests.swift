@@ -2,6 +2,7 @@
 
 import Glibc
 import LinuxIO
+import OrderedJSON
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ private let asking: [[String]] = [
 ]
 
 @Suite(.inNamespace) struct FailureTests {
-    @Test(arguments: asking)
+    @Test(arguments: asking.filter { $0 != ["status"] })
     func `without a daemon it names the sockets and how to start, and exits with 4`(words: [String]) async throws {
         let tool = Tool(scratch: try Scratch())
         let usual = try await tool.run(words)
@@ -25,6 +26,43 @@ private let asking: [[String]] = [
         let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock"), "--json"])
         #expect(named.status == 4)
         #expect(named.messages.contains("tried unix:\(tool.scratch.file("none.sock"))"))
+    }
+
+    @Test(arguments: [[], ["status"], ["status", "--brief"]])
+    func `without a daemon the kernel is asked for the status`(words: [String]) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let none = try await tool.run(words)
+        #expect(none.status == 0 && none.firstLine == "✗ Offline", "\(none)")
+        #expect(none.messages == "nwpath: no service runs here; this is what the kernel says now\n")
+        let peer = try Namespace()
+        try Namespace.current.connect("eth0", to: peer, as: "eth1")
+        try Namespace.current.ipBatch(["addr add 192.0.2.2/24 dev eth0", "route add default via 192.0.2.1"])
+        try Namespace.current.waitUntilRunning("eth0")
+        let found = try await tool.run(words + ["-q"])
+        #expect(found.status == 0 && found.output == "✓ Connected\n" && found.messages == "")
+        let json = try await tool.run(words + ["--json"]).json
+        #expect(json["daemon"] == .null && json["since"] == nil && json["path"]?["status"]?.string == "satisfied")
+        #expect(json["headline"]?["state"]?.string == "connected" && json["chain"]?.array?.count == 5)
+        // Whom somebody named is asked, and nobody else.
+        let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock")])
+        #expect(named.status == 4 && named.output == "")
+    }
+
+    @Test func `who may not open the socket asks the address that everybody on this machine may`() async throws {
+        let tool = Tool(scratch: try Scratch())
+        let script = """
+            mount -t tmpfs tmpfs /run; cp "$1" /run/nwpath-program; chmod 755 /run /run/nwpath-program
+            /run/nwpath-program serve --log-file - --no-mdns >/run/log 2>&1 &
+            until [ -S /run/nwpath/api.sock ]; do sleep 0.05; done
+            chmod 700 /run/nwpath; shift
+            setpriv --reuid 65534 --regid 65534 --clear-groups env -i /run/nwpath-program "$@" || echo "status $?"
+            kill %1; wait %1
+            """
+        try Namespace.current.ip("link set lo up")
+        let words = ["unshare", "-m", "bash", "-c", script, "bash", try Tool.program, "status", "-q", "-v"]
+        let result = try await tool.run(program: words)
+        #expect(result.output.hasPrefix("✗ Offline, for "), "\(result)")
+        #expect(result.messages.contains("asked http://127.0.0.1:8353 for /api/v1/status: status 200"))
     }
 
     @Test(arguments: asking)
@@ -121,7 +159,6 @@ private let asking: [[String]] = [
             (["history", "--since", "1h", "--until", "2h"], "before --until"),
             (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),
             (["config", "chek"], "did you mean 'check'?"), (["version", "--socket", "x"], "unknown option '--socket'"),
-            ([], "a command is missing"),
         ] as [([String], String)]
     )
     func `wrong usage is one line and exits with 2`(words: [String], expected: String) async throws {

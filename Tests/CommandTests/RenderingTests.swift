@@ -30,14 +30,14 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `an overview says everything once`() throws {
         let text = StatusText(sheet: plain).overview(try json(satisfied))
         let expected = """
-            ✓ Path default is satisfied via eth0, for 4 h (since 2026-11-20 10:00:00Z)
+            ✓ Path default is satisfied via eth0, for 4 h (since 10:00)
               supports  IPv4, IPv6, DNS
               via       eth0 (wiredEthernet)
               from      192.0.2.10
               traits    expensive, good link quality, over wifi
               warnings  dns_on_other_interface
             Monitors
-              ✗ Path vpn is unsatisfied: no tunnel, for 1 min 13 s (since 2026-11-20 13:58:47Z)
+              ✗ Path vpn is unsatisfied: no tunnel, for 1 min 13 s (since 13:58)
             Interfaces
               no interfaces
             Gateways
@@ -52,6 +52,45 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
             """
         #expect(text == expected)
+    }
+
+    private let judged = """
+        {"headline":{"state":"no_internet","message":"nothing beyond 192.0.2.1 answers","hint":"ask the provider",
+        "since":"2026-11-20T13:57:20Z"},"chain":[{"element":"host","name":"office","condition":"good"},
+        {"element":"interface","name":"eth0","condition":"good"},
+        {"element":"gateway","name":"192.0.2.1","condition":"good","round_trip_seconds":0.0004},
+        {"element":"internet","name":null,"condition":"broken"},{"element":"dns","name":null,"condition":"not_reached"}],
+        "path":{"status":"satisfied","supports_ipv4":true,"supports_dns":true},"interfaces":[{"name":"eth0","usable":true,
+        "addresses":[{"address":"192.0.2.10","prefix_length":24,"scope":"global"},{"address":"fe80::1","scope":"link"}]}],
+        "services":{"count":200}}
+        """
+
+    @Test func `five lines answer without a question`() throws {
+        let day = """
+            {"since":"2026-11-19T14:00:00Z","until":"2026-11-20T14:00:00Z","availability_percent":99.5,"outages":[
+            {"start":"2026-11-20T12:00:00Z","end":"2026-11-20T12:36:00Z","duration_seconds":2160}],
+            "unknown":[{"start":"2026-11-19T14:00:00Z","end":"2026-11-19T16:00:00Z"}]}
+            """
+        let expected = """
+            ✗ No Internet, for 2 min 40 s (since 13:57)
+              nothing beyond 192.0.2.1 answers → ask the provider
+              office ── eth0 ── 192.0.2.1 400 µs ─✗ Internet ┄ DNS
+              24 h ··▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▃▇ 99.500 %, 1 outage, 36 min
+              192.0.2.10/24 · 200 services nearby
+
+            """
+        let text = StatusText(sheet: plain)
+        #expect(text.brief(try json(judged), history: try json(day)) == expected)
+        let lines = text.brief(try json(judged), history: nil).split(separator: "\n")
+        #expect(lines.count == 4)
+    }
+
+    @Test func `no sign of the path is green beside a headline, and names that nobody reached are not said to work`()
+        throws
+    {
+        let text = StatusText(sheet: plain).overview(try json(judged))
+        #expect(!text.contains("✓"))
+        #expect(text.contains("\n  path      satisfied\n  supports  IPv4, DNS (not reached), no IPv6\n"), "\(text)")
     }
 
     @Test func `why and hint follow the verdict`() throws {
@@ -86,7 +125,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             """
         let lines = ServiceText(sheet: plain).past(try json(services).list("services")).split(separator: "\n")
         #expect(lines.first?.split(separator: " ").last == "STATE")
-        #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00Z  2026-11-20 12:00:00Z    1×  there") == true)
+        #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00  2026-11-20 12:00:00    1×  there") == true)
         #expect(lines.dropFirst(2).first?.hasSuffix("3×  expired") == true)
         #expect(lines.last?.hasSuffix("1×  not there") == true && lines.count == 4)
         #expect(ServiceText(sheet: plain).past([]) == "")
@@ -163,12 +202,11 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         #expect(InterfaceText.state(try json(interface)) == TextTable.Cell(words, tone))
     }
 
-    @Test func `a narrow terminal cuts addresses, not names`() throws {
+    @Test func `on a narrow terminal addresses go on below, and names stay whole`() throws {
         let narrow = Sheet(Screen(width: 60), now: now)
         let text = InterfaceText(sheet: narrow).list([try json(eth0)])
         #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 60 })
-        #expect(text.contains("eth0"))
-        #expect(text.contains("…"))
+        #expect(text.contains("eth0") && text.contains("fe80::1/64") && !text.contains("…"))
     }
 }
 
@@ -186,13 +224,26 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test(arguments: [
         (
             "{\"servers\":[\"192.0.2.53\",\"::1\"],\"search\":[\"a.test\",\"b.test\"],\"source\":\"f\",\"usable\":true}",
-            "✓ DNS: can be asked\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
+            "? DNS: can be asked; nobody has (`nwpath diagnose` does)\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
         ),
         ("{\"servers\":[\"192.0.2.53\"],\"usable\":false}", "✗ DNS: none can be reached\n  servers  192.0.2.53\n"),
         ("{\"servers\":[],\"usable\":false}", "✗ DNS: no name server\n"),
     ])
-    func `name servers come with a verdict`(dns: String, expected: String) throws {
+    func `name servers come with what is known of them`(dns: String, expected: String) throws {
         #expect(GatewayText(sheet: plain).dns(try json(dns)) == expected)
+    }
+
+    @Test(arguments: [
+        ("good", "✓ DNS: answers"), ("degraded", "! DNS: answers in part, or slowly"),
+        ("broken", "✗ DNS: does not answer"),
+        ("not_reached", "✗ DNS: the way there is broken (`nwpath status`)"),
+        ("not_asked", "? DNS: can be asked; nobody has (`nwpath diagnose` does)"),
+    ])
+    func `name servers have a tick where one answered`(condition: String, line: String) throws {
+        let dns = try json(#"{"servers":["192.0.2.53"],"usable":true}"#)
+        #expect(GatewayText(sheet: plain).dns(dns, condition: condition).hasPrefix(line + "\n"))
+        let none = try json(#"{"servers":["192.0.2.53"],"usable":false}"#)
+        #expect(GatewayText(sheet: plain).dns(none, condition: condition).hasPrefix("✗ DNS: none can be reached\n"))
     }
 }
 
@@ -200,7 +251,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test(arguments: [
         (
             "{\"time\":\"2026-11-20T13:48:57.1015542Z\",\"event\":\"path.changed\",\"severity\":\"error\",\"message\":\"m\"}",
-            "2026-11-20 13:48:57.101Z ✗ path.changed       m\n"
+            "2026-11-20 13:48:57.101 ✗ path.changed       m\n"
         ),
         ("{\"event\":\"dns.changed\",\"severity\":\"warning\",\"message\":\"m\"}", "! dns.changed        m\n"),
         ("{\"event\":\"address.added\",\"severity\":\"info\",\"message\":\"m\"}", "+ address.added      m\n"),
@@ -256,15 +307,19 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `outages follow the share of time`() throws {
         let expected = """
-            Path default from 2026-11-19 14:00:00Z to 2026-11-20 14:00:00Z (1 d)
+            Path default from 2026-11-19 14:00:00 to 2026-11-20 14:00:00 (1 d)
             ✗ 99.708 % available: satisfied for 23 h 55 min of the 1 d that are known
+            ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆
             2 outages, 4 min 12 s in all
-            START                 END                   DURATION  REASON            MESSAGE
-            2026-11-20 01:00:00Z  2026-11-20 01:04:00Z     4 min  no_carrier        a, "b"
-            2026-11-20 13:59:48Z  lasts                     12 s  no_default_route  c
+              no_carrier: 1 outage, 4 min
+              no_default_route: 1 outage, 12 s
+            START                END                  DURATION  REASON            MESSAGE
+            2026-11-20 01:00:00  2026-11-20 01:04:00     4 min  no_carrier        a, "b"
+            2026-11-20 13:59:48  lasts                    12 s  no_default_route  c
 
             """
-        #expect(HistoryText(sheet: plain).all(try json(history)) == expected)
+        let text = HistoryText(sheet: plain).all(try json(history))
+        #expect(text == expected)
     }
 
     @Test func `comma-separated values are quoted where they must be`() throws {
@@ -313,8 +368,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     }
 
     @Test func `moments are cut, not rounded, and what is no time stays readable`() {
-        #expect(AgeText.moment("2026-11-20T13:48:50.999Z") == "2026-11-20 13:48:50Z")
-        #expect(AgeText.preciseMoment("2026-11-20T14:48:50.9999+01:00") == "2026-11-20 13:48:50.999Z")
+        #expect(AgeText.moment("2026-11-20T13:48:50.999Z") == "2026-11-20 13:48:50")
+        #expect(AgeText.preciseMoment("2026-11-20T14:48:50.9999+01:00") == "2026-11-20 13:48:50.999")
         #expect(AgeText.moment("soon\u{1B}") == "soon\\u{1B}")
         #expect(AgeText.moment(nil) == "?")
         #expect(AgeText.since("2026-11-20T14:00:05Z", now: now) == "0 s")

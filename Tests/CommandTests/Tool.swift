@@ -43,6 +43,11 @@ struct Tool {
         try await finish(start("\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", arguments))
     }
 
+    /// Runs another program.
+    func run(program words: [String]) async throws -> Result {
+        try await finish(start("\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", program: words))
+    }
+
     /// Runs a shell script in which `"$@"` is the command line.
     func pipe(_ script: String, _ arguments: String...) async throws -> Result {
         let whole = "{ \(script); } >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\""
@@ -73,9 +78,13 @@ struct Tool {
     }
 
     private func start(_ script: String, _ arguments: [String]) throws -> Running {
+        try start(script, program: words(arguments))
+    }
+
+    private func start(_ script: String, program words: [String]) throws -> Running {
         let name = "run-\(UInt64.random(in: 0...UInt64.max))"
-        let command = try RunningCommand(["sh", "-c", script, scratch.file(name)] + words(arguments))
-        return Running(scratch: scratch, name: name, arguments: arguments, command: command)
+        let command = try RunningCommand(["sh", "-c", script, scratch.file(name)] + words)
+        return Running(scratch: scratch, name: name, arguments: words, command: command)
     }
 }
 

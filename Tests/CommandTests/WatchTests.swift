@@ -40,10 +40,10 @@ import Testing
         #expect(watch.output.hasPrefix("✓ Path default is satisfied via eth0, for "))
         try Namespace.current.ip("route del default")
         await loop.eventually("the loss") { watch.lines.count == 2 }
-        #expect(watch.lines[1].hasSuffix("Z ✗ path.changed       Path default is unsatisfied: no default route"))
+        #expect(watch.lines[1].hasSuffix(" ✗ path.changed       Path default is unsatisfied: no default route"))
         try Namespace.current.ip("route add default via 192.0.2.1")
         await loop.eventually("the recovery") { watch.lines.count == 3 }
-        #expect(watch.lines[2].hasSuffix("Z ✓ path.changed       Path default is satisfied via eth0"))
+        #expect(watch.lines[2].hasSuffix(" ✓ path.changed       Path default is satisfied via eth0"))
         #expect(watch.messages == "")
     }
 

@@ -91,7 +91,7 @@ import Testing
         }
         #expect(problems(file(64)) == [])
         #expect(problems(file(65)) == ["nwpath.yaml:3:5: mdns.advertise has more than 64 entries"])
-        #expect(try read("", environment: ["NWPATH_MDNS_ADVERTISE": "x"]).mdns.advertised.isEmpty)
+        #expect(throws: ConfigurationError.self) { try read("", environment: ["NWPATH_MDNS_ADVERTISE": "x"]) }
         let reference = Configuration.reference(paths: rootPaths).filter { $0.key.hasPrefix("mdns.advertise") }
         #expect(reference.map(\.key).last == "mdns.advertise[].interfaces" && reference.count == 7)
         #expect(reference.allSatisfy { $0.variable == nil })

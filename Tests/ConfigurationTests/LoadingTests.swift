@@ -85,7 +85,8 @@ import Testing
             ConfigurationFiles(file: scratch.path + "/nwpath.yaml"),
             environment: [
                 "NWPATH_LOG_KEEP": "2", "NWPATH_STATE_DIR": "/b", "NWPATH_LISTEN": "127.0.0.1:1, unix:/run/x",
-                "NWPATH_URL": "http://localhost", "NWPATH_PORT": "tcp://10.0.0.1:80", "NWPATH_IGNORE": "",
+                "NWPATH_URL": "http://localhost", "NWPATH_PORT": "tcp://10.0.0.1:80",
+                "NWPATH_PORT_8353_TCP_ADDR": "10.0.0.1", "NWPATH_SERVICE_HOST": "10.0.0.1",
             ],
             overrides: [
                 ConfigurationOverride(flag: "--state-dir", key: "state_dir", values: ["/c"]),
@@ -107,7 +108,7 @@ import Testing
             try Configuration.read(
                 [],
                 paths: rootPaths,
-                environment: ["NWPATH_LOG_KEEP": "many", "NWPATH_INSECURE": ""],
+                environment: ["NWPATH_LOG_KEEP": "many", "NWPATH_INSECURE": "", "NWPATH_LOG_KEP": "1"],
                 overrides: [
                     ConfigurationOverride(flag: "--listen", key: "listen", values: ["0.0.0.0:80"]),
                     ConfigurationOverride(flag: "--debounce", key: "debounce.quite", values: ["1s"]),
@@ -116,6 +117,7 @@ import Testing
         }
         #expect(
             found == [
+                "environment NWPATH_LOG_KEP: unknown key 'NWPATH_LOG_KEP' (did you mean 'NWPATH_LOG_KEEP'?)",
                 "environment NWPATH_INSECURE: insecure is empty, expected true or false",
                 "environment NWPATH_LOG_KEEP: log.keep is 'many', expected a whole number from 0 to 1000",
                 "--debounce: unknown key 'debounce.quite' (did you mean 'debounce.quiet'?)",

@@ -32,8 +32,8 @@ enum Writer {
     }
 }
 
-/// How often the writer is killed; `NWPATH_KILLS` asks for more than the suite's 40.
-private let kills = unsafe getenv("NWPATH_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 40
+/// How often the writer is killed; `NWPATH_TEST_KILLS` asks for more than the suite's 40.
+private let kills = unsafe getenv("NWPATH_TEST_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 40
 
 @Suite(.inNamespace, .serialized) struct CrashTests {
     @Test(arguments: [0, 20_000])

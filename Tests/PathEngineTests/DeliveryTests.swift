@@ -102,7 +102,7 @@ import Testing
         ])
         let subject = try Subject()
         let links = subject.engine.core.state.links
-        let cycles = unsafe getenv("NWPATH_LONG_TESTS") == nil ? 200 : 1000
+        let cycles = unsafe getenv("NWPATH_TEST_LONG") == nil ? 200 : 1000
         for start in stride(from: 0, to: cycles, by: 50) {
             try namespace.ipBatch(
                 (start..<start + 50).flatMap { number in

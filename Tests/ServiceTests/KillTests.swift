@@ -8,8 +8,8 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// How often the service is killed; `NWPATH_KILLS` asks for more than the suite's 40.
-private let kills = unsafe getenv("NWPATH_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 40
+/// How often the service is killed; `NWPATH_TEST_KILLS` asks for more than the suite's 40.
+private let kills = unsafe getenv("NWPATH_TEST_KILLS").flatMap { unsafe Int(String(cString: $0)) } ?? 40
 
 /// Checks all files of a log together: every line parses, every number comes once.
 @discardableResult

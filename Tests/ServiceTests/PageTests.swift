@@ -98,7 +98,7 @@ import Testing
         for name in ["page-light.png", "page-dark.png"] {
             let size = Int(try Command.run(["stat", "-c", "%s", scratch.file(name)]).trimmed) ?? 0
             #expect(size > 10_000, "\(name): \(size) bytes")
-            guard let folder = unsafe getenv("NWPATH_SCREENSHOTS") else { continue }
+            guard let folder = unsafe getenv("NWPATH_TEST_SCREENSHOTS") else { continue }
             #expect(size < 150_000, "\(name): \(size) bytes")
             try Command.run(["cp", scratch.file(name), "\(unsafe String(cString: folder))/\(name)"])
         }

@@ -54,7 +54,7 @@ enum TestableBlocks {
             let script = "set -e\n" + tail + block
             let words = [
                 "nsenter", "--net=\(Namespace.current.path)", "env", "-C", scratch.path, "HOME=\(home)",
-                "NWPATH_SOCKET=\(service.socket)", "NWPATH_URL=http://127.0.0.1:8353",
+                "SOCKET=\(service.socket)", "NWPATH_URL=http://127.0.0.1:8353",
                 "XDG_RUNTIME_DIR=\(scratch.path)",
                 "PATH=\(scratch.path):/usr/bin:/bin:/usr/sbin:/sbin",
                 "timeout", "20", "bash", "-o", "pipefail", "-c", script,

@@ -14,9 +14,9 @@ struct ConfigCheck: Command {
         "Checks the configuration without starting anything.",
         examples: [
             CommandExample("nwpath config check", "the file that the service reads"),
-            CommandExample("nwpath config check --file nwpath.yaml", "another one"),
+            CommandExample("nwpath config check --config nwpath.yaml", "another one"),
         ],
-        arguments: [.option("--file", value: "FILE", into: \.file, .path, help: "The configuration file.")],
+        arguments: [.option("--config", "--file", value: "FILE", into: \.file, .path, help: "The configuration file.")],
         common: [.output, .messages],
         exits: [ExitNote(.success, "it is right"), ExitNote(.negative, "it is not valid"), ExitNote(.usage)]
     )
@@ -71,7 +71,7 @@ struct ConfigShow: Command {
             CommandExample("nwpath config show --effective", "everything that is in force, as YAML"),
         ],
         arguments: [
-            .option("--file", value: "FILE", into: \.file, .path, help: "The configuration file."),
+            .option("--config", "--file", value: "FILE", into: \.file, .path, help: "The configuration file."),
             .flag("--effective", into: \.isEffective, help: "Show the defaults as well."),
         ],
         common: [.output, .messages],

@@ -32,7 +32,7 @@ struct Gateways: Command {
 struct NameServers: Command {
     static let specification = Specification<NameServers>(
         "dns",
-        "Shows the name servers in use and whether they can be reached.",
+        "Shows the name servers in use, and whether they can be reached and answer.",
         examples: [
             CommandExample("nwpath dns", "servers, search domains, and where they were read"),
             CommandExample("nwpath dns --json", "the same as JSON"),
@@ -46,7 +46,12 @@ struct NameServers: Command {
             let answer = try connection.get("/api/v1/dns")
             let screen = Screen(common)
             let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
-            common.isJSON ? try screen.print(answer) : Terminal.print(text.dns(answer.value))
+            if common.isJSON {
+                try screen.print(answer)
+            } else {
+                let chain = try connection.get("/api/v1/status").value.list("chain")
+                Terminal.print(text.dns(answer.value, condition: chain.last?.text("condition")))
+            }
             return .success
         }
     }

@@ -8,11 +8,15 @@ internal import OrderedJSON
 struct Status: Command {
     var monitor: String?
     var hasExitCode = false
+    var isBrief = false
 
     static let specification = Specification<Status>(
         "status",
         "Shows whether there is a path, through what, and why not.",
-        discussion: "The first line is the verdict. --json prints the same object as /api/v1/status.",
+        discussion: """
+            The first line is the verdict. --json prints the same object as /api/v1/status. Without a service the kernel \
+            is asked once; then nothing tells since when. `nwpath` without a command is `nwpath status --brief`.
+            """,
         examples: [
             CommandExample("nwpath status", "the verdict, then why"),
             CommandExample("nwpath status --exit-code -q", "for scripts: 1 when there is no path"),
@@ -21,27 +25,44 @@ struct Status: Command {
         arguments: [
             .option("--monitor", value: "NAME", into: \.monitor, .text, help: "Show this monitor only."),
             .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 when the path is not satisfied."),
+            .flag("--brief", into: \.isBrief, help: "Show five lines, with the last day."),
         ],
-        exits: ServiceExits.all + [ExitNote(.negative, "not satisfied, with --exit-code; or no such monitor")]
+        exits: ServiceExits.all + [ExitNote(.negative, "not satisfied, with --exit-code; or no such monitor")],
+        check: { $0.isBrief && $0.monitor != nil ? "--brief is about the whole, so it takes no --monitor" : nil }
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            var connection = try ServiceConnection(common)
-            let target = monitor.map { "/api/v1/paths/\(RequestText.encode($0))" } ?? "/api/v1/status"
-            let answer = try connection.get(target)
+            let (status, history) = try ask(common)
             let screen = Screen(common)
+            let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
             if common.isJSON {
-                try screen.print(answer)
-            } else {
-                let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
+                try screen.print(status)
+            } else if common.isQuiet {
                 // Quiet leaves the answer itself: one line.
-                let shown = monitor == nil ? text.overview : text.monitor
-                let line = monitor == nil ? text.judgement : text.verdict
-                Terminal.print(common.isQuiet ? line(answer.value) : shown(answer.value))
+                Terminal.print(monitor == nil ? text.judgement(status) : text.verdict(status))
+            } else if isBrief {
+                Terminal.print(text.brief(status, history: history))
+            } else {
+                Terminal.print(monitor == nil ? text.overview(status) : text.monitor(status))
             }
-            let isSatisfied = answer.value["path"]?["status"]?.string == "satisfied"
+            let isSatisfied = status["path"]?["status"]?.string == "satisfied"
             return hasExitCode && !isSatisfied ? .negative : .success
+        }
+    }
+
+    /// The status, and the last day where it is shown and known.
+    private func ask(_ common: CommonOptions) throws(CommandFailure) -> (status: JSONValue, history: JSONValue?) {
+        var connection = try ServiceConnection(common)
+        do throws(CommandFailure) {
+            let target = monitor.map { "/api/v1/paths/\(RequestText.encode($0))" } ?? "/api/v1/status"
+            let status = try connection.get(target).value
+            guard isBrief, !common.isJSON, !common.isQuiet else { return (status, nil) }
+            return (status, try? connection.get("/api/v1/history?since=24h").value)
+        } catch {
+            guard error.status == .unreachable, monitor == nil, connection.isStandard else { throw error }
+            if !common.isQuiet { Terminal.complain("no service runs here; this is what the kernel says now") }
+            return (try DirectStatus().value, nil)
         }
     }
 }

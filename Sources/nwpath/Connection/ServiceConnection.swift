@@ -25,12 +25,18 @@ struct ServiceConnection {
 
     /// Where the daemon may be; the one that answered, once one has.
     private(set) var places: [StatusClient.Endpoint]
+    /// Where else to ask when a standard socket refuses; `nil` for root, whom it never refuses, and where somebody said
+    /// whom to ask.
+    private var standardURL: String?
     /// How long an answer may take; zero is for ever.
     let timeout: Duration
     /// What every request shows; empty without a token.
     private let credentials: [(name: String, value: String)]
     /// The file of the authorities that may vouch for the daemon.
     private let authorities: String?
+    private let isVerbose: Bool
+    /// Whether nobody said whom to ask.
+    private(set) var isStandard = false
 
     /// Decides where to look.
     ///
@@ -41,6 +47,7 @@ struct ServiceConnection {
         userID: UInt32 = geteuid()
     ) throws(CommandFailure) {
         timeout = common.timeout ?? Self.standardTimeout
+        isVerbose = common.verbosity > 0
         func file(_ flag: String?, _ variable: String) -> String? {
             flag ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -58,8 +65,13 @@ struct ServiceConnection {
         } else {
             let paths = StandardPaths(userID: userID, environment: environment)
             places = paths.clientSockets.map { .unix(path: $0) }
+            standardURL = userID == 0 ? nil : Self.standardURL
+            isStandard = true
         }
     }
+
+    /// Where the service listens besides its socket unless it is told otherwise.
+    private static let standardURL = "http://127.0.0.1:8353"
 
     private static func place(_ url: String, from source: String) throws(CommandFailure) -> StatusClient.Endpoint {
         if url.hasPrefix("unix:/") { return .unix(path: String(url.dropFirst(5))) }
@@ -130,16 +142,25 @@ struct ServiceConnection {
     ) throws(CommandFailure) -> StatusResponse {
         var refusals: [String] = []
         var isDenied = false
-        for place in places {
+        var rest = places
+        while !rest.isEmpty {
+            let place = rest.removeFirst()
+            let started = KernelClock().boot
             do throws(StatusClientError) {
                 let client = client(place)
                 let response = try client.get(target, fields: fields, accepting: accepting, timeout: timeout)
+                if isVerbose {
+                    let time = AgeText.of(KernelClock().boot - started)
+                    Terminal.complain("asked \(place) for \(target): status \(response.status), \(time)")
+                }
                 places = [place]
                 return response
             } catch .notReachable(let place, let reason) {
                 refusals.append("\(place) (\(reason))")
             } catch .permissionDenied(let place) {
                 refusals.append("\(place) (permission denied)")
+                // Those who may not open the socket may ask the address that everybody on this machine can.
+                if !isDenied, let standardURL { rest.append(.url(standardURL)) }
                 isDenied = true
             } catch {
                 throw CommandFailure(error)

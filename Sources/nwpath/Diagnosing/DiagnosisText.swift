@@ -13,8 +13,30 @@ struct DiagnosisText {
         text += "\n"
         var details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
         details["performance"] = document["load"].map(Self.load)
-        for rung in document.list("ladder") { text += line(rung, details[rung.text("layer")] ?? "") }
+        var reasons: Set<String> = []
+        for rung in document.list("ladder") {
+            guard rung.text("state") == "not_assessed" else {
+                text += line(rung, details[rung.text("layer")] ?? "")
+                continue
+            }
+            let reason = rung.text("because")
+            if reasons.insert(reason).inserted { text += row(notAssessed(document, because: reason), reason) }
+        }
         return text + "\n" + footer(document)
+    }
+
+    private func notAssessed(_ document: JSONValue, because reason: String) -> [String] {
+        document.list("ladder").filter { $0.text("state") == "not_assessed" && $0.text("because") == reason }
+            .map { $0.text("layer") }
+    }
+
+    /// Layers of which nothing can be said for the same reason.
+    private func row(_ layers: [String], _ reason: String) -> String {
+        let names = layers.joined(separator: ", ")
+        let blanks = String(repeating: " ", count: max(1, 12 - names.count))
+        let width = sheet.screen.width.map { $0 - 2 } ?? .max
+        let lines = DisplayWidth.wrap(layers.count == 1 ? names + blanks + reason : "\(names): \(reason)", to: width)
+        return lines.enumerated().map { sheet.paint(($0 == 0 ? "? " : "  ") + $1, .faint) + "\n" }.joined()
     }
 
     /// The root causes with what to do, or that there is none.
@@ -44,10 +66,9 @@ struct DiagnosisText {
         switch rung.text("state") {
         case "ok":
             return sheet.paint("✓", .good) + " \(name)" + (detail.isEmpty ? "" : blanks + sheet.paint(detail)) + "\n"
-        case "faulty":
+        default:
             let codes = rung.texts("codes").joined(separator: ", ")
             return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
-        default: return sheet.paint("? \(name)\(blanks)\(rung.text("because"))", .faint) + "\n"
         }
     }
 

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import LinuxIO
 internal import Spelling
 
@@ -31,15 +32,48 @@ enum AgeText {
         text.flatMap(WallTime.init).map { of(max(.zero, now - $0)) }
     }
 
-    /// A moment to the second, such as `2026-11-20 13:48:50Z`.
-    static func moment(_ text: String?) -> String { cut(text, digits: 19) }
+    /// A moment to the second in the time zone of whoever reads, such as `2026-11-20 13:48:50`.
+    static func moment(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)" } }
 
-    /// A moment to the millisecond, such as `2026-11-20 13:48:50.000Z`.
-    static func preciseMoment(_ text: String?) -> String { cut(text, digits: 23) }
+    /// A moment to the millisecond, such as `2026-11-20 13:48:50.000`.
+    static func preciseMoment(_ text: String?) -> String { local(text) { "\($0.day) \($0.clock)\($0.fraction)" } }
 
-    private static func cut(_ text: String?, digits: Int) -> String {
-        guard let text, let time = WallTime(text) else { return PrintableText.escape(text ?? "?") }
-        let utc = time.description
-        return utc.prefix(10) + " " + utc.prefix(digits).dropFirst(11) + "Z"
+    /// A moment to the minute, without the day when it is today's, such as `13:48`.
+    static func minute(_ text: String?, now: WallTime) -> String {
+        local(text) { moment in
+            let minute = String(moment.clock.prefix(5))
+            return LocalTime(now)?.day == moment.day ? minute : "\(moment.day) \(minute)"
+        }
+    }
+
+    private static func local(_ text: String?, _ format: (LocalTime) -> String) -> String {
+        guard let text, let time = WallTime(text), let local = LocalTime(time) else {
+            return PrintableText.escape(text ?? "?")
+        }
+        return format(local)
+    }
+}
+
+/// A moment in the time zone of this process, localtime_r(3).
+private struct LocalTime {
+    let day: String
+    let clock: String
+    /// Milliseconds, such as `.250`.
+    let fraction: String
+
+    init?(_ time: WallTime) {
+        let (whole, rest) = time.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        var seconds = Int(rest < 0 ? whole - 1 : whole)
+        var parts = unsafe tm()
+        guard unsafe localtime_r(&seconds, &parts) != nil else { return nil }
+        func digits(_ number: some BinaryInteger, _ count: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, count - text.count)) + text
+        }
+        let (year, month, date) = unsafe (parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday)
+        let (hour, minute, second) = unsafe (parts.tm_hour, parts.tm_min, parts.tm_sec)
+        day = "\(digits(year, 4))-\(digits(month))-\(digits(date))"
+        clock = "\(digits(hour)):\(digits(minute)):\(digits(second))"
+        fraction = ".\(digits((rest < 0 ? rest + 1_000_000_000 : rest) / 1_000_000, 3))"
     }
 }

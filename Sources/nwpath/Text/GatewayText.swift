@@ -22,11 +22,15 @@ struct GatewayText {
     }
 
     /// Name servers in order, search domains, and where they were read.
-    func dns(_ dns: JSONValue) -> String {
+    ///
+    /// - Parameters:
+    ///   - dns: `/api/v1/dns`.
+    ///   - condition: Of the element `dns` in the chain of `/api/v1/status`; `nil` where that is not known.
+    /// - Returns: A line with a sign, then the rest.
+    func dns(_ dns: JSONValue, condition: String? = nil) -> String {
         let servers = dns.texts("servers")
-        let isUsable = dns.isTrue("usable")
-        let verdict = servers.isEmpty ? "no name server" : isUsable ? "can be asked" : "none can be reached"
-        var text = sheet.paint("\(isUsable ? "✓" : "✗") DNS: \(verdict)", isUsable ? .good : .bad) + "\n"
+        let (verdict, tone) = Self.verdict(servers, isUsable: dns.isTrue("usable"), condition)
+        var text = sheet.paint(verdict, tone) + "\n"
         var table = TextTable([.init(""), .init("", canShrink: true)])
         for (number, server) in servers.enumerated() {
             table.add([.init(number == 0 ? "servers" : "", .faint), .init(server)])
@@ -36,6 +40,17 @@ struct GatewayText {
         if !dns.text("source").isEmpty { table.add([.init("source", .faint), .init(dns.text("source"))]) }
         text += sheet.indent(sheet.table(table, isIndented: true))
         return text
+    }
+
+    private static func verdict(_ servers: [String], isUsable: Bool, _ condition: String?) -> (String, Palette.Tone?) {
+        guard isUsable else { return ("✗ DNS: " + (servers.isEmpty ? "no name server" : "none can be reached"), .bad) }
+        return switch condition {
+        case "good": ("✓ DNS: answers", .good)
+        case "degraded": ("! DNS: answers in part, or slowly", .warning)
+        case "broken": ("✗ DNS: does not answer", .bad)
+        case "not_reached": ("✗ DNS: the way there is broken (`nwpath status`)", .bad)
+        default: ("? DNS: can be asked; nobody has (`nwpath diagnose` does)", nil)
+        }
     }
 
     private static func answers(_ gateway: JSONValue) -> TextTable.Cell {

@@ -23,10 +23,28 @@ struct HistoryText {
         let isGood = outages.isEmpty
         text += sheet.paint("\(isGood ? "✓" : "✗") \(Self.percent(percent)) available", isGood ? .good : .bad)
         text += sheet.paint(": satisfied for \(satisfied) of the \(known) that are known") + "\n"
+        if let row = AvailabilityRow(history) {
+            text += sheet.paint(row.text(cells: min(60, sheet.screen.width ?? 60))) + "\n"
+        }
         guard !isGood else { return text + "no outages\n" }
+        return text + sheet.paint(Self.sum(outages) + " in all") + "\n" + reasons(outages) + self.outages(history)
+    }
+
+    /// Such as `2 outages, 5 min 12 s`.
+    static func sum(_ outages: [JSONValue]) -> String {
         let total = outages.compactMap { $0["duration_seconds"]?.double }.reduce(0, +)
-        text += sheet.paint("\(Plural.of(outages.count, "outage")), \(AgeText.of(seconds: total)) in all") + "\n"
-        return text + self.outages(history)
+        return "\(Plural.of(outages.count, "outage")), \(AgeText.of(seconds: total))"
+    }
+
+    /// What the outages had for reasons, the longest first; nothing where all had the same.
+    private func reasons(_ outages: [JSONValue]) -> String {
+        let groups = Dictionary(grouping: outages) { $0.text("reason") }
+        guard groups.count > 1 else { return "" }
+        func seconds(_ outages: [JSONValue]) -> Double {
+            outages.compactMap { $0["duration_seconds"]?.double }.reduce(0, +)
+        }
+        let sorted = groups.sorted { (seconds($0.value), $1.key) > (seconds($1.value), $0.key) }
+        return sorted.map { sheet.paint("  \($0.key): \(Self.sum($0.value))") + "\n" }.joined()
     }
 
     func outages(_ history: JSONValue) -> String {

@@ -30,7 +30,7 @@ struct InterfaceText {
         let sign = interface.isTrue("usable") ? "✓" : "✗"
         var text = sheet.screen.palette.paint("\(sign) \(TextTable.Cell(interface.text("name")).text)", state.tone)
         text += sheet.paint(": \(state.text)") + "\n"
-        var table = TextTable([.init(""), .init("")])
+        var table = TextTable([.init(""), .init("", canShrink: true)])
         func add(_ name: String, _ value: String) {
             if !value.isEmpty { table.add([.init(name, .faint), .init(value)]) }
         }
@@ -66,6 +66,11 @@ struct InterfaceText {
         if problem == "loopback" { return .init("loopback", .faint) }
         let words = problem.isEmpty ? "not usable" : problem.split(separator: "_").joined(separator: " ")
         return .init(words, interface.isTrue("required") ? .bad : .warning)
+    }
+
+    /// Those addresses that others may know, with their prefix lengths.
+    static func addresses(_ interface: JSONValue) -> [String] {
+        interface.list("addresses").filter { $0.text("scope") == "global" }.map(address)
     }
 
     private static func address(_ address: JSONValue) -> String {

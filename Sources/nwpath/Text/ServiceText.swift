@@ -21,7 +21,7 @@ struct ServiceText {
             ])
             guard hasText else { continue }
             for pair in service["txt"]?.object?.members ?? [] {
-                table.add(["", .init(Self.pair(pair.key, pair.value), .faint)])
+                table.addNote(.init(Self.pair(pair.key, pair.value), .faint))
             }
         }
         return sheet.table(table)
@@ -51,6 +51,6 @@ struct ServiceText {
     func types(_ types: [String]) -> String { types.map { sheet.paint($0) + "\n" }.joined() }
 
     private static func pair(_ key: String, _ value: JSONValue) -> String {
-        value.string.map { "  \(key)=\($0)" } ?? "  \(key)"
+        value.string.map { "\(key)=\($0)" } ?? key
     }
 }

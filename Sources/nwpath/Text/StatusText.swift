@@ -4,6 +4,7 @@ internal import CommandLineKit
 internal import Judgement
 internal import LinuxIO
 internal import OrderedJSON
+internal import Spelling
 
 /// The state of the path for people: the verdict first, then why, then what it is made of.
 struct StatusText {
@@ -11,8 +12,8 @@ struct StatusText {
 
     /// Everything that `/api/v1/status` has.
     func overview(_ status: JSONValue) -> String {
-        var text = headline(status) ?? ""
-        text += monitor(status)
+        // The headline has judged what the path alone cannot tell.
+        var text = headline(status).map { $0 + facts(status, isJudged: true) } ?? monitor(status)
         let others = status.list("monitors").dropFirst()
         text += sheet.section("Monitors", others.map { verdict($0) + "\n" }.joined())
         let interfaces = InterfaceText(sheet: sheet).list(status.list("interfaces"), isIndented: true)
@@ -25,6 +26,49 @@ struct StatusText {
             sheet.paint("! \(problem.text("part")): \(problem.text("message"))", .warning) + "\n"
         }
         text += sheet.section("Problems", problems.joined())
+        return text
+    }
+
+    /// The five lines that answer without a question: the way out, its cause, the chain, the last day, this machine.
+    ///
+    /// - Parameters:
+    ///   - status: `/api/v1/status`.
+    ///   - history: `/api/v1/history` of the last day; `nil` where nobody remembers.
+    /// - Returns: Lines that fit; five where the terminal is wide enough.
+    func brief(_ status: JSONValue, history: JSONValue?) -> String {
+        let headline = status["headline"] ?? .null
+        let hint = headline["hint"]?.string.map { " → \($0)" } ?? ""
+        var lines = wrapped(headline.text("message") + hint) + wrapped(chain(status))
+        if let history, let row = AvailabilityRow(history) {
+            let percent = history["availability_percent"]?.double.map(HistoryText.percent) ?? "nothing is known"
+            let outages = history.list("outages")
+            let sum = outages.isEmpty ? "no outages" : HistoryText.sum(outages)
+            lines.append("24 h \(row.text(cells: 24)) \(percent), \(sum)")
+        }
+        let services = status["services"]?["count"]?.int.map { [Plural.of($0, "service") + " nearby"] } ?? []
+        let addresses = status.list("interfaces").filter { $0.isTrue("usable") }.flatMap { InterfaceText.addresses($0) }
+        let parts = [addresses.joined(separator: ", ")].filter { !$0.isEmpty } + services
+        lines += wrapped(parts.joined(separator: " · "))
+        return judgement(status) + "\n" + lines.map { "  " + sheet.paint($0) + "\n" }.joined()
+    }
+
+    private func wrapped(_ text: String) -> [String] {
+        let text = PrintableText.escape(text)
+        guard !text.isEmpty else { return [] }
+        return sheet.screen.width.map { DisplayWidth.wrap(text, to: max(1, $0 - 2)) } ?? [text]
+    }
+
+    /// Such as `office ── eth0 ── 192.0.2.1 0.4 ms ─✗ Internet ┄ DNS`.
+    private func chain(_ status: JSONValue) -> String {
+        var text = ""
+        for element in status.list("chain") {
+            let condition = element.text("condition")
+            let link = ["good": "──", "degraded": "─!", "broken": "─✗"][condition] ?? "┄"
+            let titles = ["internet": "Internet", "dns": "DNS"]
+            let name = titles[element.text("element")] ?? element["name"]?.string ?? "no \(element.text("element"))"
+            let figure = element["round_trip_seconds"]?.double.map { " \(ProbeText.time($0))" } ?? ""
+            text += (text.isEmpty ? "" : " \(link) ") + name + figure
+        }
         return text
     }
 
@@ -49,28 +93,34 @@ struct StatusText {
 
     private func age(since: String?) -> String {
         guard let age = AgeText.since(since, now: sheet.now) else { return "" }
-        return sheet.paint(", for \(age)") + sheet.paint(" (since \(AgeText.moment(since)))", .faint)
+        return sheet.paint(", for \(age)") + sheet.paint(" (since \(AgeText.minute(since, now: sheet.now)))", .faint)
     }
 
     /// One monitor: the verdict with its age, why and what to do, what the path can do.
     func monitor(_ monitor: JSONValue) -> String {
+        verdict(monitor) + "\n" + facts(monitor)
+    }
+
+    /// What makes a path up; where the way out is judged as a whole, the path is one fact of several.
+    private func facts(_ monitor: JSONValue, isJudged: Bool = false) -> String {
         let path = monitor["path"] ?? .null
-        var table = TextTable([.init(""), .init("")])
+        var table = TextTable([.init(""), .init("", canShrink: true)])
         func add(_ name: String, _ value: String, _ tone: Palette.Tone? = nil) {
             if !value.isEmpty { table.add([.init(name, .faint), .init(value, tone)]) }
         }
-        if let why = path["why"]?.string {
-            add("why", "\(why) (\(path.text("unsatisfied_reason")))")
+        let reason = path.text("unsatisfied_reason")
+        if isJudged {
+            add("path", Self.word(path.text("status")) + (reason.isEmpty ? "" : " (\(reason))"))
         } else {
-            add("why", path.text("unsatisfied_reason"))
+            add("why", path["why"]?.string.map { "\($0) (\(reason))" } ?? reason)
+            add("hint", path.text("hint"))
         }
-        add("hint", path.text("hint"))
-        add("supports", Self.abilities(path))
+        add("supports", Self.abilities(path, names: monitor.list("chain").last?.text("condition")))
         add("via", path.list("interfaces").map { "\($0.text("name")) (\($0.text("type")))" }.joined(separator: ", "))
         add("from", path.texts("sources").joined(separator: ", "))
         add("traits", Self.traits(path))
         add("warnings", path.texts("warnings").joined(separator: ", "), .warning)
-        return verdict(monitor) + "\n" + sheet.indent(sheet.table(table, isIndented: true))
+        return sheet.indent(sheet.table(table, isIndented: true))
     }
 
     /// The sign, the sentence, and for how long it has been so.
@@ -90,6 +140,10 @@ struct StatusText {
         }
     }
 
+    private static func word(_ status: String) -> String {
+        status == "requiresConnection" ? "requires a connection" : status
+    }
+
     private static func tone(_ status: String) -> Palette.Tone {
         switch status {
         case "satisfied": .good
@@ -98,9 +152,14 @@ struct StatusText {
         }
     }
 
-    private static func abilities(_ path: JSONValue) -> String {
+    /// What the kernel and the configuration have; of name servers, also whether one answers.
+    private static func abilities(_ path: JSONValue, names condition: String?) -> String {
         let all = [("IPv4", "supports_ipv4"), ("IPv6", "supports_ipv6"), ("DNS", "supports_dns")]
-        let has = all.filter { path.isTrue($0.1) }.map(\.0)
+        let doubts = [
+            "not_asked": " (nobody asked it)", "not_reached": " (not reached)", "broken": " (does not answer)",
+            "degraded": " (in part)",
+        ]
+        let has = all.filter { path.isTrue($0.1) }.map { $0.0 == "DNS" ? $0.0 + (doubts[condition ?? ""] ?? "") : $0.0 }
         let lacks = all.filter { !path.isTrue($0.1) }.map { "no \($0.0)" }
         return (has + lacks).joined(separator: ", ")
     }
