@@ -52,7 +52,7 @@ struct ChainBuilder {
         let answers = facts.probes.filter { $0.place == .beyond && signs.isAnswered($0) }.compactMap(\.roundTrip)
         let isFailing = facts.probes.contains { $0.place == .beyond && $0.isFailing }
         let isWorse = isFailing || hasWarning(of: [.wan, .transport])
-        let condition: ChainElement.Condition = !signs.hasInternet ? .notAsked : isWorse ? .degraded : .good
+        let condition: ChainElement.Condition = isWorse ? .degraded : signs.hasInternet ? .good : .notAsked
         return ChainElement(.internet, nil, condition, roundTrip: answers.min())
     }
 
@@ -60,7 +60,7 @@ struct ChainBuilder {
         let name = facts.path.dns.servers.first?.description
         let answers = facts.probes.filter { $0.place == .nameServer && signs.isAnswered($0) }.compactMap(\.roundTrip)
         let isWorse = facts.probes.contains { $0.place == .nameServer && $0.isFailing } || hasWarning(of: [.dns])
-        let condition: ChainElement.Condition = !signs.hasNames ? .notAsked : isWorse ? .degraded : .good
+        let condition: ChainElement.Condition = isWorse ? .degraded : signs.hasNames ? .good : .notAsked
         return ChainElement(.dns, name, condition, roundTrip: answers.min())
     }
 

@@ -56,6 +56,7 @@ public struct ProbeSign: Hashable, Sendable {
         case near
         case gateway
         case beyond
+        /// One of those that this machine uses.
         case nameServer
     }
 

@@ -11,7 +11,7 @@ internal import PathModel
 /// 2. No gateway in use answers: `local_only`.
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
-/// 5. No name server is in reach, or a verdict says that none answers: `no_internet`.
+/// 5. No name server is in reach, or a verdict or all probes say that none answers: `no_internet`.
 /// 6. All probes beyond the gateway fail, and nothing else beyond answered: `no_internet`.
 /// 7. A verdict says that something is worse than it should be, or most probes fail: `slow`.
 /// 8. Something beyond answered: `online`; else `connected`.
@@ -103,6 +103,15 @@ public struct HeadlineJudge {
     private var withoutNames: Finding? {
         if let verdict = facts.verdicts.first(where: { $0.code.layer == .dns && $0.severity == .broken }) {
             return Finding(state: .noInternet, verdict, .dns)
+        }
+        let asked = facts.probes.filter { $0.place == .nameServer }
+        if !asked.isEmpty, asked.allSatisfy(\.isFailing), !hasNames, hasInternet {
+            return Finding(
+                state: .noInternet,
+                message: "no name server answers: \(tally(asked, of: asked))",
+                hint: "`nwpath diagnose` finds out why",
+                element: .dns
+            )
         }
         let dns = facts.path.dns
         guard !dns.servers.isEmpty, !dns.isUsable else { return nil }

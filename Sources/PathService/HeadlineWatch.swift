@@ -42,7 +42,7 @@ final class HeadlineWatch {
             var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
             facts.verdicts = diagnosis.standing.map(\.verdict)
             facts.examination = diagnosis.sign
-            facts.probes = probes.states.map { ProbeSign($0, state: core.state) }
+            facts.probes = probes.states.map { ProbeSign($0, state: core.state, servers: core.path.dns.servers) }
             return facts
         }
     }
@@ -78,12 +78,12 @@ final class HeadlineWatch {
 
 extension ProbeSign {
     /// What a probe says; a target on one of this machine's networks says nothing of what is beyond.
-    init(_ probe: ProbeState, state: KernelState) {
+    init(_ probe: ProbeState, state: KernelState, servers: [DNSServer]) {
         let (definition, last) = (probe.definition, probe.last)
         let address = last?.address?.address
         let place: Place =
             switch (definition.method, definition.target) {
-            case (.dns, _): .nameServer
+            case (.dns, _) where definition.question.server.map { $0.isAmong(servers) } ?? true: .nameServer
             case (_, .gateway): .gateway
             default: address.map(state.isNear) ?? false ? .near : .beyond
             }
@@ -100,6 +100,13 @@ extension ProbeSign {
             findsName: last?.isSuccess == true && last?.resolution != nil,
             failure: failure
         )
+    }
+}
+
+extension SocketAddress {
+    /// Whether it is one of these name servers.
+    fileprivate func isAmong(_ servers: [DNSServer]) -> Bool {
+        servers.contains { $0.address.address.unmapped == address.address.unmapped && ($0.port ?? 53) == port }
     }
 }
 

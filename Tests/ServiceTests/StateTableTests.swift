@@ -1,0 +1,188 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Judgement
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// The table of docs/headline.md: what every surface says in ten states, beside what ping, curl and getent get.
+///
+/// The router, and everything beyond it, is one namespace with real servers: dnsmasq for names, python for pages.
+@Suite(.inNamespace) struct StateTableTests {
+    private let namespace = Namespace.current
+    private let far: Namespace
+    private let scratch: Scratch
+    private var servers: [RunningCommand] = []
+
+    /// What programs get that know nothing of nwpath.
+    private struct Truth: Equatable {
+        var ping: Bool
+        var page: Bool
+        var name: Bool
+        var ping6: Bool
+
+        init(_ letters: String) {
+            let letters = Array(letters)
+            (ping, page) = (letters[0] == "p", letters[1] == "w")
+            (name, ping6) = (letters[2] == "n", letters[3] == "6")
+        }
+    }
+
+    init() async throws {
+        far = try Namespace()
+        scratch = try Scratch()
+        try namespace.connect("v0", to: far, as: "v1")
+        try far.ipBatch([
+            "link set lo up", "addr add 192.0.2.1/24 dev v1", "addr add 2001:db8::1/64 dev v1 nodad",
+            "addr add 198.51.100.7/32 dev lo", "addr add 2001:db8:7::7/128 dev lo",
+        ])
+        try namespace.ipBatch([
+            "link set lo up", "addr add 192.0.2.7/24 dev v0", "addr add 2001:db8::7/64 dev v0 nodad",
+        ])
+        try namespace.waitUntilRunning("v0")
+        try far.waitUntilRunning("v1")
+        try restoreRoutes()
+        try scratch.write("nameserver 198.51.100.7\noptions timeout:1 attempts:1\n", to: "resolv.conf")
+        let pages = """
+            import http.server, os
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def do_GET(self):
+                    if os.path.exists("\(scratch.file("portal"))"):
+                        self.send_response(302); self.send_header("Location", "http://login.example.test/")
+                    else:
+                        self.send_response(204)
+                    self.end_headers()
+                def log_message(self, *words): pass
+            http.server.HTTPServer(("198.51.100.7", 80), Handler).serve_forever()
+            """
+        servers = [
+            try RunningCommand(["nsenter", "--net=\(far.path)", "python3", "-c", pages]), try names(),
+        ]
+        try await namespace.loop.eventually("the servers") {
+            try far.run("ss -Hltn sport = :80").contains(":80") && far.run("ss -Hlun sport = :53").contains(":53")
+        }
+    }
+
+    private func names() throws -> RunningCommand {
+        try RunningCommand([
+            "nsenter", "--net=\(far.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
+            "--no-resolv", "--user=root", "--pid-file=", "--listen-address=198.51.100.7", "--bind-interfaces",
+            "--address=/far.test/198.51.100.7",
+        ])
+    }
+
+    private func restoreRoutes() throws {
+        try namespace.ipBatch([
+            "route replace default via 192.0.2.1 dev v0", "route replace ::/0 via 2001:db8::1 dev v0",
+        ])
+    }
+
+    /// Runs something as any program of this machine would, with its name server.
+    private func works(_ command: String) throws -> Bool {
+        let inside =
+            "mount --bind \(scratch.file("resolv.conf")) /etc/resolv.conf; \(command) >/dev/null 2>&1 && echo yes"
+        return try namespace.run(["unshare", "--mount", "sh", "-c", "\(inside) || echo no"]) == "yes\n"
+    }
+
+    private func truth() throws -> Truth {
+        var truth = Truth("----")
+        truth.ping = try works("ping -4 -c 1 -W 1 198.51.100.7")
+        truth.page = try works("test \"$(curl -s -m 1 -o /dev/null -w %{http_code} http://198.51.100.7/)\" = 204")
+        truth.name = try works("timeout 2 getent ahosts far.test")
+        truth.ping6 = try works("ping -6 -c 1 -W 1 2001:db8:7::7")
+        return truth
+    }
+
+    private func start() async throws -> Service {
+        let probe = "interval: 1s, timeout: 500ms, failures: 2"
+        try scratch.write(
+            """
+            dns: {resolv_conf: \(scratch.file("resolv.conf"))}
+            probes:
+              active:
+                far: {target: 198.51.100.7, \(probe)}
+                far6: {target: "2001:db8:7::7", \(probe)}
+                page: {target: "http://198.51.100.7/", expect_status: [204], \(probe)}
+                names: {target: far.test, method: dns, server: 198.51.100.7, \(probe)}
+
+            """,
+            to: "nwpath.yaml"
+        )
+        return try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+    }
+
+    /// Waits for a state with that chain, and holds every surface and every program against it.
+    private func expect(
+        _ state: Headline.State,
+        _ chain: String,
+        _ truth: String,
+        _ service: Service,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let letters = ["good": "+", "degraded": "~", "broken": "x", "not_reached": ".", "not_asked": "?"]
+        var status = JSONValue.null
+        var found = ""
+        let holds = try await namespace.loop.eventually("\(state) \(chain)", sourceLocation: sourceLocation) {
+            status = try service.json("/api/v1/status")
+            found = (status["chain"]?.array ?? []).compactMap { letters[$0["condition"]?.string ?? ""] }.joined()
+            return status["headline"]?["state"]?.string == state.rawValue && found == chain
+        }
+        try #require(holds, "\(found) \(status["headline"] ?? .null)", sourceLocation: sourceLocation)
+        #expect(try self.truth() == Truth(truth), sourceLocation: sourceLocation)
+        #expect(
+            try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"),
+            sourceLocation: sourceLocation
+        )
+        let sign = "\(state.level.sign) \(state.word)"
+        #expect(try service.get("/api/v1/badge/default.svg").contains(sign), sourceLocation: sourceLocation)
+        let socket = ["--socket", service.socket]
+        for words in [[], ["status"], ["status", "-q"]] {
+            let text = try namespace.run([try Place.program] + words + socket)
+            #expect(text.hasPrefix(sign + ", for "), "\(text)", sourceLocation: sourceLocation)
+        }
+        let exit = [Headline.Level.good: 0, .worse: 1, .bad: 2][state.level] ?? 3
+        let check = try service.check("path")
+        #expect(check.hasSuffix("\n\(exit)\n"), "\(check)", sourceLocation: sourceLocation)
+        let wait =
+            ["nsenter", "--net=\(namespace.path)", try Place.program, "wait", "online", "--timeout", "1s"] + socket
+        let waited = try RunningCommand(wait, captures: true).wait()
+        #expect((waited == 0) == (state == .online), sourceLocation: sourceLocation)
+    }
+
+    @Test func `in ten states every surface agrees with what programs get`() async throws {
+        let service = try await start()
+        try await expect(.online, "+++++", "pwn6", service)
+        try scratch.write("", to: "portal")
+        try await expect(.loginNeeded, "+++x.", "p-n6", service)
+        try Command.run(["rm", scratch.file("portal")])
+        try await expect(.online, "+++++", "pwn6", service)
+        servers[1].signal(SIGKILL)
+        try await expect(.noInternet, "++++x", "pw-6", service)
+        let again = try names()
+        try await expect(.online, "+++++", "pwn6", service)
+        try far.ip("addr del 2001:db8:7::7/128 dev lo")
+        try await expect(.online, "+++~+", "pwn-", service)
+        try far.ipBatch(["addr del 198.51.100.7/32 dev lo"])
+        try await expect(.noInternet, "++?x.", "----", service)
+        try far.ipBatch(["addr add 198.51.100.7/32 dev lo", "addr add 2001:db8:7::7/128 dev lo"])
+        try await expect(.online, "+++++", "pwn6", service)
+        try namespace.ipBatch(["route del default", "route del ::/0"])
+        try await expect(.localOnly, "++x..", "----", service)
+        try far.ip("link set v1 down")
+        try await expect(.offline, "+x...", "----", service)
+        try far.ip("link set v1 up")
+        try namespace.waitUntilRunning("v0")
+        try far.ip("addr replace 2001:db8::1/64 dev v1 nodad")
+        try restoreRoutes()
+        try await expect(.online, "+++++", "pwn6", service)
+        // A service that is gone says nothing, and what it said before its crash is no evidence for the next.
+        _ = service.stop(SIGKILL)
+        #expect(try service.check("path").hasSuffix("\n3\n") && truth() == Truth("pwn6"))
+        try far.ip("addr del 198.51.100.7/32 dev lo")
+        try await service.restart(["--config", scratch.file("nwpath.yaml")])
+        try await expect(.noInternet, "+++~x", "---6", service)
+        withExtendedLifetime(again) {}
+    }
+}
