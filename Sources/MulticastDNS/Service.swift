@@ -111,6 +111,12 @@ public struct CensusSummary: Hashable, Sendable {
     public var unresolved: Int
     /// The interfaces it ran on, sorted by name.
     public var interfaces: [String]
+
+    /// Whether it found anything else than the census before it.
+    public func tellsMore(than previous: CensusSummary) -> Bool {
+        added + changed + removed > 0 || types != previous.types || services != previous.services
+            || unresolved != previous.unresolved || interfaces != previous.interfaces
+    }
 }
 
 /// What the census reports, in the order in which it happened.

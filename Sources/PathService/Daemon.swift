@@ -236,7 +236,7 @@ public final class Daemon {
     }
 
     private func connect() {
-        let services = ServicePublisher(hub: hub, clock: clock) { [unowned self] service in
+        var services = ServicePublisher(hub: hub, clock: clock) { [unowned self] service in
             serviceHistory?.history.firstSeen(service)
         }
         hub.addSink { [unowned self] event in deliver(event) }

@@ -56,6 +56,7 @@ final class DocumentStore {
         let headline: Headline
         /// Since when the headline's state stands.
         let since: Duration
+        let lastCensus: WallTime?
     }
     /// The interfaces that documents showed last, and how often they changed since the last event.
     private var shownInterfaces: [InterfaceView] = []
@@ -133,7 +134,12 @@ final class DocumentStore {
 
     private var untold: Untold {
         let (headline, since) = headline.judge()
-        return Untold(problems: problems(), headline: headline, since: since)
+        return Untold(
+            problems: problems(),
+            headline: headline,
+            since: since,
+            lastCensus: census?.lastCompleted
+        )
     }
 
     private func lookForUntold() {

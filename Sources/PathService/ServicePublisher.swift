@@ -10,9 +10,17 @@ struct ServicePublisher {
     let hub: EventHub
     let clock: any TimeSource
     /// When a service was first heard of, as far as the history knows.
-    var firstSeen: (Service) -> WallTime? = { _ in nil }
+    let firstSeen: (Service) -> WallTime?
 
-    func publish(_ event: ServiceEvent) {
+    private var lastCensus: CensusSummary?
+
+    init(hub: EventHub, clock: any TimeSource, firstSeen: @escaping (Service) -> WallTime?) {
+        self.hub = hub
+        self.clock = clock
+        self.firstSeen = firstSeen
+    }
+
+    mutating func publish(_ event: ServiceEvent) {
         switch event {
         case .typeAdded(let type): hub.publish(ServiceTypeChanged(type: type, isAdded: true))
         case .typeRemoved(let type): hub.publish(ServiceTypeChanged(type: type, isAdded: false))
@@ -23,7 +31,10 @@ struct ServicePublisher {
             hub.publish(ServiceRemoved(document(service), reason: reason, seenFor: seenFor))
         case .resolveFailed(let service): hub.publish(ServiceResolveFailed(service))
         case .censusProvisional: break
-        case .censusCompleted(let summary): hub.publish(CensusCompleted(summary))
+        case .censusCompleted(let summary):
+            // One a minute that says the same is nothing to read.
+            if lastCensus.map({ summary.tellsMore(than: $0) }) ?? true { hub.publish(CensusCompleted(summary)) }
+            lastCensus = summary
         }
     }
 

@@ -50,6 +50,28 @@ import Testing
         #expect(one["services"]?[0]?["addresses"]?[0]?.string == "192.0.2.1")
     }
 
+    @Test func `a census that finds nothing new is no event, and the status tells when it was`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        try scratch.write("mdns: {census_interval: 10s}\n", to: "nwpath.yaml")
+        let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
+        func answer() throws -> (last: String?, tag: String?) {
+            let answer = try service.get("/api/v1/status", ["-i", "-H", "Accept: application/json"])
+            let tag = answer.lines.first { $0.lowercased().hasPrefix("etag:") }
+            let status = try JSONValue(parsing: String(answer.drop { $0 != "{" }))
+            return (status["services"]?["last_census"]?.string, tag)
+        }
+        var seen: [String: String] = [:]
+        try await loop.eventually(within: .seconds(120), "two censuses") {
+            let (last, tag) = try answer()
+            if let last { seen[last] = tag }
+            return seen.count == 2
+        }
+        #expect(Set(seen.values).count == 2)
+        #expect(try service.records("census.completed").count == 1)
+        withExtendedLifetime(neighbour) {}
+    }
+
     @Test func `what is not there is a problem that names the nearest`() async throws {
         let neighbour = try Neighbour()
         let service = try await daemon(try Scratch())
