@@ -109,7 +109,7 @@ import Testing
 
     private func expectConsole() async throws {
         var page = ""
-        let texts = ["<td>host-1</td><td>default</td>", "✓ satisfied", "<td>up0 </td>", "</html>"]
+        let texts = ["✓ connected", "<td>host-1</td><td>default</td>", "✓ satisfied", "<td>up0 </td>", "</html>"]
         // The server scrapes and evaluates its rules at times of its own.
         try await loop.eventually("all of the console", found: page) {
             page = try Monitoring.inside(["curl", "-s", "-f", "http://127.0.0.1:9090/consoles/nwpath.html"])
