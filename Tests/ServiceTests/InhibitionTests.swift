@@ -26,39 +26,65 @@ import Testing
         }
     }
 
+    /// What fires on one host for each cause, the alert that is told first.
+    private static let causes: [String: [String]] = [
+        "cable pulled": [
+            "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathRequiredInterfaceDown", "NwpathPathUnsatisfied",
+            "NwpathPathOutageRecorded", "NwpathPathFlapping", "NwpathWatchedServiceMissing", "NwpathProbeFailing",
+        ],
+        "no default route": [
+            "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathPathDNSUnavailable", "NwpathProbeFailing",
+        ],
+        "gateway dead": [
+            "NwpathWayOutBroken", "NwpathGatewayUnreachable", "NwpathNetworkBroken", "NwpathProbeFailing",
+            "NwpathProbeSlow",
+        ],
+        "upstream dead": [
+            "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathNetworkWarning", "NwpathProbeFailing",
+        ],
+        "portal": ["NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathProbeFailing"],
+        "DNS dead": ["NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathNetworkDegraded", "NwpathProbeFailing"],
+        "IPv6 dead": [
+            "NwpathNetworkBroken", "NwpathPathIPv6Lost", "NwpathGatewayUnreachable", "NwpathNetworkDegraded",
+            "NwpathNetworkWarning", "NwpathProbeFailing", "NwpathProbeSlow",
+        ],
+        "IPv6 lost": ["NwpathPathIPv6Lost", "NwpathProbeFailing"],
+        "daemon dead": [
+            "NwpathDown", "NwpathWayOutBroken", "NwpathPathFlapping", "NwpathProbeFailing", "NwpathCensusStale",
+        ],
+        "edge silent": ["NwpathSilent", "NwpathWayOutBroken", "NwpathServiceCensusCollapsed", "NwpathNetworkBroken"],
+        "slow": ["NwpathNetworkDegraded", "NwpathProbeSlow", "NwpathProbeFailing"],
+    ]
+
     private func cases() -> [Case] {
-        var cases = [
-            Case("NwpathPathUnsatisfied", told: true, ("instance", "a"), ("monitor", "default")),
-            Case("NwpathPathUnsatisfied", told: true, ("instance", "b"), ("monitor", "wired")),
-            Case("NwpathRequiredInterfaceDown", told: true, ("instance", "a"), ("device", "eth0")),
-        ]
-        let behind = [
-            "NwpathPathDNSUnavailable", "NwpathPathIPv6Lost", "NwpathCaptivePortal", "NwpathGatewayUnreachable",
-            "NwpathProbeFailing", "NwpathProbeSlow", "NwpathWatchedServiceMissing", "NwpathServiceCensusCollapsed",
-            "NwpathCensusStale",
-        ]
-        for name in behind {
-            cases.append(Case(name, told: false, ("instance", "a")))
-            // A second monitor that is down, and another host.
-            cases.append(Case(name, told: true, ("instance", "b")))
-            cases.append(Case(name, told: true, ("instance", "c")))
+        var cases: [Case] = []
+        for (cause, alerts) in Self.causes {
+            cases += alerts.map { Case($0, told: $0 == alerts[0], ("instance", cause), ("site", cause)) }
+            // By itself, on another host, each of the others is told.
+            cases += alerts.dropFirst().map { Case($0, told: true, ("instance", "\(cause), \($0)"), ("site", cause)) }
         }
+        // A second path that is down is no cause of anything.
+        cases.append(Case("NwpathPathUnsatisfied", told: true, ("instance", "b"), ("monitor", "wired")))
+        cases.append(Case("NwpathProbeFailing", told: true, ("instance", "b")))
         for (host, name) in [("d", "NwpathRequiredInterfaceDown"), ("e", "NwpathRequiredInterfaceMissing")] {
             cases.append(Case(name, told: true, ("instance", host), ("device", "eth0")))
             let gateway = "NwpathGatewayUnreachable"
             cases.append(Case(gateway, told: false, ("instance", host), ("device", "eth0")))
             cases.append(Case(gateway, told: true, ("instance", host), ("device", "eth1")))
         }
-        cases.append(Case("NwpathNetworkBroken", told: true, ("instance", "j"), ("code", "wan.down")))
-        for name in ["NwpathNetworkDegraded", "NwpathNetworkWarning", "NwpathProbeFailing", "NwpathGatewayUnreachable"]
-        {
-            cases.append(Case(name, told: false, ("instance", "j")))
-            cases.append(Case(name, told: true, ("instance", "k")))
+        cases.append(Case("NwpathGatewayUnreachable", told: true, ("instance", "j")))
+        cases.append(Case("NwpathInterfaceFlapping", told: true, ("instance", "k")))
+        cases.append(Case("NwpathPathFlapping", told: false, ("instance", "k")))
+        for (host, code) in [("j", "gateway.unresolved"), ("k", "link.flapping")] {
+            cases.append(Case("NwpathNetworkDegraded", told: false, ("instance", host), ("code", code)))
+            cases.append(Case("NwpathNetworkDegraded", told: true, ("instance", host), ("code", "dns.slow")))
         }
+        // An edge of the same job is silent.
+        cases.append(Case("NwpathAbsent", told: false))
         cases.append(Case("NwpathFleetPathsDown", told: true, ("site", "north")))
-        for name in ["NwpathPathUnsatisfied", "NwpathDown"] {
-            cases.append(Case(name, told: false, ("site", "north"), ("instance", "f")))
-            cases.append(Case(name, told: true, ("site", "south"), ("instance", "g")))
+        for name in ["NwpathWayOutBroken", "NwpathDown", "NwpathSilent"] {
+            cases.append(Case(name, told: false, ("site", "north"), ("instance", "f, \(name)")))
+            cases.append(Case(name, told: true, ("site", "south"), ("instance", "g, \(name)")))
         }
         cases.append(Case("Own", told: true, ("instance", "h"), ("severity", "critical")))
         cases.append(Case("Own", told: false, ("instance", "h"), ("severity", "warning")))

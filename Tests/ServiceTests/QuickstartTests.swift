@@ -39,7 +39,7 @@ import Testing
         for text in [
             "Path default is satisfied via up0", "\"status\": \"satisfied\"",
             "nwpath_path_satisfied{monitor=\"default\"} 1",
-            "NwpathPathUnsatisfied", "SUCCESS",
+            "NwpathWayOutBroken", "SUCCESS",
         ] { #expect(outcome.output.contains(text), "\(text): \(outcome.output)") }
     }
 }
