@@ -92,6 +92,17 @@ import Testing
         return cases
     }
 
+    /// From good to broken to good again, with what the daemon shows meanwhile.
+    @Test func `each cause of an outage is posted once, and its end once`() throws {
+        let scratch = try Scratch()
+        let words = [
+            "nsenter", "--net=\(Namespace.current.path)", "python3", "-B", Place.fixtures + "/rehearse.py",
+            Monitoring.dashboards + "/prometheus", scratch.path, "30",
+        ]
+        let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
+        #expect(outcome.code == 0, "\(outcome.output)")
+    }
+
     @Test func `a cause keeps its consequences quiet, and nothing else`() async throws {
         let scratch = try Scratch()
         let monitoring = try Monitoring(in: scratch)
