@@ -57,9 +57,9 @@ import Testing
         let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
         func answer() throws -> (last: String?, tag: String?) {
             let answer = try service.get("/api/v1/status", ["-i", "-H", "Accept: application/json"])
-            let tag = answer.lines.first { $0.lowercased().hasPrefix("etag:") }
+            let tag = answer.split(whereSeparator: \.isNewline).first { $0.lowercased().hasPrefix("etag:") }
             let status = try JSONValue(parsing: String(answer.drop { $0 != "{" }))
-            return (status["services"]?["last_census"]?.string, tag)
+            return (status["services"]?["last_census"]?.string, tag.map(String.init))
         }
         var seen: [String: String] = [:]
         try await loop.eventually(within: .seconds(120), "two censuses") {
