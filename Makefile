@@ -24,6 +24,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
     install uninstall deb test-package clean
 
 run: build
+	@echo "nwpath: the command, in another terminal: $(CURDIR)/.build/release/nwpath (or: sudo make install)"
 	@exec .build/release/nwpath serve $(ARGS)
 
 build: dependencies

@@ -171,9 +171,20 @@ public final class Daemon {
         }
         options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
         options.report("event log: \(configuration.log.file)")
+        if let page { options.report("status page: \(page)") }
+        options.report(headline.sentence)
         manager.start(on: loop) { [unowned self] in sentence }
         // By then the census has run once: what stays resident is what an idle daemon uses.
         releaseTimer = loop.schedule(after: .seconds(10)) { try? ProgramText.release() }
+    }
+
+    /// The first address that a browser opens.
+    private var page: String? {
+        let scheme = configuration.tls.certificateFile == nil ? "http" : "https"
+        return server.addresses.compactMap { address -> String? in
+            guard case .tcp = address else { return nil }
+            return "\(scheme)://\(address)/"
+        }.first
     }
 
     private func look() throws(ServiceError) {

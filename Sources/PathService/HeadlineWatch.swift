@@ -59,6 +59,12 @@ final class HeadlineWatch {
         return (headline, keeper.since)
     }
 
+    /// Such as `✓ Connected: the kernel would send through eth0 to 192.0.2.1; nobody beyond was asked`.
+    var sentence: String {
+        let headline = judge().headline
+        return "\(headline.state.level.sign) \(headline.state.word): \(headline.message)"
+    }
+
     func stop() {
         if let timer { loop.cancel(timer) }
         timer = nil

@@ -19,6 +19,8 @@ import Testing
         let output = service.stop().output
         #expect(output.lines.contains("nwpath: listening on unix:\(service.socket), 127.0.0.1:18353"))
         #expect(output.lines.contains("nwpath: event log: \(service.log)"))
+        #expect(output.lines.contains("nwpath: status page: http://127.0.0.1:18353/"))
+        #expect(output.lines.contains("nwpath: ✗ Local only: no default route"), "\(output)")
         #expect(!service.scratch.exists("api.sock"))
         #expect(try service.scratch.mode("events.jsonl").hasPrefix("640 "))
     }
