@@ -43,7 +43,8 @@ import Testing
         #expect(watch.lines[1].hasSuffix(" ✗ path.changed       Path default is unsatisfied: no default route"))
         try Namespace.current.ip("route add default via 192.0.2.1")
         await loop.eventually("the recovery") { watch.lines.count == 3 }
-        #expect(watch.lines[2].hasSuffix(" ✓ path.changed       Path default is satisfied via eth0"))
+        let recovery = "Path default is satisfied via eth0; before: no default route"
+        #expect(watch.lines[2].hasSuffix(" ✓ path.changed       \(recovery)"))
         #expect(watch.messages == "")
     }
 
@@ -58,7 +59,9 @@ import Testing
         try await service.start()
         await loop.eventually(within: .seconds(10), "the return") { watch.messages.contains("connected again") }
         try Namespace.current.ip("route add default via 192.0.2.1")
-        await loop.eventually("the recovery") { watch.output.contains("is satisfied via eth0\",\"monitor\"") }
+        await loop.eventually("the recovery") {
+            watch.output.contains("is satisfied via eth0; before: no default route\",\"monitor\"")
+        }
         let objects = try watch.objects.dropFirst()
         let numbers = objects.compactMap { $0["seq"]?.uint64 }
         let first = try #require(numbers.first)

@@ -134,7 +134,7 @@ import Testing
         }
         #expect(lost == "Path default is unsatisfied: no default route")
         var offline = Path(reason: .noCarrier, subject: ReasonSubject(interface: "eth0"))
-        #expect(told(offline) { $0 = path } == "Path default is satisfied via eth0")
+        #expect(told(offline) { $0 = path } == "Path default is satisfied via eth0; before: eth0 has no carrier")
         offline.interfaces = []
         let still = told(offline) { $0.reason = .linkDown }
         #expect(still == "Path default is still unsatisfied: eth0 is switched off")

@@ -10,7 +10,11 @@ public enum PathSentence {
     public static func change(_ change: PathChange, monitor: String) -> String {
         let path = change.current
         guard let previous = change.previous else { return state(of: path, monitor: monitor) }
-        if previous.status != path.status { return "Path \(monitor) \(verdict(path, adverb: ""))" }
+        if previous.status != path.status {
+            let sentence = "Path \(monitor) \(verdict(path, adverb: ""))"
+            guard path.status == .satisfied, let reason = previous.reason else { return sentence }
+            return "\(sentence); before: \(ReasonText(reason, previous.subject).clause)"
+        }
         guard path.status == .satisfied else { return "Path \(monitor) \(verdict(path, adverb: "still "))" }
         if let old = previous.interfaces.first, let new = path.interfaces.first, old != new {
             let note = path.isExpensive ? " (expensive)" : previous.isExpensive ? " (no longer expensive)" : ""
