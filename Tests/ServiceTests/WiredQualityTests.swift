@@ -28,7 +28,9 @@ import Testing
         // Longer than the service waits before it asks about interfaces that changed.
         await loop.sleep(for: .milliseconds(1300))
         let changes = try service.records("path.changed")
-        #expect(changes.count == 2 && changes.last?["path"]?["link_quality"]?.string == "good")
+        let good = changes.last?["path"]?["link_quality"]?.string == "good"
+        let told = try service.records().compactMap { $0["message"]?.string }
+        #expect(changes.count == 2 && good, "\(changes.map { $0["changed"] ?? .null }) \(told)")
     }
 
     @Test func `a slow cable is minimal, and the status stays what it is (S39, S51)`() async throws {
