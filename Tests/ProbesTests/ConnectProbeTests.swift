@@ -64,6 +64,20 @@ import Testing
         server.signal(9)
     }
 
+    @Test func `where nothing leaves the machine a name has a moment, and what it names the whole time`() async throws {
+        let network = try ProbeNetwork()
+        try ProbeNetwork.filter(network.near, hook: "input", ["tcp dport 8080 drop"])
+        let cut = ProbeSurroundings(blockade: "eth0 has no carrier")
+        func attempt(_ target: String) async throws -> ProbeResult {
+            var definition = try ProbeNetwork.definition(.tcp, target, timeout: .milliseconds(800))
+            definition.family = .ipv4
+            return await network.attempt(definition, surroundings: cut)
+        }
+        #expect(try await attempt("localhost:8080").reason == .timeout)
+        let unknown = try await attempt("no-such-host.invalid:80")
+        #expect(unknown.outcome == .failure(.unreachable, detail: "eth0 has no carrier"))
+    }
+
     @Test func `a name without an address is a matter of names`() async throws {
         let network = try ProbeNetwork()
         let result = try await network.attempt(.tcp, "no-such-host.invalid:80")

@@ -53,6 +53,8 @@ public final class ProbeAttempt {
     private let started: Duration
     private var asked: Duration
     private var lookup: NameLookup?
+    /// Ends a look-up that leads nowhere, before the attempt's own time is over.
+    private var lookupTimer: EventLoop.Timer?
     private var exchange: (any ProbeExchange)?
     private var timer: EventLoop.Timer?
     private var address: ScopedAddress?
@@ -104,10 +106,7 @@ public final class ProbeAttempt {
     private func lookUp(_ name: String) {
         if let blockade = blockade(of: name) {
             // Only files know the name then, and they do so at once.
-            if let timer { loop.cancel(timer) }
-            let limit = min(definition.timeout, HostLookup.patienceWithoutWay)
-            timer = loop.scheduleSilence(after: limit) { [weak self] isStarved in
-                self?.timer = nil
+            lookupTimer = loop.scheduleSilence(after: HostLookup.patienceWithoutWay) { [weak self] isStarved in
                 self?.finish(ProbeResult(isStarved ? .notAssessed(advice: Starvation.text) : blockade))
             }
         }
@@ -127,7 +126,7 @@ public final class ProbeAttempt {
     }
 
     private func take(_ found: NameLookup.Outcome, of name: String) {
-        lookup = nil
+        endLookup()
         resolution = loop.clock.boot - started
         switch found {
         case .addresses(let addresses):
@@ -187,11 +186,17 @@ public final class ProbeAttempt {
         loop.deferring { [self] in if !isCanceled { completion(result) } }
     }
 
+    private func endLookup() {
+        if let lookupTimer { loop.cancel(lookupTimer) }
+        lookupTimer = nil
+        lookup?.cancel()
+        lookup = nil
+    }
+
     private func release() {
         if let timer { loop.cancel(timer) }
         timer = nil
-        lookup?.cancel()
-        lookup = nil
+        endLookup()
         _ = exchange?.cancel()
         exchange = nil
     }
