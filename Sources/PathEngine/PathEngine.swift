@@ -40,6 +40,8 @@ public final class PathEngine {
     private var attached = NotificationFilter()
     /// Why everything is being read; empty while it is not.
     private var readingCauses: [(cause: EngineCause, since: Duration)] = []
+    /// Whether time alone is among them.
+    private var isTimedReading = false
     /// Whether the reading under way may have begun too early.
     private var mustReadAgain = false
     /// Since when notifications are missing that nothing read makes up for yet, as time since boot.
@@ -242,7 +244,9 @@ public final class PathEngine {
             return startReading()
         }
         let causes = readingCauses
+        let isTimed = isTimedReading
         readingCauses = []
+        isTimedReading = false
         // What cannot be read is tried again after a second.
         let found = (try? result.get()).map(take)
         let completed = incompleteSince
@@ -258,7 +262,7 @@ public final class PathEngine {
         trigger(audits: true)
         evaluate()
         if let found, let completed { onResync(clock.boot - completed, found) }
-        if causes.contains(where: { $0.cause.kind == .audit }) { onAudit() }
+        if isTimed { onAudit() }
     }
 
     private func take(_ reading: KernelReading) -> StateDifference {
@@ -355,6 +359,7 @@ public final class PathEngine {
         guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
         let cause = cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer")
+        isTimedReading = true
         readAll(because: cause, since: now)
     }
 
