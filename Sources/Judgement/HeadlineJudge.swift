@@ -105,7 +105,7 @@ public struct HeadlineJudge {
             return Finding(state: .noInternet, verdict, .dns)
         }
         let asked = facts.probes.filter { $0.place == .nameServer }
-        if !asked.isEmpty, asked.allSatisfy(\.isFailing), !hasNames, hasInternet {
+        if !asked.isEmpty, asked.allSatisfy(\.isFailing), !hasNames, silentProbes == nil {
             return Finding(
                 state: .noInternet,
                 message: "no name server answers: \(tally(asked, of: asked))",

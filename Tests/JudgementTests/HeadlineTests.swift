@@ -197,6 +197,19 @@ import Testing
         #expect(examined.state == .slow && examined.message == "2 of 2 probes fail: a (timeout), b")
     }
 
+    @Test func `no name is found: no Internet, unless nothing else answers either`() {
+        let names = ProbeSign("names", .nameServer, isFailing: true, failure: "timeout")
+        let alone = Self.judge(Self.facts()) { $0.probes = [names] }
+        #expect(alone.state == .noInternet && alone.chain[4].condition == .broken)
+        #expect(alone.message == "no name server answers: 1 of 1 probes fail: names (timeout)")
+        let beside = Self.judge(Self.facts()) { $0.probes = [names, Self.fresh] }
+        #expect(beside.state == .noInternet && Self.chain(beside) == "++++x")
+        let second = Self.judge(Self.facts()) { $0.probes = [names, ProbeSign("n2", .nameServer), Self.fresh] }
+        #expect(second.state == .online && Self.chain(second) == "++++~")
+        let dead = Self.judge(Self.facts()) { $0.probes = [names, ProbeSign("far", .beyond, isFailing: true)] }
+        #expect(dead.state == .noInternet && dead.message.hasPrefix("nothing beyond 192.0.2.1 answers: "))
+    }
+
     @Test func `most probes fail: slow; a few: online with a word about them`() {
         let bad = ["a", "b", "c", "d"].map { ProbeSign($0, .beyond, isFailing: true) }
         let most = Self.judge(Self.facts()) { $0.probes = [Self.fresh] + bad.prefix(3) }
