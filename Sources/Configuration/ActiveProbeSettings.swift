@@ -12,7 +12,7 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     /// How long an answer may take; `nil` is two seconds, or the interval where that is shorter.
     public var timeout: Duration?
     /// How many failures in a row are told.
-    public var failures = 3
+    public var threshold = 3
     /// The family that a name is resolved to; `nil` takes what the system prefers.
     public var family: AddressFamily?
     /// The interface its packets leave by; `nil` leaves that to the routes.
@@ -62,9 +62,10 @@ extension ActiveProbeSettings: ConfigurationEntry {
             "How long an answer may take, looking up a name included; 2s by default, or the interval if that is shorter."
         ),
         Setting(
-            "failures",
-            \.failures,
+            "threshold",
+            \.threshold,
             .integer(1...100),
+            formerKey: "failures",
             "How many failures in a row are told by probe.failed."
         ),
         Setting(
@@ -167,7 +168,7 @@ extension ActiveProbeSettings {
             question: ServerQuestion(server: server, record: record ?? .a, transport: transport ?? .udp),
             interval: interval,
             timeout: timeout ?? min(.seconds(2), interval),
-            threshold: failures
+            threshold: threshold
         )
     }
 }

@@ -69,8 +69,17 @@ extension SettingOutline {
         [
             "type": ["object", "null"],
             "additionalProperties": false,
-            "properties": .map(outlines.map { .init($0.key, $0.schema) }),
+            "properties": .map(outlines.map { .init($0.key, $0.schema) } + outlines.compactMap(\.formerSchema)),
         ]
+    }
+
+    /// The former name of the key, marked as deprecated.
+    private var formerSchema: ConfigurationTree.Field? {
+        guard let formerKey, case .map(let fields) = schema else { return nil }
+        let note: [ConfigurationTree.Field] = [
+            .init("description", .text("Deprecated: `\(key)`.")), .init("deprecated", true),
+        ]
+        return .init(formerKey, .map(note + fields.filter { $0.name != "description" && $0.name != "default" }))
     }
 
     private var schema: ConfigurationTree {

@@ -16,6 +16,8 @@ protocol ConfigurationEntry: ConfigurationSection {
 /// One key of a section: how to read, write, compare and describe it.
 struct Setting<Root: Sendable>: Sendable {
     let key: String
+    /// What the key was called a minor version ago; it is still read.
+    let formerKey: String?
     /// Reads a node into the root, at the dotted path of the key.
     let read: @Sendable (YAMLNode, inout Root, _ path: String, inout Findings) -> Void
     /// The current value; `nil` when it is not set.
@@ -29,11 +31,13 @@ struct Setting<Root: Sendable>: Sendable {
         _ key: String,
         _ property: any WritableKeyPath<Root, Value> & Sendable,
         _ form: ValueForm<Value>,
+        formerKey: String? = nil,
         needsRestart: Bool = false,
         example: String? = nil,
         _ summary: String
     ) {
         self.key = key
+        self.formerKey = formerKey
         read = { node, root, path, findings in
             findings.remember(path, at: node.place)
             if let value = form.read(node, path, &findings) { root[keyPath: property] = value }
@@ -46,7 +50,13 @@ struct Setting<Root: Sendable>: Sendable {
                 isList: form.isList,
                 example: example
             )
-            return SettingOutline(key: key, summary: summary, expectation: form.expectation, shape: value)
+            return SettingOutline(
+                key: key,
+                formerKey: formerKey,
+                summary: summary,
+                expectation: form.expectation,
+                shape: value
+            )
         }
         changes = { old, new, path in
             old[keyPath: property] == new[keyPath: property] ? [] : [SettingChange(path, needsRestart: needsRestart)]
@@ -59,6 +69,7 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
+        formerKey = nil
         read = { node, root, path, findings in
             SectionReader.read(node, into: &root[keyPath: property], path: path, &findings)
         }
@@ -81,6 +92,7 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
+        formerKey = nil
         let form = SectionReader.form(of: Child.self).list(upTo: limit)
         read = { node, root, path, findings in
             findings.remember(path, at: node.place)
@@ -108,6 +120,7 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
+        formerKey = nil
         read = { node, root, path, findings in
             NamedReader(names: names, limit: limit).read(node, into: &root[keyPath: property], path: path, &findings)
         }
@@ -151,6 +164,7 @@ struct SettingOutline {
     }
 
     let key: String
+    var formerKey: String?
     let summary: String
     let expectation: String
     let shape: Shape

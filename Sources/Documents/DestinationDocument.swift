@@ -11,7 +11,9 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
     public var host: String
     /// The port; `null` for a host.
     @Nullable public var port: Int?
-    /// How long looking up the name took, in milliseconds; `null` for an address.
+    /// How long looking up the name took; `null` for an address.
+    @Nullable public var lookupSeconds: Double?
+    /// Deprecated: ``lookupSeconds``, in milliseconds.
     @Nullable public var lookupMilliseconds: Double?
     /// Its addresses, the preferred ones first, three of each family at most.
     public var addresses: [Address]
@@ -24,6 +26,7 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
         case target
         case host
         case port
+        case lookupSeconds = "lookup_seconds"
         case lookupMilliseconds = "lookup_ms"
         case addresses
         case status
@@ -33,16 +36,20 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
     public struct Address: Encodable, Equatable, Sendable {
         public var address: String
         /// The interface that packets leave by; `null` without a route.
-        @Nullable public var interface: String?
+        @Nullable public var interface: InterfaceReference?
         /// The router they are handed to; `null` when the host is on the link.
         @Nullable public var gateway: String?
         /// Whether it answers ICMP echo; `null` when it was not asked.
         @Nullable public var echo: Bool?
-        /// The median round trip, in milliseconds.
+        /// The median round trip.
+        @Nullable public var echoSeconds: Double?
+        /// Deprecated: ``echoSeconds``, in milliseconds.
         @Nullable public var echoMilliseconds: Double?
         /// `connected`, `refused` or `silent`; `null` when no connection was tried.
         @Nullable public var connection: String?
-        /// How long a connection took, in milliseconds.
+        /// How long a connection took.
+        @Nullable public var connectSeconds: Double?
+        /// Deprecated: ``connectSeconds``, in milliseconds.
         @Nullable public var connectMilliseconds: Double?
 
         enum CodingKeys: String, CodingKey {
@@ -50,20 +57,24 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
             case interface
             case gateway
             case echo
+            case echoSeconds = "echo_seconds"
             case echoMilliseconds = "echo_ms"
             case connection
+            case connectSeconds = "connect_seconds"
             case connectMilliseconds = "connect_ms"
         }
 
         public init(_ path: DestinationEvidence.Path) {
             address = "\(path.address)"
             if case .found(let interface, let gateway)? = path.route.value {
-                self.interface = interface
+                self.interface = InterfaceReference(named: interface)
                 self.gateway = gateway.map { "\($0)" }
             }
             echo = path.echo.value
+            echoSeconds = path.roundTrip.map(Microseconds.round)
             echoMilliseconds = path.roundTrip.map(DestinationDocument.milliseconds)
             connection = path.connection.value?.rawValue
+            connectSeconds = path.connectTime.map(Microseconds.round)
             connectMilliseconds = path.connectTime.map(DestinationDocument.milliseconds)
         }
     }
@@ -73,6 +84,7 @@ public struct DestinationDocument: Encodable, Equatable, Sendable {
         host = destination.host
         addresses = destination.paths.map(Address.init)
         port = destination.port.map(Int.init)
+        lookupSeconds = destination.lookupTime.map(Microseconds.round)
         lookupMilliseconds = destination.lookupTime.map(Self.milliseconds)
         if case .answered(let status, let location, _)? = destination.exchange.value {
             self.status = status

@@ -6,6 +6,7 @@ public import OrderedJSON
 
 /// `nwpath diagnose --json` and `/api/v1/diagnosis`: what is wrong, what that hides, and how each layer is.
 public struct DiagnosisDocument: Encodable, Equatable, Sendable {
+    public let schema = DocumentSchema.name(of: "diagnosis")
     /// Root causes, worst first.
     public var verdicts: [VerdictDocument]
     /// What is worth knowing and is no fault.
@@ -29,7 +30,9 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var complete: Bool
     /// When it began, RFC 3339; `null` before the first round.
     @Nullable public var time: String?
-    /// How long it took, in milliseconds.
+    /// How long it took.
+    public var durationSeconds: Double
+    /// Deprecated: ``durationSeconds``, in milliseconds.
     public var ms: Int
     /// The bytes that were sent and came back, without the headers of IP, TCP and UDP.
     public var bytes: Int
@@ -37,6 +40,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var receivedBytes: Int
 
     enum CodingKeys: String, CodingKey {
+        case schema
         case verdicts
         case info
         case masked
@@ -49,6 +53,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         case load
         case complete
         case time
+        case durationSeconds = "duration_seconds"
         case ms
         case bytes
         case sentBytes = "sent_bytes"
@@ -80,7 +85,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     private init() {
         (verdicts, info, masked, ladder) = ([], [], [], [])
         (blame, path, targets, complete) = (Blame.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
-        (ms, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0)
+        (durationSeconds, ms, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0, 0)
     }
 
     /// Shows a diagnosis.
@@ -112,6 +117,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
         self.load = load
         complete = effort.isComplete
         time = effort.time
+        durationSeconds = Microseconds.round(effort.duration)
         ms = Int(effort.duration / .milliseconds(1))
         bytes = effort.sent + effort.received
         sentBytes = effort.sent
@@ -122,7 +128,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
 
 public struct DiagnosedPath: Encodable, Equatable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
-    public var interfaces: [String]
+    public var interfaces: [InterfaceReference]
     /// The routers of the routes to the targets.
     public var gateways: [String]
     /// The name servers of the system.
@@ -135,7 +141,7 @@ public struct DiagnosedPath: Encodable, Equatable, Sendable {
     }
 
     public init(_ evidence: Evidence) {
-        interfaces = evidence.links.map(\.interface)
+        interfaces = evidence.links.map { InterfaceReference(named: $0.interface) }
         gateways = evidence.gateways.map { "\($0.address)" }
         nameServers = (evidence.dns.value ?? []).map { "\($0.address)" }
     }
@@ -153,7 +159,13 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
     @Nullable public var family: String?
     /// The interface, address or name it is about.
     @Nullable public var subject: String?
+    /// What is wrong, one sentence.
+    public var message: String
+    /// What to do about it.
+    public var hint: String
+    /// Deprecated: ``message``.
     public var say: String
+    /// Deprecated: ``hint``.
     public var action: String
     public var evidence: EvidenceFacts
     /// When it was first seen, RFC 3339.
@@ -164,8 +176,8 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
         layer = verdict.code.layer.rawValue
         severity = verdict.severity.rawValue
         confidence = verdict.confidence.rawValue
-        say = verdict.say
-        action = verdict.action
+        (message, hint) = (verdict.say, verdict.action)
+        (say, action) = (message, hint)
         evidence = EvidenceFacts(facts: verdict.evidence)
         self.since = since
         family = verdict.family?.rawValue
@@ -204,6 +216,8 @@ public struct EvidenceFacts: Encodable, Equatable, Sendable {
 public struct MaskedDocument: Encodable, Equatable, Sendable {
     public var code: String
     public var layer: String
+    public var message: String
+    /// Deprecated: ``message``.
     public var say: String
     /// The code of the verdict that explains it.
     public var cause: String
@@ -211,7 +225,8 @@ public struct MaskedDocument: Encodable, Equatable, Sendable {
     public init(_ masked: Diagnosis.Masked) {
         code = masked.verdict.code.rawValue
         layer = masked.verdict.code.layer.rawValue
-        say = masked.verdict.say
+        message = masked.verdict.say
+        say = message
         cause = masked.cause.rawValue
     }
 }
@@ -222,6 +237,8 @@ public struct RungDocument: Encodable, Equatable, Sendable {
     public var state: String
     public var codes: [String]
     /// Why nothing can be said; `null` when something can.
+    @Nullable public var message: String?
+    /// Deprecated: ``message``.
     @Nullable public var because: String?
 
     public init(_ rung: Diagnosis.Rung) {
@@ -231,10 +248,11 @@ public struct RungDocument: Encodable, Equatable, Sendable {
         case .faulty(let found): (state, codes) = ("faulty", found.map(\.rawValue))
         case .hidden(let cause):
             (state, codes) = ("not_assessed", [])
-            because = "hidden by \(cause.rawValue)"
+            message = "hidden by \(cause.rawValue)"
         case .notAssessed(let reason):
             (state, codes) = ("not_assessed", [])
-            because = reason
+            message = reason
         }
+        because = message
     }
 }

@@ -9,7 +9,7 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     public var address: String
     /// The family of the packets it takes; the address may be of the other one (RFC 8950).
     public var family: String
-    public var interface: String
+    public var interface: InterfaceReference
     public var metric: UInt32
     /// Whether it answers; `null` when it is not watched.
     public var reachable: Bool?
@@ -17,7 +17,7 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     public init(_ gateway: Gateway) {
         address = "\(gateway.address)"
         family = gateway.family.rawValue
-        interface = gateway.interface
+        interface = InterfaceReference(named: gateway.interface)
         metric = gateway.metric
         reachable = gateway.isReachable
     }

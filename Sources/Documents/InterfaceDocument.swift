@@ -108,8 +108,8 @@ public struct AddressDocument: Encodable, Equatable, Sendable {
     public var scope: String
     /// `temporary`, `deprecated`, `tentative`, `dadfailed`, `optimistic`, `dynamic`.
     public var flags: [String]
-    /// For how long it stays valid; left out when for ever.
-    public var validSeconds: Int?
+    /// For how long it stays valid; `null` when for ever.
+    @Nullable public var validSeconds: Int?
 
     enum CodingKeys: String, CodingKey {
         case address
@@ -126,7 +126,6 @@ public struct AddressDocument: Encodable, Equatable, Sendable {
         prefixLength = view.prefixLength
         family = view.address.family.rawValue
         scope = view.scopeName
-        validSeconds = view.validUntil.map { max(0, Int(($0 - now).components.seconds)) }
         var flags: [String] = []
         let names: [(AddressFlags, String)] = [
             (.temporary, "temporary"), (.deprecated, "deprecated"), (.tentative, "tentative"),
@@ -135,15 +134,25 @@ public struct AddressDocument: Encodable, Equatable, Sendable {
         for (flag, name) in names where view.flags.contains(flag) { flags.append(name) }
         if !view.flags.contains(.permanent) { flags.append("dynamic") }
         self.flags = flags
+        validSeconds = view.validUntil.map { max(0, Int(($0 - now).components.seconds)) }
     }
 }
 
-public struct InterfaceReference: Encodable, Equatable, Sendable {
+/// An interface where something else is about it: an object wherever `interface` stands.
+public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
     public var name: String
-    public var index: Int
+    /// Its index; left out where only the name is known.
+    public var index: Int?
 
     public init(_ view: InterfaceView) {
         name = view.name
         index = view.index
+    }
+
+    public init(named name: String) { self.name = name }
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("name", name)
+        if let index { object.write("index", index) }
     }
 }

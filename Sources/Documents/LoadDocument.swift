@@ -9,15 +9,21 @@ public struct LoadDocument: Encodable, Equatable, Sendable {
     @Nullable public var downMbps: Double?
     /// Megabits per second from it; `null` when that way was not loaded.
     @Nullable public var upMbps: Double?
-    /// The median round trip before, in milliseconds; `null` when it was not measured.
+    /// The median round trip before; `null` when it was not measured.
+    @Nullable public var idleSeconds: Double?
+    /// Deprecated: ``idleSeconds``, in milliseconds.
     @Nullable public var idleMs: Double?
-    /// The median round trip under load, in milliseconds, in the direction that suffers more.
+    /// The median round trip under load, in the direction that suffers more.
+    @Nullable public var loadedSeconds: Double?
+    /// Deprecated: ``loadedSeconds``, in milliseconds.
     @Nullable public var loadedMs: Double?
     /// Round trips per minute under load, in the direction that suffers more; `null` when they were not measured.
     @Nullable public var rpm: Int?
     /// `poor`, `fair`, `good` or `excellent`.
     @Nullable public var responsiveness: String?
-    /// How long it took, in milliseconds.
+    /// How long it took.
+    public var durationSeconds: Double
+    /// Deprecated: ``durationSeconds``, in milliseconds.
     public var ms: Int
     /// The bytes that were sent, without the headers of IP, TCP and TLS.
     public var sentBytes: Int
@@ -27,22 +33,28 @@ public struct LoadDocument: Encodable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
         case downMbps = "down_mbps"
         case upMbps = "up_mbps"
+        case idleSeconds = "idle_seconds"
         case idleMs = "idle_ms"
+        case loadedSeconds = "loaded_seconds"
         case loadedMs = "loaded_ms"
         case rpm
         case responsiveness
+        case durationSeconds = "duration_seconds"
         case ms
         case sentBytes = "sent_bytes"
         case receivedBytes = "received_bytes"
     }
 
     public init(_ load: PerformanceEvidence.Load) {
+        durationSeconds = Microseconds.round(load.duration)
         ms = Int(load.duration / .milliseconds(1))
         sentBytes = load.sent
         receivedBytes = load.received
         downMbps = load.down.map { Self.rounded($0, to: 100) }
         upMbps = load.up.map { Self.rounded($0, to: 100) }
+        idleSeconds = load.idle.map(Microseconds.round)
         idleMs = load.idle.map { Self.rounded($0 / .milliseconds(1), to: 1000) }
+        loadedSeconds = load.loaded.map(Microseconds.round)
         loadedMs = load.loaded.map { Self.rounded($0 / .milliseconds(1), to: 1000) }
         rpm = load.roundTripsPerMinute
         responsiveness = load.responsiveness?.rawValue

@@ -35,7 +35,7 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     /// Sixteen hexadecimal digits; equal exactly for equal paths.
     public var pathID: String
     /// The reason in words; `null` when satisfied.
-    public var why: String?
+    public var message: String?
     /// What to do about it; `null` when there is nothing to say.
     public var hint: String?
 
@@ -55,7 +55,8 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("underlying_types", underlyingTypes.map(\.rawValue))
         object.write("warnings", warnings.map(\.rawValue))
         object.write("path_id", pathID)
-        object.write("why", why)
+        object.write("message", message)
+        object.write("why", message)
         object.write("hint", hint)
     }
 
@@ -89,7 +90,7 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         warnings = path.warnings
         pathID = path.pathId
         let text = path.reason.map { ReasonText($0, path.subject) }
-        why = text?.clause
+        message = text?.clause
         hint = text?.hint
     }
 }

@@ -23,7 +23,7 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     public var method: String
     public var target: String
     /// The interface its packets leave by; `null` leaves that to the routes.
-    @Nullable public var interface: String?
+    @Nullable public var interface: InterfaceReference?
     /// The family that names are resolved to; `null` is any.
     @Nullable public var family: String?
     /// From the start of one attempt to that of the next.
@@ -85,7 +85,7 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
         name = definition.name
         method = definition.method.rawValue
         target = "\(definition.target)"
-        interface = definition.route.interface
+        interface = definition.route.interface.map(InterfaceReference.init(named:))
         family = definition.family?.rawValue
         intervalSeconds = definition.interval.seconds
         timeoutSeconds = definition.timeout.seconds
@@ -134,6 +134,9 @@ public struct ProbeResultDocument: Encodable, Equatable, Sendable {
     @Nullable public var success: Bool?
     /// Why not, such as `timeout`, or `not_assessed`.
     @Nullable public var reason: String?
+    /// The same in words.
+    @Nullable public var message: String?
+    /// Deprecated: ``message``.
     @Nullable public var detail: String?
     /// From the first packet to the verdict.
     public var durationSeconds: Double
@@ -157,6 +160,7 @@ public struct ProbeResultDocument: Encodable, Equatable, Sendable {
         case time
         case success
         case reason
+        case message
         case detail
         case durationSeconds = "duration_seconds"
         case resolveSeconds = "resolve_seconds"
@@ -186,10 +190,11 @@ public struct ProbeResultDocument: Encodable, Equatable, Sendable {
         case .failure(let reason, let detail):
             success = false
             self.reason = reason.rawValue
-            self.detail = detail
+            message = detail
         case .notAssessed(let advice):
             reason = ProbeDocument.State.notAssessed.rawValue
-            detail = advice
+            message = advice
         }
+        detail = message
     }
 }

@@ -17,7 +17,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public var type: String
     /// `local`.
     public var domain: String
-    public var interface: String
+    public var interface: InterfaceReference
     /// The host, such as `printer.local`.
     public var host: String
     public var port: UInt16
@@ -56,7 +56,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         name = service.name
         type = service.type
         domain = service.domain
-        interface = service.interface
+        interface = InterfaceReference(named: service.interface)
         host = service.host
         port = service.port
         addresses = service.addresses.map { "\($0)" }

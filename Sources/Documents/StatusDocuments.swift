@@ -11,6 +11,9 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
     public var path: PathDocument
     /// Since when the status stands, RFC 3339.
     public var since: String
+    /// The status in one sentence.
+    public var message: String
+    /// Deprecated: ``message``.
     public var sentence: String
 
     /// Shows a monitor.
@@ -24,12 +27,15 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
         self.monitor = monitor
         self.path = PathDocument(path)
         since = "\(clock.calendar(at: statusSince))"
-        sentence = PathSentence.state(of: path, monitor: monitor)
+        message = PathSentence.state(of: path, monitor: monitor)
+        sentence = message
     }
 }
 
 /// The state that every answer names: which event it is as new as.
 public struct StateDocument: Encodable, Equatable, Sendable {
+    /// What the document is, such as `nwpath.status/1`.
+    public var schema: String
     public var stream: String
     /// The number of the last event.
     public var seq: UInt64
@@ -37,7 +43,8 @@ public struct StateDocument: Encodable, Equatable, Sendable {
     public var time: String
     public var host: String
 
-    public init(stream: String, seq: UInt64, time: WallTime, host: String) {
+    public init(_ kind: String, stream: String, seq: UInt64, time: WallTime, host: String) {
+        schema = DocumentSchema.name(of: kind)
         self.stream = stream
         self.seq = seq
         self.time = time.description
@@ -80,13 +87,13 @@ public struct OverviewDocument: Encodable, Sendable {
         }
     }
 
-    let schema = "nwpath.status/1"
     var state: StateDocument
     var daemon: Daemon
     var headline: HeadlineDocument
     var chain: [ChainElementDocument]
     var path: PathDocument
     var since: String
+    var message: String
     var sentence: String
     var monitors: [MonitorDocument]
     var interfaces: [InterfaceDocument]
@@ -96,12 +103,12 @@ public struct OverviewDocument: Encodable, Sendable {
     var problems: [ProblemDocument]
 
     enum CodingKeys: String, CodingKey {
-        case schema
         case daemon
         case headline
         case chain
         case path
         case since
+        case message
         case sentence
         case monitors
         case interfaces
@@ -140,7 +147,8 @@ public struct OverviewDocument: Encodable, Sendable {
         chain = headline.chain.map(ChainElementDocument.init)
         self.path = PathDocument(path)
         since = monitors.first?.since ?? state.time
-        sentence = monitors.first?.sentence ?? ""
+        message = monitors.first?.message ?? ""
+        sentence = message
         self.monitors = monitors
         self.interfaces = interfaces
         gateways = path.gateways.map(GatewayDocument.init)
@@ -152,13 +160,13 @@ public struct OverviewDocument: Encodable, Sendable {
     /// Writes the state's members beside the others.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(schema, forKey: .schema)
         try state.encode(to: encoder)
         try container.encode(daemon, forKey: .daemon)
         try container.encode(headline, forKey: .headline)
         try container.encode(chain, forKey: .chain)
         try container.encode(path, forKey: .path)
         try container.encode(since, forKey: .since)
+        try container.encode(message, forKey: .message)
         try container.encode(sentence, forKey: .sentence)
         try container.encode(monitors, forKey: .monitors)
         try container.encode(interfaces, forKey: .interfaces)
@@ -179,4 +187,10 @@ public struct ProblemDocument: Encodable, Equatable, Sendable {
         self.part = part
         self.message = message
     }
+}
+
+/// What a document says of itself in its first member.
+public enum DocumentSchema {
+    /// Such as `nwpath.status/1`: additive changes keep it.
+    public static func name(of kind: String) -> String { "nwpath.\(kind)/1" }
 }

@@ -9,13 +9,14 @@ public struct HeadlineKeeper: Hashable, Sendable {
         public let headline: Headline
         /// When the state began, as time since boot.
         public let since: Duration
-        public let previous: Headline.State
-        /// How long the state stood that was told before.
+        /// The headline that was told before, as it was judged last while its state stood.
+        public let previous: Headline
+        /// How long its state stood.
         public let previousDuration: Duration
     }
 
     private struct Told: Hashable {
-        let state: Headline.State
+        var headline: Headline
         let since: Duration
     }
 
@@ -34,23 +35,24 @@ public struct HeadlineKeeper: Hashable, Sendable {
     public mutating func note(_ new: Headline, at now: Duration) {
         if headline?.state != new.state { since = now }
         headline = new
-        if told == nil { told = Told(state: new.state, since: now) }
+        guard let told else { return self.told = Told(headline: new, since: now) }
+        if told.headline.state == new.state { self.told?.headline = new }
     }
 
     /// When to look whether a change is to be told; `nil` while there is none.
     public var due: Duration? {
-        guard let headline, headline.state != told?.state else { return nil }
+        guard let headline, headline.state != told?.headline.state else { return nil }
         return since + Self.patience
     }
 
     /// The change that is to be told now.
     public mutating func takeChange(at now: Duration) -> Change? {
         guard let due, due <= now, let headline, let old = told else { return nil }
-        told = Told(state: headline.state, since: since)
+        told = Told(headline: headline, since: since)
         return Change(
             headline: headline,
             since: since,
-            previous: old.state,
+            previous: old.headline,
             previousDuration: since - old.since
         )
     }

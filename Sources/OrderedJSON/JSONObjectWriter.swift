@@ -57,9 +57,10 @@ public struct JSONObjectWriter {
         text.append(token: value.map { $0 ? "true" : "false" } ?? "null")
     }
 
-    public mutating func write(_ key: StaticString, _ value: Int) {
+    /// Writes a whole number, or `null`.
+    public mutating func write(_ key: StaticString, _ value: Int?) {
         begin(key)
-        text.append(integer: value)
+        if let value { text.append(integer: value) } else { text.append(token: "null") }
     }
 
     /// Writes a whole number that is not negative.

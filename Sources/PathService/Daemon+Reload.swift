@@ -30,6 +30,7 @@ extension Daemon {
         do {
             let difference = try reread()
             var answer = JSONObject()
+            answer["schema"] = .string(DocumentSchema.name(of: "reload"))
             answer["changed"] = .array(difference.changed.map { .string($0) })
             answer["restart_needed"] = .array(difference.restartNeeded.map { .string($0) })
             return try OrderedJSONEncoder().encode(JSONValue.object(answer)) + [0x0A]

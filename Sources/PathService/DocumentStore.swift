@@ -173,30 +173,37 @@ final class DocumentStore {
         let encoder = OrderedJSONEncoder()
         switch document {
         case .status: return try encoder.encode(overview)
-        case .paths: return try encoder.encode(Listing("paths", state, monitors))
+        case .paths: return try encoder.encode(Listing("paths", state("monitors"), monitors))
         case .path(let name):
-            return try monitors.first { $0.monitor == name }.map { try encoder.encode(Stated(state, $0)) }
-        case .interfaces: return try encoder.encode(Listing("interfaces", state, interfaces))
+            return try monitors.first { $0.monitor == name }.map {
+                try encoder.encode(Stated(state("monitorstate"), $0))
+            }
+        case .interfaces: return try encoder.encode(Listing("interfaces", state("interfaces"), interfaces))
         case .interface(let name):
             let name = interfaceName(name)
-            return try interfaces.first { $0.name == name }.map { try encoder.encode(Stated(state, $0)) }
-        case .gateways: return try encoder.encode(Listing("gateways", state, path.gateways.map(GatewayDocument.init)))
-        case .dns: return try encoder.encode(Stated(state, DNSDocument(path.dns)))
+            return try interfaces.first { $0.name == name }.map {
+                try encoder.encode(Stated(state("interfacestate"), $0))
+            }
+        case .gateways:
+            let gateways = path.gateways.map(GatewayDocument.init)
+            return try encoder.encode(Listing("gateways", state("gateways"), gateways))
+        case .dns: return try encoder.encode(Stated(state("nameserverstate"), DNSDocument(path.dns)))
         case .diagnosis: return try encoder.encode(diagnosis?.document ?? .idle)
-        case .probes: return try encoder.encode(Listing("probes", state, probes?.documents ?? []))
+        case .probes: return try encoder.encode(Listing("probes", state("probes"), probes?.documents ?? []))
         case .probe(let name):
             return try probes?.documents.first { $0.name == name }.map {
-                try encoder.encode(Stated(state, $0))
+                try encoder.encode(Stated(state("probestate"), $0))
             }
         case .services(let type, let name, let interface):
             let filter = try selection(type, name, interface)
-            return try encoder.encode(Listing("services", state, services(filter)))
-        case .serviceTypes: return try encoder.encode(Listing("types", state, census?.serviceTypes ?? []))
+            return try encoder.encode(Listing("services", state("services"), services(filter)))
+        case .serviceTypes:
+            return try encoder.encode(Listing("types", state("servicetypes"), census?.serviceTypes ?? []))
         case .service(let type, let name):
-            return try encoder.encode(Listing("services", state, try services(type: type, named: name)))
+            return try encoder.encode(Listing("services", state("services"), try services(type: type, named: name)))
         case .serviceHistory(let type, let name, let interface):
             let filter = try selection(type, name, interface)
-            return try encoder.encode(Listing("services", state, pastServices(filter)))
+            return try encoder.encode(Listing("services", state("pastservices"), pastServices(filter)))
         case .scrapeTargets(let type, let name, let interface, let family):
             let filter = try selection(type, name, interface)
             return try encoder.encode(scrapeTargets(filter, family: family))
@@ -216,8 +223,10 @@ final class DocumentStore {
 
     // MARK: - Parts
 
-    private var state: StateDocument {
+    /// What the document `kind` is as new as; its schema has the name of the description's component.
+    private func state(_ kind: String) -> StateDocument {
         StateDocument(
+            kind,
             stream: "\(hub.position.stream)",
             seq: hub.position.sequence,
             time: clock.wall,
@@ -246,7 +255,7 @@ final class DocumentStore {
     private var overview: OverviewDocument {
         let shown = shown ?? untold
         return OverviewDocument(
-            state: state,
+            state: state("status"),
             daemon: daemon,
             headline: shown.headline,
             headlineSince: clock.calendar(at: shown.since),

@@ -75,7 +75,9 @@ final class HeadlineWatch {
         judge()
         timer = nil
         if let change = keeper.takeChange(at: loop.clock.boot) {
-            hub.publish(HeadlineChanged(change, since: loop.clock.calendar(at: change.since)))
+            let previousSince = loop.clock.calendar(at: change.since - change.previousDuration)
+            let since = loop.clock.calendar(at: change.since)
+            hub.publish(HeadlineChanged(change, since: since, previousSince: previousSince))
         }
         // It may have changed again meanwhile.
         judge()

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import LinuxIO
 public import OrderedJSON
 
@@ -39,6 +40,7 @@ public struct OutageHistory: Sendable {
 
     /// The document of `/api/v1/history` and `nwpath history`.
     public struct Document: Encodable, Equatable, Sendable {
+        public let schema = DocumentSchema.name(of: "history")
         public var monitor: String
         /// Where the time looked at begins, RFC 3339.
         public var since: String
@@ -55,6 +57,7 @@ public struct OutageHistory: Sendable {
         public var unknown: [Unknown]
 
         enum CodingKeys: String, CodingKey {
+            case schema
             case monitor
             case since
             case until

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+internal import Documents
 internal import OrderedJSON
 internal import PathModel
 
@@ -11,13 +12,16 @@ struct WhyDocument: Encodable {
         let destination: String
         /// `ok`, `broken`, `unknown` where something may be in the way, or `absent` where the machine does not take part in the family.
         let verdict: String
-        @Nullable var interface: String?
+        @Nullable var interface: InterfaceReference?
         let steps: [Step]
     }
 
     struct Step: Encodable {
         let element: ExplanationElement
         let verdict: ExplanationStep.Verdict
+        /// What holds, or what is in the way.
+        let message: String
+        /// Deprecated: ``message``.
         let text: String
     }
 
@@ -29,11 +33,13 @@ struct WhyDocument: Encodable {
         @Nullable var hint: String?
     }
 
-    let schema = "nwpath.why/1"
+    let schema = DocumentSchema.name(of: "why")
     let target: String
     /// `ok`, `broken`, or `unknown` where something may be in the way.
     let verdict: String
     /// The first line of the text.
+    let message: String
+    /// Deprecated: ``message``.
     let summary: String
     @Nullable var broken: Fault?
     let chains: [Chain]
@@ -59,14 +65,17 @@ struct WhyDocument: Encodable {
         }
         broken = fault
         verdict = first != nil ? "broken" : doubtful != nil ? "unknown" : "ok"
-        summary = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations)
+        message = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations)
+        summary = message
         chains = explanations.map { explanation in
             Chain(
                 family: explanation.family.rawValue,
                 destination: "\(explanation.destination)",
                 verdict: Self.verdict(of: explanation, oneWorks: works),
-                interface: explanation.interface,
-                steps: explanation.steps.map { Step(element: $0.element, verdict: $0.verdict, text: $0.text) }
+                interface: explanation.interface.map(InterfaceReference.init(named:)),
+                steps: explanation.steps.map {
+                    Step(element: $0.element, verdict: $0.verdict, message: $0.text, text: $0.text)
+                }
             )
         }
     }

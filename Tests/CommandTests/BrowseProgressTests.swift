@@ -119,7 +119,7 @@ private enum Told {
         for (event, name, line) in table {
             let object = BrowseLine.object(event, clock: clock)
             #expect(object["event"]?.string == name && object["time"]?.string == "\(clock.wall)")
-            #expect(object["service"]?["interface"]?.string == "eth0")
+            #expect(object["service"]?["interface"]?["name"]?.string == "eth0")
             #expect(BrowseLine.text(object, sheet: sheet) == line)
             let bytes = try Screen.line(object)
             #expect(bytes.last == 0x0A && bytes.dropLast().allSatisfy { $0 >= 0x20 })

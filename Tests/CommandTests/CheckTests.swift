@@ -144,12 +144,12 @@ import Testing
         arguments: [
             ("", .ok, "OK - diagnosis found nothing wrong | verdicts=0;;;0 age=7s;;;0"),
             (
-                #"{"code":"dns.slow","severity":"degraded","say":"slow"}"#, .warning,
+                #"{"code":"dns.slow","severity":"degraded","message":"slow"}"#, .warning,
                 "WARNING - dns.slow: slow | verdicts=1"
             ),
             (
-                #"{"code":"wan.down","severity":"broken","say":"down"},"#
-                    + #"{"code":"dns.slow","severity":"degraded","say":"slow"}"#,
+                #"{"code":"wan.down","severity":"broken","message":"down"},"#
+                    + #"{"code":"dns.slow","severity":"degraded","message":"slow"}"#,
                 .critical, "CRITICAL - wan.down: down, dns.slow: slow | verdicts=2"
             ),
         ] as [(String, CheckReport.State, String)]

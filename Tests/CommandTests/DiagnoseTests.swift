@@ -49,12 +49,12 @@ import Testing
         #expect(try fine.json["bytes"]?.int == 0 && fine.json.list("verdicts").isEmpty)
         #expect(try fine.json["path"]?.texts("gateways") == ["192.0.2.1"])
         #expect(try fine.json["path"]?.texts("name_servers") == ["192.0.2.53"])
-        let rungs = try fine.json.list("ladder").filter { $0.text("because") == "nothing is sent with --offline" }
+        let rungs = try fine.json.list("ladder").filter { $0.text("message") == "nothing is sent with --offline" }
         #expect(rungs.count == 7)
         try Namespace.current.ip("route replace blackhole default")
         let hole = try await tool.run("diagnose", "--offline", "--json", "--config", file)
         #expect(try Self.codes(hole.json) == ["route.blackhole"] && hole.status == 2)
-        #expect(try hole.json.list("verdicts").first?.text("action") == "`ip route del blackhole default`")
+        #expect(try hole.json.list("verdicts").first?.text("hint") == "`ip route del blackhole default`")
         try Namespace.current.ip("route del blackhole default")
         let none = try await tool.run("diagnose", "--offline", "--json", "--config", file)
         #expect(try Self.codes(none.json) == ["route.no-default"] && none.status == 2)
@@ -73,7 +73,7 @@ import Testing
         let result = try await tool.run("diagnose", "--json", "--timeout", "100ms", "--config", file)
         #expect(result.status == 3, "\(result.output)")
         #expect(try result.json["complete"]?.bool == false && result.json.list("verdicts").isEmpty)
-        #expect(try result.json.list("ladder").contains { $0.text("because") == "the time was over" })
+        #expect(try result.json.list("ladder").contains { $0.text("message") == "the time was over" })
         let text = try await tool.run("diagnose", "--timeout", "100ms", "--config", file)
         #expect(text.firstLine == "? the time was over before everything was examined")
     }

@@ -93,7 +93,7 @@ import Testing
         let value = try result.json
         let load = try #require(value["load"], "\(result.output)")
         #expect(load["down_mbps"]?.double ?? 0 > 1 && load["up_mbps"]?.double ?? 0 > 1, "\(load)")
-        #expect(load["idle_ms"]?.double ?? 0 > 0 && load["rpm"]?.int ?? 1 > 0, "\(load)")
+        #expect(load["idle_seconds"]?.double ?? 0 > 0 && load["rpm"]?.int ?? 1 > 0, "\(load)")
         let moved = (load["sent_bytes"]?.int ?? 0) + (load["received_bytes"]?.int ?? 0)
         #expect(moved > 1_000_000 && moved < 8_000_000, "\(load)")
         #expect(value["bytes"]?.int ?? 0 > moved && value["bytes"]?.int ?? 0 < moved + 160_000)
@@ -111,7 +111,7 @@ import Testing
         #expect(result.status == 1, "\(result.output)\(result.messages)")
         let verdicts = try result.json.list("verdicts")
         #expect(verdicts.map { $0.text("code") } == ["perf.low-throughput"], "\(result.output)")
-        #expect(verdicts.first?.text("say").hasSuffix(" Mbit/s arrive of 20") == true, "\(result.output)")
+        #expect(verdicts.first?.text("message").hasSuffix(" Mbit/s arrive of 20") == true, "\(result.output)")
         withExtendedLifetime(line) {}
     }
 
@@ -129,7 +129,7 @@ import Testing
             let result = try await line.tool.run(["diagnose", "--json", "--config", file] + words)
             #expect(result.status == (words.isEmpty ? 0 : 3), "\(result.output)\(result.messages)")
             let rung = try result.json.list("ladder").first { $0.text("layer") == "performance" }
-            #expect(rung?.text("because") == because && rung?.text("state") == "not_assessed", "\(result.output)")
+            #expect(rung?.text("message") == because && rung?.text("state") == "not_assessed", "\(result.output)")
             #expect(try result.json["load"] == nil)
         }
         withExtendedLifetime(line) {}
@@ -151,7 +151,7 @@ import Testing
         let value = try short.json
         #expect(value["complete"]?.bool == false && value["load"] == nil)
         let rung = value.list("ladder").first { $0.text("layer") == "performance" }
-        #expect(rung?.text("because") == "the time was over before the load test was", "\(short.output)")
+        #expect(rung?.text("message") == "the time was over before the load test was", "\(short.output)")
         // What was moved until then is counted.
         #expect(value["bytes"]?.int ?? 0 > 60_000, "\(short.output)")
         // A connection that was kept says goodbye; no other is left.

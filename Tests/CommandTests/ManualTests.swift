@@ -90,11 +90,14 @@ struct ManualPage {
         #expect(missing.map(\.name) == [])
     }
 
-    /// The names of all properties of a schema.
+    /// The names of all properties of a schema but the deprecated ones.
     private func keys(_ schema: JSONValue) -> Set<String> {
         var found: Set<String> = []
         for member in schema.object?.members ?? [] {
-            if member.key == "properties" { found.formUnion(member.value.object?.keys ?? []) }
+            if member.key == "properties" {
+                let properties = member.value.object?.members ?? []
+                found.formUnion(properties.filter { $0.value["deprecated"] == nil }.map(\.key))
+            }
             found.formUnion(keys(member.value))
         }
         for item in schema.array ?? [] { found.formUnion(keys(item)) }

@@ -22,7 +22,7 @@ import Testing
     private static let answer = CannedServer.response(
         "200 OK",
         """
-        {"schema":"nwpath.status/1","sentence":"Path default is unsatisfied","path":{"status":"unsatisfied"},
+        {"schema":"nwpath.status/1","message":"Path default is unsatisfied","path":{"status":"unsatisfied"},
         "interfaces":[{"name":"eth0","usable":true,"addresses":[{"address":"\(String(repeating: "f", count: 90))"}]}]}
         """
     )
@@ -127,7 +127,7 @@ import Testing
     private static let hostile: String = {
         let bad = "\\u001b]0;x\\u0007\\u001b[2J\\n\\r\\u202e\\u0000\\u009b1m"
         let names = [
-            "sentence", "since", "status", "why", "hint", "unsatisfied_reason", "name", "type", "kind", "problem",
+            "since", "status", "hint", "unsatisfied_reason", "name", "type", "kind", "problem",
             "address", "interface", "family", "host", "part", "message", "start", "end", "reason", "monitor", "until",
             "next", "source", "scope", "operstate", "hardware_address", "master", "event", "severity", "time",
         ]

@@ -115,9 +115,9 @@ import Testing
             Self.text.attempt(good, number: 1)
                 == "✓ 1 from 192.0.2.1: time 2.00 ms, ttl 64, status 204, 192.0.2.80\n"
         )
-        let bad = try JSONValue(parsing: #"{"success":false,"reason":"refused","detail":"no"}"#)
+        let bad = try JSONValue(parsing: #"{"success":false,"reason":"refused","message":"no"}"#)
         #expect(Self.text.attempt(bad, number: 2) == "✗ 2: refused: no\n")
-        let unknown = try JSONValue(parsing: #"{"success":null,"detail":"do this"}"#)
+        let unknown = try JSONValue(parsing: #"{"success":null,"message":"do this"}"#)
         #expect(Self.text.attempt(unknown, number: 3) == "? not assessed: do this\n")
     }
 }

@@ -15,11 +15,11 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
 @Suite struct StatusTextTests {
     private let satisfied = """
-        {"sentence":"Path default is satisfied via eth0","since":"2026-11-20T10:00:00Z","path":{"status":"satisfied",
-        "unsatisfied_reason":null,"why":null,"hint":null,"supports_ipv4":true,"supports_ipv6":true,"supports_dns":true,
+        {"message":"Path default is satisfied via eth0","since":"2026-11-20T10:00:00Z","path":{"status":"satisfied",
+        "unsatisfied_reason":null,"message":null,"hint":null,"supports_ipv4":true,"supports_ipv6":true,"supports_dns":true,
         "interfaces":[{"name":"eth0","type":"wiredEthernet"}],"sources":["192.0.2.10"],"is_expensive":true,
         "link_quality":"good","underlying_types":["wifi"],"warnings":["dns_on_other_interface"]},
-        "monitors":[{"monitor":"default"},{"monitor":"vpn","sentence":"Path vpn is unsatisfied: no tunnel",
+        "monitors":[{"monitor":"default"},{"monitor":"vpn","message":"Path vpn is unsatisfied: no tunnel",
         "since":"2026-11-20T13:58:47Z","path":{"status":"unsatisfied"}}],
         "interfaces":[],"gateways":[{"address":"192.0.2.1","interface":"eth0","family":"ipv4","metric":100,
         "reachable":true}],"dns":{"servers":["192.0.2.53","fe80::1%eth0"],"source":"/etc/resolv.conf","usable":true},
@@ -95,8 +95,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `why and hint follow the verdict`() throws {
         let status = """
-            {"sentence":"Path default is unsatisfied: eth0 has no carrier","since":"x","path":{"status":"unsatisfied",
-            "unsatisfied_reason":"no_carrier","why":"eth0 has no carrier","hint":"plug it in","supports_ipv4":false}}
+            {"message":"Path default is unsatisfied: eth0 has no carrier","since":"x","path":{"status":"unsatisfied",
+            "unsatisfied_reason":"no_carrier","message":"eth0 has no carrier","hint":"plug it in","supports_ipv4":false}}
             """
         let expected = """
             ✗ Path default is unsatisfied: eth0 has no carrier
@@ -134,7 +134,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `words from elsewhere cannot steer the terminal`() throws {
         let hostile = try json(
             """
-            {"sentence":"x\\u001b[2J\\ny","path":{"status":"satisfied","why":"\\u202e","hint":"\\u0007"},
+            {"message":"x\\u001b[2J\\ny","path":{"status":"satisfied","message":"\\u202e","hint":"\\u0007"},
             "dns":{"servers":["\\u009b1m"],"source":"\\r"},"problems":[{"part":"\\u0000","message":"\\u2028"}],
             "interfaces":[{"name":"\\u001b]0;a","problem":"\\n\\n"}]}
             """

@@ -109,7 +109,7 @@ private final class Printer {
         await loop.eventually("the goodbye") { watch.output.contains("service.removed") }
         let objects = try watch.objects
         #expect(objects.allSatisfy { $0["service"]?["name"]?.string == "Office Printer" })
-        #expect(objects.first?.object?.keys.prefix(5) == ["time", "event", "severity", "message", "service"])
+        #expect(objects.first?.object?.keys.prefix(5) == ["schema", "time", "event", "severity", "message"])
         #expect(others.output.isEmpty)
         let quit = try await tool.run("services", "--direct", "--watch", "--timeout", "50ms")
         #expect(quit.status == 0)

@@ -14,7 +14,7 @@ private func status(
 ) throws -> JSONValue {
     try JSONValue(
         parsing: """
-            {"sentence":"Path default is \(status)","since":"\(since)","path":{"status":"\(status)"\(members)}\(rest)}
+            {"message":"Path default is \(status)","since":"\(since)","path":{"status":"\(status)"\(members)}\(rest)}
             """
     )
 }

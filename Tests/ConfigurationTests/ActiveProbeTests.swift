@@ -48,7 +48,7 @@ import Testing
     @Test func `every key has its effect`() throws {
         let page = try Self.probe(
             """
-            target: "http://example.test/generate_204", interval: 5m, timeout: 500ms, failures: 1, family: ipv6,
+            target: "http://example.test/generate_204", interval: 5m, timeout: 500ms, threshold: 1, family: ipv6,
             interface: wwan0, mark: 0x10, uid: 1000, expect_status: [204], ca: /etc/ca.pem
             """
         )
@@ -129,20 +129,30 @@ import Testing
         )
         let second = Configuration.Source(
             name: "b",
-            bytes: Array("probes: {active: {p: {failures: 1}}}".utf8)
+            bytes: Array("probes: {active: {p: {threshold: 1}}}".utf8)
         )
         let merged = try Configuration.read([first, second], paths: rootPaths).probeDefinitions
         #expect(merged.count == 1 && merged.first?.target == .gateway && merged.first?.threshold == 1)
     }
 
+    @Test func `the former name of threshold is read, checked, and refused beside it`() throws {
+        let old = try read("probes: {active: {p: {target: gateway, failures: 7}}}")
+        #expect(old.probeDefinitions.first?.threshold == 7)
+        #expect(old.tree.yaml.contains("threshold: 7") && !old.tree.yaml.contains("failures"))
+        let bad = problems("probes: {active: {p: {target: gateway, failures: 0}}}")
+        #expect(bad == ["nwpath.yaml:1:50: probes.active.p.failures is '0', expected a whole number from 1 to 100"])
+        let both = problems("probes: {active: {p: {target: gateway, threshold: 2, failures: 7}}}")
+        #expect(both == ["nwpath.yaml:1:54: key 'threshold' is already at nwpath.yaml:1:40"])
+    }
+
     @Test func `a reload knows what changed`() throws {
         let old = try read("probes: {active: {a: {target: gateway}, b: {target: gateway}}}")
         let new = try read(
-            "probes: {active: {a: {target: gateway, failures: 1}, c: {target: gateway}}}"
+            "probes: {active: {a: {target: gateway, threshold: 1}, c: {target: gateway}}}"
         )
         let difference = new.difference(from: old)
         #expect(
-            Set(difference.changed) == ["probes.active.a.failures", "probes.active.b", "probes.active.c"]
+            Set(difference.changed) == ["probes.active.a.threshold", "probes.active.b", "probes.active.c"]
         )
         #expect(difference.restartNeeded.isEmpty)
     }
@@ -151,7 +161,7 @@ import Testing
         arguments: [
             ("interval", ["1s", "24h", "1500ms"], ["0", "999ms", "25h", "often"]),
             ("timeout", ["10ms", "2s"], ["0", "9ms", "61s", "1"]),
-            ("failures", ["1", "100"], ["0", "101", "-1", "1.5", "'3'"]),
+            ("threshold", ["1", "100"], ["0", "101", "-1", "1.5", "'3'"]),
             ("family", ["ipv4", "ipv6"], ["ip4", "any", "4"]),
             ("interface", ["eth0", "wlan0.7"], ["'a b'", "a/b", String(repeating: "a", count: 128)]),
             ("mark", ["0", "7", "0xffffffff"], ["-1", "0x", "4294967296"]),

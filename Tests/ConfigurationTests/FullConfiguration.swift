@@ -31,7 +31,7 @@ let fullConfiguration = """
       ipv4: [192.0.2.1, 198.51.100.1]
       ipv6: ["2001:db8::1"]
       active:
-        gateway: {target: gateway, interval: 10s, timeout: 1s, failures: 2, interface: eth0, mark: 7, uid: 1000}
+        gateway: {target: gateway, interval: 10s, timeout: 1s, threshold: 2, interface: eth0, mark: 7, uid: 1000}
         portal:
           method: http
           target: http://probe.example.test/generate_204

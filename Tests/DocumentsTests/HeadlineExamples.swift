@@ -12,19 +12,17 @@ extension Example {
         headline(
             Sample.unsatisfied,
             after: Sample.satisfied,
-            "error headline.changed Offline: eth0 has no carrier",
-            previous: #"{"state":"connected","duration_seconds":9}"#
+            "error headline.changed Offline: eth0 has no carrier"
         ),
         headline(
             Sample.satisfied,
             after: Sample.unsatisfied,
             "info headline.changed Connected after 9 s of Offline: the kernel would send through eth0 to 192.0.2.1; "
-                + "nobody beyond was asked",
-            previous: #"{"state":"offline","duration_seconds":9}"#
+                + "nobody beyond was asked"
         ),
     ]
 
-    private static func headline(_ path: Path, after old: Path, _ summary: String, previous: String) -> Example {
+    private static func headline(_ path: Path, after old: Path, _ summary: String) -> Example {
         func judge(_ path: Path) -> Headline { HeadlineJudge(HeadlineFacts(host: "edge-17", path: path)).headline }
         var keeper = HeadlineKeeper()
         keeper.note(judge(old), at: .seconds(1))
@@ -32,10 +30,12 @@ extension Example {
         guard let change = keeper.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
         let chain = change.headline.chain.map { text(ChainElementDocument($0)) }.joined(separator: ",")
         let shown = text(HeadlineDocument(change.headline, since: began))
+        let previous = text(HeadlineDocument(judge(old), since: began - .seconds(9)))
         return Example(
-            body: HeadlineChanged(change, since: began),
+            body: HeadlineChanged(change, since: began, previousSince: began - .seconds(9)),
             summary: summary,
-            data: #""headline":"# + shown + #","chain":["# + chain + #"],"previous":"# + previous + "}"
+            data: #""headline":"# + shown + #","chain":["# + chain + #"],"previous":"# + previous.dropLast()
+                + #","duration_seconds":9}}"#
         )
     }
 

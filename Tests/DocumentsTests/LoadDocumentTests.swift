@@ -24,20 +24,23 @@ import Testing
         let value = try Self.json(load)
         #expect(
             value.object?.keys == [
-                "down_mbps", "up_mbps", "idle_ms", "loaded_ms", "rpm", "responsiveness", "ms", "sent_bytes",
-                "received_bytes",
+                "down_mbps", "up_mbps", "idle_seconds", "idle_ms", "loaded_seconds", "loaded_ms", "rpm",
+                "responsiveness", "duration_seconds", "ms", "sent_bytes", "received_bytes",
             ]
         )
         #expect(value["down_mbps"]?.double == 93.46 && value["up_mbps"]?.double == 38)
-        #expect(value["idle_ms"]?.double == 0.123 && value["loaded_ms"]?.double == 850)
-        #expect(value["rpm"]?.int == 70 && value["responsiveness"]?.string == "poor" && value["ms"]?.int == 4812)
+        #expect(value["idle_seconds"]?.double == 0.000123 && value["loaded_seconds"]?.double == 0.85)
+        #expect(
+            value["rpm"]?.int == 70 && value["responsiveness"]?.string == "poor"
+                && value["duration_seconds"]?.double == 4.812
+        )
         #expect(value["sent_bytes"]?.int == 18_000_000 && value["received_bytes"]?.int == 18_300_000)
     }
 
     @Test func `what was not measured is null`() throws {
         let load = PerformanceEvidence.Load(idle: nil, loaded: nil, roundTripsPerMinute: nil, down: 5, up: nil)
         let value = try Self.json(load)
-        for key in ["up_mbps", "idle_ms", "loaded_ms", "rpm", "responsiveness"] {
+        for key in ["up_mbps", "idle_seconds", "loaded_seconds", "rpm", "responsiveness"] {
             #expect(value[key] == .null, "\(key)")
         }
     }

@@ -45,6 +45,7 @@ import Testing
               "underlying_types": [],
               "warnings": [],
               "path_id": "\(Sample.satisfied.pathId)",
+              "message": null,
               "why": null,
               "hint": null
             }
@@ -70,6 +71,7 @@ import Testing
               "underlying_types": [],
               "warnings": [],
               "path_id": "\(Sample.unsatisfied.pathId)",
+              "message": "eth0 has no carrier",
               "why": "eth0 has no carrier",
               "hint": "check the cable, the switch port or the access point"
             }
@@ -93,7 +95,7 @@ import Testing
         let path = Path(status: .unsatisfied, reason: reason, subject: ReasonSubject(interface: "eth0"))
         let value = try JSONValue(parsing: try pretty(PathDocument(path)))
         #expect(value["unsatisfied_reason"]?.string == reason.rawValue)
-        #expect(value["why"]?.string == ReasonText(reason, path.subject).clause)
+        #expect(value["message"]?.string == ReasonText(reason, path.subject).clause)
         #expect(value["hint"]?.string == ReasonText(reason, path.subject).hint)
     }
 
@@ -111,7 +113,8 @@ import Testing
         var gateway = Sample.router
         gateway.isReachable = isReachable
         let expected =
-            #"{"address":"192.0.2.1","family":"ipv4","interface":"eth0","metric":100,"reachable":"# + text + "}"
+            #"{"address":"192.0.2.1","family":"ipv4","interface":{"name":"eth0"},"metric":100,"reachable":"# + text
+            + "}"
         #expect(try OrderedJSONEncoder().string(GatewayDocument(gateway)) == expected)
     }
 
@@ -119,7 +122,7 @@ import Testing
         var gateway = Sample.sixthRouter
         gateway.family = .ipv4
         let expected =
-            #"{"address":"fe80::1%eth0","family":"ipv4","interface":"eth0","metric":1024,"reachable":null}"#
+            #"{"address":"fe80::1%eth0","family":"ipv4","interface":{"name":"eth0"},"metric":1024,"reachable":null}"#
         #expect(try OrderedJSONEncoder().string(GatewayDocument(gateway)) == expected)
     }
 
@@ -138,7 +141,7 @@ import Testing
 
     private func overview(services: OverviewDocument.Services? = nil) -> OverviewDocument {
         OverviewDocument(
-            state: StateDocument(stream: "7f3a", seq: 46, time: clock.wall, host: "edge-17"),
+            state: StateDocument("status", stream: "7f3a", seq: 46, time: clock.wall, host: "edge-17"),
             daemon: OverviewDocument.Daemon(version: "0.1.0", pid: 4120, started: clock.wall - .seconds(60)),
             headline: HeadlineJudge(HeadlineFacts(host: "edge-17", path: Sample.satisfied)).headline,
             headlineSince: clock.wall - .seconds(30),
@@ -165,9 +168,9 @@ import Testing
             clock: clock
         )
         let value = try JSONValue(parsing: try pretty(document))
-        #expect(value.object?.keys == ["monitor", "path", "since", "sentence"])
+        #expect(value.object?.keys == ["monitor", "path", "since", "message", "sentence"])
         #expect(value["since"]?.string == "2026-11-20T11:59:58.500000000Z")
-        #expect(value["sentence"]?.string == "Path wired is unsatisfied: eth0 has no carrier")
+        #expect(value["message"]?.string == "Path wired is unsatisfied: eth0 has no carrier")
         #expect(value["path"]?["status"]?.string == "unsatisfied")
     }
 
@@ -176,7 +179,7 @@ import Testing
         #expect(
             value.object?.keys == [
                 "schema", "stream", "seq", "time", "host", "daemon", "headline", "chain", "path", "since",
-                "sentence", "monitors", "interfaces", "gateways", "dns", "problems",
+                "message", "sentence", "monitors", "interfaces", "gateways", "dns", "problems",
             ]
         )
         #expect(value["schema"]?.string == "nwpath.status/1")
@@ -186,10 +189,10 @@ import Testing
         #expect(value["daemon"]?["pid"]?.int == 4120 && value["daemon"]?["version"]?.string == "0.1.0")
     }
 
-    @Test func `since and sentence of the overview are those of the first monitor`() throws {
+    @Test func `since and message of the overview are those of the first monitor`() throws {
         let value = try JSONValue(parsing: try pretty(overview()))
         #expect(value["since"] == value["monitors"]?[0]?["since"])
-        #expect(value["sentence"]?.string == "Path default is satisfied via eth0")
+        #expect(value["message"]?.string == "Path default is satisfied via eth0")
         #expect(value["path"] == value["monitors"]?[0]?["path"])
         #expect(value["gateways"]?.array?.count == 2)
         #expect(value["gateways"]?[1]?["address"]?.string == "fe80::1%eth0")
@@ -217,7 +220,7 @@ import Testing
 
     @Test func `without a monitor the overview still has a time`() throws {
         let document = OverviewDocument(
-            state: StateDocument(stream: "7f3a", seq: 0, time: clock.wall, host: "h"),
+            state: StateDocument("status", stream: "7f3a", seq: 0, time: clock.wall, host: "h"),
             daemon: OverviewDocument.Daemon(version: "", pid: 1, started: clock.wall),
             headline: HeadlineJudge(HeadlineFacts(host: "h", path: Path())).headline,
             headlineSince: clock.wall,
@@ -229,7 +232,7 @@ import Testing
         )
         let value = try JSONValue(parsing: try pretty(document))
         #expect(value["since"] == value["time"])
-        #expect(value["sentence"]?.string == "")
+        #expect(value["message"]?.string == "")
         #expect(value["path"]?["unsatisfied_reason"]?.string == "no_interface")
     }
 }

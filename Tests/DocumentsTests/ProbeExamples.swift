@@ -76,29 +76,33 @@ extension Example {
         Example(
             body: ProbeFailed(ProbeSample.gateway, ProbeSample.timeout),
             summary: "warning probe.failed Probe gateway failed 3 times: timeout",
-            data: #""probe":{"name":"gateway","method":"icmp","target":"192.0.2.1","interface":"eth0","#
-                + #""consecutive_failures":3,"reason":"timeout","detail":"no answer in time","timeout_seconds":1}}"#
+            data: #""probe":{"name":"gateway","method":"icmp","target":"192.0.2.1","interface":{"name":"eth0"},"#
+                + #""http_status":null,"location":null,"#
+                + #""consecutive_failures":3,"reason":"timeout","message":"no answer in time","#
+                + #""detail":"no answer in time","timeout_seconds":1}}"#
         ),
         Example(
             body: ProbeFailed(ProbeSample.captive, ProbeSample.portal),
             summary: "warning probe.failed Probe captive failed: captive_portal",
             data:
                 #""probe":{"name":"captive","method":"http","target":"http://probe.example.test/generate_204","#
-                + #""consecutive_failures":1,"reason":"captive_portal","detail":"answered with status 302","#
-                + #""timeout_seconds":1,"http_status":302,"location":"http://login.example.test/"}}"#
+                + #""interface":null,"http_status":302,"location":"http://login.example.test/","#
+                + #""consecutive_failures":1,"reason":"captive_portal","message":"answered with status 302","#
+                + #""detail":"answered with status 302","timeout_seconds":1}}"#
         ),
         Example(
             body: ProbeRecovered(ProbeSample.gateway, ProbeSample.answer, after: .seconds(181)),
             summary: "info probe.recovered Probe gateway succeeds again",
-            data: #""probe":{"name":"gateway","method":"icmp","target":"gateway","interface":"eth0","#
+            data: #""probe":{"name":"gateway","method":"icmp","target":"gateway","interface":{"name":"eth0"},"#
+                + #""http_status":null,"location":null,"#
                 + #""duration_seconds":0.004,"failed_seconds":181}}"#
         ),
         Example(
             body: CaptivePortal(ProbeSample.captive, ProbeSample.portal, isDetected: true),
             summary: "warning captive_portal.detected HTTP probe captive was redirected",
             data:
-                #""probe":{"name":"captive","url":"http://probe.example.test/generate_204","http_status":302,"#
-                + #""location":"http://login.example.test/"}}"#
+                #""probe":{"name":"captive","url":"http://probe.example.test/generate_204","interface":null,"#
+                + #""http_status":302,"location":"http://login.example.test/"}}"#
         ),
         Example(
             body: CaptivePortal(
@@ -108,7 +112,8 @@ extension Example {
             ),
             summary: "info captive_portal.cleared HTTP probe captive reaches its server again",
             data:
-                #""probe":{"name":"captive","url":"http://probe.example.test/generate_204","http_status":204}}"#
+                #""probe":{"name":"captive","url":"http://probe.example.test/generate_204","interface":null,"#
+                + #""http_status":204,"location":null}}"#
         ),
     ]
 }
@@ -142,7 +147,7 @@ extension Example {
         #expect(json["loss_percent"]?.double == 33.33)
         #expect(json["p95_seconds"]?.double == 0.004 && json["max_seconds"]?.double == 0.004)
         #expect(json["recent_seconds"]?.array == [.double(0.004), .null, .double(0.004)])
-        #expect(json["interface"]?.string == "eth0")
+        #expect(json["interface"]?["name"]?.string == "eth0")
         #expect(json["last"]?["success"]?.bool == true && json["last"]?["sent_bytes"]?.int == 64)
     }
 
@@ -162,7 +167,7 @@ extension Example {
         let json = try Self.json(ProbeSample.state("g", .icmp, "192.0.2.1", after: [unknown]))
         #expect(json["state"]?.string == "not_assessed" && json["attempts"]?.int == 0)
         #expect(json["last"]?["success"] == .null && json["last"]?["reason"]?.string == "not_assessed")
-        #expect(json["last"]?["detail"]?.string == "do this")
+        #expect(json["last"]?["message"]?.string == "do this")
     }
 
     @Test func `a run that goes on is told`() throws {
@@ -182,7 +187,8 @@ extension Example {
         let document = ProbeResultDocument(result, time: WallTime(nanoseconds: 0))
         let text = try OrderedJSONEncoder().string(document)
         #expect(
-            text == #"{"time":"1970-01-01T00:00:00.000000000Z","success":true,"reason":null,"detail":null,"#
+            text
+                == #"{"time":"1970-01-01T00:00:00.000000000Z","success":true,"reason":null,"message":null,"detail":null,"#
                 + #""duration_seconds":0.004,"resolve_seconds":0.0015,"address":"fe80::1%eth0","sent_bytes":64,"#
                 + #""received_bytes":90,"hop_limit":57,"http_status":null,"location":null,"#
                 + #""addresses":["192.0.2.80","::1"]}"#
@@ -204,7 +210,7 @@ extension Example {
     func `every reason is shown by its word`(reason: ProbeReason) throws {
         let result = ProbeResult(.failure(reason, detail: "why"))
         let json = try Self.json(ProbeSample.state("p", .tcp, "a.test:1", after: [result]))
-        #expect(json["last"]?["reason"]?.string == reason.rawValue && json["last"]?["detail"]?.string == "why")
+        #expect(json["last"]?["reason"]?.string == reason.rawValue && json["last"]?["message"]?.string == "why")
         #expect(json["state"]?.string == "failed" && json["failing"]?.bool == false)
     }
 }

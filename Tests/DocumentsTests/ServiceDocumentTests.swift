@@ -17,7 +17,9 @@ import Testing
               "name": "Office Printer",
               "type": "_ipp._tcp",
               "domain": "local",
-              "interface": "eth0",
+              "interface": {
+                "name": "eth0"
+              },
               "host": "printer.local",
               "port": 631,
               "addresses": [

@@ -30,21 +30,24 @@ extension Example {
             summary: "error verdict.raised the gateway 192.0.2.1 on eth0 does not answer ARP",
             data: #""state":"raised","verdict":{"code":"gateway.unresolved","layer":"gateway","severity":"broken","#
                 + #""confidence":"likely","family":"ipv4","subject":"192.0.2.1","#
+                + #""message":"the gateway 192.0.2.1 on eth0 does not answer ARP","hint":"check the router","#
                 + #""say":"the gateway 192.0.2.1 on eth0 does not answer ARP","action":"check the router","#
-                + #""evidence":{"tries":2,"loss_percent":"12.5"},"since":"2026-11-20T12:00:00.000000000Z"}}"#
+                + #""evidence":{"tries":2,"loss_percent":12.5},"since":"2026-11-20T12:00:00.000000000Z"}}"#
         ),
         Example(
             body: VerdictChanged(late, isRaised: true, since: since),
             summary: "warning verdict.raised name servers are slow",
             data: #""state":"raised","verdict":{"code":"dns.slow","layer":"dns","severity":"degraded","#
-                + #""confidence":"certain","say":"name servers are slow","action":"use another one","#
+                + #""confidence":"certain","family":null,"subject":null,"message":"name servers are slow","#
+                + #""hint":"use another one","say":"name servers are slow","action":"use another one","#
                 + #""evidence":{},"since":"2026-11-20T12:00:00.000000000Z"}}"#
         ),
         Example(
             body: VerdictChanged(late, isRaised: false, since: since),
             summary: "info verdict.cleared no longer: name servers are slow",
             data: #""state":"cleared","verdict":{"code":"dns.slow","layer":"dns","severity":"degraded","#
-                + #""confidence":"certain","say":"name servers are slow","action":"use another one","#
+                + #""confidence":"certain","family":null,"subject":null,"message":"name servers are slow","#
+                + #""hint":"use another one","say":"name servers are slow","action":"use another one","#
                 + #""evidence":{},"since":"2026-11-20T12:00:00.000000000Z"}}"#
         ),
     ]
@@ -56,12 +59,12 @@ extension Example {
         #expect(value["verdicts"]?.array?.isEmpty == true && value["ladder"]?.array?.isEmpty == true)
         #expect(value["time"] == .null && value["severity"] == .null)
         #expect(value["targets"]?.string == "none" && value["complete"]?.bool == false)
-        #expect(value["bytes"]?.int == 0 && value["ms"]?.int == 0)
+        #expect(value["bytes"]?.int == 0 && value["duration_seconds"]?.int == 0)
         #expect(value["blame"]?.string == "nobody")
         #expect(value["info"]?.array?.isEmpty == true)
         #expect(value["masked"]?.array?.isEmpty == true)
         #expect(value["path"]?["gateways"]?.array?.isEmpty == true)
         #expect(value["path"]?["interfaces"]?.array?.isEmpty == true)
-        #expect(value.object?.keys.count == 14)
+        #expect(value.object?.keys.count == 16)
     }
 }

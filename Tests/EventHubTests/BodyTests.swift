@@ -40,12 +40,14 @@ import Testing
         (
             DaemonStarted(identity: identity, configuration: "/etc/nwpath/nwpath.yaml", digest: "5f2c"),
             "info daemon.started nwpath 0.1.0 started",
-            #""daemon":{"version":"0.1.0","pid":4120,"config":"/etc/nwpath/nwpath.yaml","config_sha256":"5f2c"}}"#
+            #""daemon":{"version":"0.1.0","pid":4120,"config":"/etc/nwpath/nwpath.yaml","config_sha256":"5f2c","#
+                + #""previous_alive":null,"unwatched_seconds":null}}"#
         ),
         (
             DaemonStarted(identity: identity, configuration: nil, digest: nil),
             "info daemon.started nwpath 0.1.0 started",
-            #""daemon":{"version":"0.1.0","pid":4120,"config":null,"config_sha256":null}}"#
+            #""daemon":{"version":"0.1.0","pid":4120,"config":null,"config_sha256":null,"previous_alive":null,"#
+                + #""unwatched_seconds":null}}"#
         ),
         (
             DaemonStarted(

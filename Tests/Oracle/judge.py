@@ -32,9 +32,9 @@ class Verdict:
 def told(status, whys, signs=SIGNS):
     """Whether a path's warnings, gateways or reason, or an explanation, tell of a refusal."""
     path = status["path"]
-    words = [json.dumps(path["warnings"]), path.get("unsatisfied_reason") or "", path.get("why") or "",
+    words = [json.dumps(path["warnings"]), path.get("unsatisfied_reason") or "", path.get("message") or "",
              json.dumps(status.get("problems", []))]
-    words += [json.dumps(why.get("broken")) + " " + why["summary"] for why in whys if why["verdict"] != "ok"]
+    words += [json.dumps(why.get("broken")) + " " + why["message"] for why in whys if why["verdict"] != "ok"]
     words += ["unresolved" for gateway in status.get("gateways", []) if gateway.get("reachable") is False]
     return any(signs.search(text) for text in words)
 
@@ -201,8 +201,8 @@ def judge_why(measured, outcome, why, privileged=True):
     what = f"why {outcome.flow.destination}"
     if outcome.works:
         if why["verdict"] == "broken":
-            verdict.wrong(what, f"connected by {outcome.interface}", why["summary"])
-        elif chain.get("interface") not in measured.ways("interface", family) | {None, outcome.interface}:
+            verdict.wrong(what, f"connected by {outcome.interface}", why["message"])
+        elif (chain["interface"] or {}).get("name") not in measured.ways("interface", family) | {None, outcome.interface}:
             if rerouted(measured, [family]) and not privileged:
                 verdict.limits.append(f"{what}: routed again")
             else:
@@ -211,7 +211,7 @@ def judge_why(measured, outcome, why, privileged=True):
         if limited(measured, family, privileged):
             verdict.limits.append(f"{what}: {outcome.error}")
         else:
-            verdict.wrong(what, f"fails: {outcome.error}", why["summary"])
+            verdict.wrong(what, f"fails: {outcome.error}", why["message"])
     return verdict
 
 
@@ -228,12 +228,12 @@ def judge_internet(measured, why, privileged=True):
         family = 4 if chain["family"] == "ipv4" else 6
         element = broken_element(chain)
         if works[family] and chain["verdict"] == "broken" and not (element == "dns" and not measured.names_work()):
-            verdict.wrong("why", f"IPv{family} connects", why["summary"])
+            verdict.wrong("why", f"IPv{family} connects", why["message"])
     if not any(works.values()) and None not in works.values() and why["verdict"] == "ok":
         if any(limited(measured, family, privileged) for family in works):
             verdict.limits.append("why")
         else:
-            verdict.wrong("why", f"nothing works: {measured.errors(4)} {measured.errors(6)}", why["summary"])
+            verdict.wrong("why", f"nothing works: {measured.errors(4)} {measured.errors(6)}", why["message"])
     return verdict
 
 
@@ -246,7 +246,7 @@ def conditions(measured):
 
 # What a daemon that saw the change and one that did not must say alike.
 COMPARED = ("status", "unsatisfied_reason", "supports_ipv4", "supports_ipv6", "supports_dns", "gateways", "sources",
-            "warnings", "why", "hint")
+            "warnings", "message", "hint")
 
 
 def judge_pair(live, fresh):

@@ -108,12 +108,12 @@ import Testing
         #expect(
             told(world) { $0.change("eth0") { $0.hardwareAddress = [2, 0, 0, 0, 0, 1] } } == ["eth0: hardware_address"]
         )
-        #expect(told(world) { $0.change("eth0") { $0.kind = "wwan" } } == ["eth0: type expensive"])
+        #expect(told(world) { $0.change("eth0") { $0.kind = "wwan" } } == ["eth0: type is_expensive"])
         let required = told(world) {
             $0.policy.interfaces = [InterfacePolicy(match: "eth0", isRequired: true, isConstrained: true)]
             $0.change("eth0") { $0.carrierChanges = 5 }
         }
-        #expect(required == ["eth0: required constrained"])
+        #expect(required == ["eth0: required is_constrained"])
     }
 
     @Test func `counters and flags without a meaning are not told`() {

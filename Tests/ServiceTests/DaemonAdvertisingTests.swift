@@ -108,7 +108,7 @@ import Testing
         let conflict = try #require(try service.records("mdns.name_conflict").first)
         #expect(conflict["severity"]?.string == "warning")
         #expect(conflict["conflict"]?["name"]?.string == "Box._door._tcp.local")
-        #expect(conflict["conflict"]?["interface"]?.string == "up0")
+        #expect(conflict["conflict"]?["interface"]?["name"]?.string == "up0")
         #expect(conflict["conflict"]?["renamed_to"]?.string == "Box (2)._door._tcp.local")
         #expect(try service.get("/metrics").contains("nwpath_mdns_name_conflicts_total 1\n"))
         #expect(try scratch.text("names.json").contains("Box (2)._door._tcp.local"))

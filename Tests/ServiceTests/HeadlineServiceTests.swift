@@ -23,7 +23,7 @@ import Testing
 
     private func start(probing: Bool) async throws -> Service {
         let scratch = try Scratch()
-        let probe = "probes:\n  active:\n    far:\n      target: 198.51.100.7\n      interval: 1s\n      failures: 2\n"
+        let probe = "probes:\n  active:\n    far:\n      target: 198.51.100.7\n      interval: 1s\n      threshold: 2\n"
         try scratch.write(probing ? probe : "audit_interval: 1s\n", to: "nwpath.yaml")
         return try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
     }

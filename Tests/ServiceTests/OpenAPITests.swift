@@ -27,10 +27,17 @@ import Testing
         for (schema, route) in [
             ("status", "status"), ("monitors", "paths"), ("interfaces", "interfaces"), ("history", "history"),
             ("events", "events"), ("config", "config"), ("pastservices", "services/history"),
+            ("gateways", "gateways"), ("nameserverstate", "dns"), ("diagnosis", "diagnosis"), ("probes", "probes"),
+            ("services", "services"), ("servicetypes", "services/types"), ("monitorstate", "paths/default"),
+            ("interfacestate", "interfaces/up0"),
         ] {
-            let schema = try service.json("/api/v1/schema/\(schema).json")
+            let description = try service.json("/api/v1/schema/\(schema).json")
             let value = try service.json("/api/v1/\(route)")
-            let lines = try [schema, value].map { String(decoding: try OrderedJSONEncoder().encode($0), as: UTF8.self) }
+            let name = value["schema"]?.string
+            #expect(name == (schema == "config" ? nil : "nwpath.\(schema)/1"), "\(route)")
+            let lines = try [description, value].map {
+                String(decoding: try OrderedJSONEncoder().encode($0), as: UTF8.self)
+            }
             #expect(
                 try Place.python(["-c", check], input: lines.joined(separator: "\n") + "\n") == "valid\n",
                 "\(route)"

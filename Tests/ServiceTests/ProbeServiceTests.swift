@@ -73,7 +73,7 @@ import Testing
             """
                 echo: {target: 127.0.0.1, interval: 1s, timeout: 1s}
                 sixth: {target: "::1", interval: 1s, timeout: 1s}
-                closed: {target: "127.0.0.1:9", interval: 1s, timeout: 1s, failures: 1}
+                closed: {target: "127.0.0.1:9", interval: 1s, timeout: 1s, threshold: 1}
             """
         )
         try await wait(service, "closed") { $0["failing"]?.bool == true }
@@ -214,7 +214,7 @@ import Testing
         try Namespace.current.ip("addr add 192.0.2.2/24 dev up0")
         try router.ip("addr add 192.0.2.1/24 dev lan0")
         let service = try await start(
-            "    gateway: {target: gateway, interval: 1s, timeout: 500ms, failures: 2}\n"
+            "    gateway: {target: gateway, interval: 1s, timeout: 500ms, threshold: 2}\n"
         )
         try await wait(service, "gateway") { $0["last"]?["reason"]?.string == "unreachable" }
         try Uplink.connect()

@@ -96,7 +96,7 @@ import Testing
     }
 
     private func start() async throws -> Service {
-        let probe = "interval: 1s, timeout: 500ms, failures: 2"
+        let probe = "interval: 1s, timeout: 500ms, threshold: 2"
         try scratch.write(
             """
             dns: {resolv_conf: \(scratch.file("resolv.conf"))}

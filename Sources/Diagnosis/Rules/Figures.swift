@@ -28,6 +28,15 @@ enum Figures {
     }
 }
 
+extension [Verdict.Fact] {
+    /// A duration in seconds, and under its deprecated name in milliseconds.
+    static func duration(_ name: String, _ duration: Duration) -> [Verdict.Fact] {
+        let milliseconds = Figures.tenths(duration / .milliseconds(1))
+        let seconds = (duration / .milliseconds(1) * 10).rounded() / 10_000
+        return [.init("\(name)_seconds", seconds), .init("\(name)_ms", milliseconds)]
+    }
+}
+
 extension AddressFamily {
     /// `IPv4` or `IPv6`.
     var name: String { self == .ipv4 ? "IPv4" : "IPv6" }

@@ -49,7 +49,7 @@ extension Judge {
             say: "the way out takes \(Figures.text(least)) there and back; "
                 + "good is up to \(Figures.text(budgets.roundTrip))",
             action: "look for a VPN, a satellite link, or a queue that is full",
-            evidence: [.init("median_ms", Figures.tenths(least / .milliseconds(1)))]
+            evidence: .duration("median", least)
         )
     }
 
@@ -64,7 +64,7 @@ extension Judge {
             trains.count > 1 ? .likely : .possible,
             say: "round trips vary by \(Figures.text(calmest.spread)) around \(Figures.text(calmest.median))",
             action: "look for somebody who fills the line, or a weak radio link",
-            evidence: [.init("spread_ms", Figures.tenths(calmest.spread / .milliseconds(1)))]
+            evidence: .duration("spread", calmest.spread)
         )
     }
 
@@ -78,10 +78,7 @@ extension Judge {
             say: "latency grows from \(Figures.text(idle)) to \(Figures.text(loaded)) under load "
                 + "(\(rate) round trips per minute)",
             action: "switch on CAKE or FQ-CoDel at the router",
-            evidence: [
-                .init("rpm", rate), .init("idle_ms", Figures.tenths(idle / .milliseconds(1))),
-                .init("loaded_ms", Figures.tenths(loaded / .milliseconds(1))),
-            ]
+            evidence: [.init("rpm", rate)] + .duration("idle", idle) + .duration("loaded", loaded)
         )
     }
 

@@ -11,8 +11,8 @@ public struct DaemonStarted: EventBody {
         @Nullable var config: String?
         @Nullable var configSha256: String?
         /// When the daemon before this one was alive for the last time, by its own calendar.
-        let previousAlive: String?
-        let unwatchedSeconds: Double?
+        @Nullable var previousAlive: String?
+        @Nullable var unwatchedSeconds: Double?
 
         private enum CodingKeys: String, CodingKey {
             case version

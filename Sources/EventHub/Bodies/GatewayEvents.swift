@@ -3,23 +3,16 @@
 public import Documents
 public import OrderedJSON
 
-/// The interface a gateway is reached by, as other events name theirs.
-struct GatewayInterface: JSONObjectWritable, Sendable {
-    let name: String
-
-    func write(to object: inout JSONObjectWriter) { object.write("name", name) }
-}
-
 /// `gateway.changed`: a default router came, went, or was replaced.
 public struct GatewayChanged: EventBody, JSONObjectWritable {
-    let interface: GatewayInterface
+    let interface: InterfaceReference
     let gateway: GatewayDocument?
     let previous: GatewayDocument?
     let cause: EventCause
 
     /// Describes the router now and before; `nil` where there is none.
     public init(_ gateway: GatewayDocument?, previous: GatewayDocument?, cause: EventCause) {
-        interface = GatewayInterface(name: (gateway ?? previous)?.interface ?? "")
+        interface = (gateway ?? previous)?.interface ?? InterfaceReference(named: "")
         self.gateway = gateway
         self.previous = previous
         self.cause = cause
@@ -29,10 +22,11 @@ public struct GatewayChanged: EventBody, JSONObjectWritable {
     public var severity: Severity { .info }
     public var message: String {
         if let gateway {
-            return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface) is \(gateway.address)"
+            return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface.name) is \(gateway.address)"
         }
         guard let previous else { return "No default gateway" }
-        return "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface) is gone"
+        return
+            "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface.name) is gone"
     }
 
     /// Writes the members after the envelope.
@@ -48,13 +42,13 @@ public struct GatewayChanged: EventBody, JSONObjectWritable {
 
 /// `gateway.unreachable` and `gateway.reachable`: a default router stopped answering, or answers again.
 public struct GatewayReachability: EventBody {
-    let interface: GatewayInterface
+    let interface: InterfaceReference
     let gateway: GatewayDocument
     let cause: EventCause
     let isReachable: Bool
 
     public init(_ gateway: GatewayDocument, isReachable: Bool, cause: EventCause) {
-        interface = GatewayInterface(name: gateway.interface)
+        interface = gateway.interface
         self.gateway = gateway
         self.isReachable = isReachable
         self.cause = cause
@@ -63,7 +57,7 @@ public struct GatewayReachability: EventBody {
     public var name: EventName { isReachable ? .gatewayReachable : .gatewayUnreachable }
     public var severity: Severity { isReachable ? .info : .warning }
     public var message: String {
-        "Gateway \(gateway.address) on \(gateway.interface) \(isReachable ? "answers" : "does not answer")"
+        "Gateway \(gateway.address) on \(gateway.interface.name) \(isReachable ? "answers" : "does not answer")"
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -8,12 +8,17 @@ internal import OrderedJSON
 /// `headline.changed`: the way out as a whole is in another state.
 public struct HeadlineChanged: EventBody {
     struct Previous: Encodable, Sendable {
-        let state: String
+        let headline: HeadlineDocument
         let durationSeconds: Double
 
         private enum CodingKeys: String, CodingKey {
-            case state
             case durationSeconds = "duration_seconds"
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try headline.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(durationSeconds, forKey: .durationSeconds)
         }
     }
 
@@ -22,12 +27,12 @@ public struct HeadlineChanged: EventBody {
     let previous: Previous
     private let change: HeadlineKeeper.Change
 
-    /// Describes a change whose state began at `since`.
-    public init(_ change: HeadlineKeeper.Change, since: WallTime) {
+    /// Describes a change whose state began at `since`, and the one before at `previousSince`.
+    public init(_ change: HeadlineKeeper.Change, since: WallTime, previousSince: WallTime) {
         headline = HeadlineDocument(change.headline, since: since)
         chain = change.headline.chain.map(ChainElementDocument.init)
         previous = Previous(
-            state: change.previous.rawValue,
+            headline: HeadlineDocument(change.previous, since: previousSince),
             durationSeconds: Rounded.seconds(change.previousDuration)
         )
         self.change = change
@@ -43,9 +48,9 @@ public struct HeadlineChanged: EventBody {
     }
     public var message: String {
         let state = change.headline.state
-        guard state.isGood, !change.previous.isGood else { return "\(state.word): \(headline.message)" }
+        guard state.isGood, !change.previous.state.isGood else { return "\(state.word): \(headline.message)" }
         let seconds = Int(change.previousDuration / .seconds(1))
-        return "\(state.word) after \(seconds) s of \(change.previous.word): \(headline.message)"
+        return "\(state.word) after \(seconds) s of \(change.previous.state.word): \(headline.message)"
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Documents
-internal import OrderedJSON
 public import PathModel
 
 /// `interface.added`: an interface appeared.
@@ -39,7 +38,7 @@ public struct InterfaceRemoved: EventBody {
 public struct InterfaceChanged: EventBody {
     let interface: InterfaceDocument
     let changed: [String]
-    let previous: JSONValue
+    let previous: InterfaceDocument
     let cause: EventCause
 
     /// Describes a change.
@@ -57,10 +56,8 @@ public struct InterfaceChanged: EventBody {
     ) {
         self.interface = interface
         self.changed = changed.map(\.rawValue)
+        self.previous = previous
         self.cause = cause
-        var old = JSONObject()
-        for field in changed { old[field.rawValue] = previous.value(of: field) }
-        self.previous = .object(old)
     }
 
     public var name: EventName { .interfaceChanged }
@@ -69,7 +66,7 @@ public struct InterfaceChanged: EventBody {
     }
     public var message: String {
         let (name, fields) = (interface.name, Set(changed))
-        if fields.contains("name"), let old = previous["name"]?.string { return "\(old) is now called \(name)" }
+        if fields.contains("name") { return "\(previous.name) is now called \(name)" }
         if fields.contains("up") { return "\(name) was switched \(interface.up ? "on" : "off")" }
         if fields.contains("carrier") { return "\(name) \(interface.carrier ? "has carrier again" : "lost carrier")" }
         if fields.contains("operstate") { return "\(name) is \(interface.operstate)" }
@@ -83,27 +80,6 @@ public struct InterfaceChanged: EventBody {
     }
 }
 
-extension InterfaceDocument {
-    fileprivate func value(of field: InterfaceField) -> JSONValue {
-        switch field {
-        case .name: .string(name)
-        case .alternativeNames: .array(alternativeNames.map { .string($0) })
-        case .type: .string(type.rawValue)
-        case .up: .bool(up)
-        case .carrier: .bool(carrier)
-        case .operstate: .string(operstate)
-        case .mtu: .integer(Int64(mtu))
-        case .hardwareAddress: hardwareAddress.map { .string($0) } ?? .null
-        case .master: master.map { .string($0) } ?? .null
-        case .required: .bool(required)
-        case .ignored: .bool(ignored)
-        case .expensive: .bool(isExpensive)
-        case .constrained: .bool(isConstrained)
-        }
-    }
-}
-
-/// `address.added` and `address.removed`: an interface gained or lost an address.
 public struct AddressChanged: EventBody {
     let interface: InterfaceReference
     let address: AddressDocument

@@ -33,24 +33,18 @@ public struct PathSnapshot: EventBody {
 
 /// `path.changed`: a path is not what it was.
 public struct PathChanged: EventBody, JSONObjectWritable {
+    /// The path before, and how long it was so.
     public struct Previous: JSONObjectWritable, Sendable {
-        let status: PathStatus
-        let unsatisfiedReason: UnsatisfiedReason?
-        let pathID: String
+        let path: PathDocument
         let durationSeconds: Double
 
-        /// Describes the state that ended, and how long it lasted.
         public init(_ path: Path, duration: Duration) {
-            status = path.status
-            unsatisfiedReason = path.reason
-            pathID = path.pathId
+            self.path = PathDocument(path)
             durationSeconds = Rounded.seconds(duration)
         }
 
         public func write(to object: inout JSONObjectWriter) {
-            object.write("status", status.rawValue)
-            object.write("unsatisfied_reason", unsatisfiedReason?.rawValue)
-            object.write("path_id", pathID)
+            path.write(to: &object)
             object.write("duration_seconds", durationSeconds)
         }
     }
@@ -93,7 +87,7 @@ public struct PathChanged: EventBody, JSONObjectWritable {
 
     public var name: EventName { .pathChanged }
     public var severity: Severity {
-        if path.status != .satisfied { return previous.status == .satisfied ? .error : .warning }
+        if path.status != .satisfied { return previous.path.status == .satisfied ? .error : .warning }
         return path.isExpensive || !path.warnings.isEmpty ? .warning : .info
     }
     public var message: String { sentence }
@@ -109,6 +103,7 @@ public struct PathChanged: EventBody, JSONObjectWritable {
         object.write("path", path)
         object.write("previous", previous)
         object.write("cause", cause)
+        object.write("evaluation_seconds", Double(evaluationMicroseconds) / 1e6)
         object.write("evaluation_us", Int(evaluationMicroseconds))
     }
 }

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+internal import Documents
 internal import LinuxIO
 public import OrderedJSON
 public import Probes
@@ -14,7 +15,14 @@ struct ProbeReference: JSONObjectWritable, Sendable {
         object.write("name", definition.name)
         object.write("method", definition.method.rawValue)
         object.write("target", target)
-        if let interface = definition.route.interface { object.write("interface", interface) }
+        writeAnswer(to: &object)
+    }
+
+    /// Writes the interface that was asked for, and what an HTTP answer was.
+    func writeAnswer(to object: inout JSONObjectWriter) {
+        object.write("interface", state.definition.route.interface.map(InterfaceReference.init(named:)))
+        object.write("http_status", result.page?.status)
+        object.write("location", result.page?.location)
     }
 
     /// What is asked; for the gateway, who it is at the moment.
@@ -42,10 +50,9 @@ public struct ProbeFailed: EventBody, JSONObjectWritable {
             reference.write(to: &object)
             object.write("consecutive_failures", reference.state.schedule.consecutiveFailures)
             object.write("reason", reason.rawValue)
+            object.write("message", detail)
             object.write("detail", detail)
             object.write("timeout_seconds", Rounded.seconds(reference.state.definition.timeout))
-            if let page = reference.result.page { object.write("http_status", page.status) }
-            if let location = reference.result.page?.location { object.write("location", location) }
         }
     }
 
@@ -111,12 +118,7 @@ public struct CaptivePortal: EventBody, JSONObjectWritable {
         func write(to object: inout JSONObjectWriter) {
             object.write("name", reference.state.definition.name)
             object.write("url", reference.target)
-            if let interface = reference.state.definition.route.interface {
-                object.write("interface", interface)
-            }
-            guard let page = reference.result.page else { return }
-            object.write("http_status", page.status)
-            if let location = page.location { object.write("location", location) }
+            reference.writeAnswer(to: &object)
         }
     }
 

@@ -12,7 +12,7 @@ public struct ServiceAdded: EventBody {
 
     public var name: EventName { .serviceAdded }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) appeared on \(service.interface)" }
+    public var message: String { "\(service.label) appeared on \(service.interface.name)" }
 
     private enum CodingKeys: String, CodingKey { case service }
 }
@@ -21,7 +21,7 @@ public struct ServiceAdded: EventBody {
 public struct ServiceChanged: EventBody {
     let service: ServiceDocument
     let changed: [String]
-    let previous: JSONValue
+    let previous: ServiceDocument
 
     /// Describes a change.
     ///
@@ -32,16 +32,7 @@ public struct ServiceChanged: EventBody {
     public init(_ service: ServiceDocument, changed: [ServiceField], previous: ServiceDocument) {
         self.service = service
         self.changed = changed.map(\.rawValue)
-        var old = JSONObject()
-        for field in changed {
-            switch field {
-            case .host: old["host"] = .string(previous.host)
-            case .port: old["port"] = .integer(Int64(previous.port))
-            case .addresses: old["addresses"] = .array(previous.addresses.map { .string($0) })
-            case .text: old["txt"] = previous.txt
-            }
-        }
-        self.previous = .object(old)
+        self.previous = previous
     }
 
     public var name: EventName { .serviceChanged }
@@ -84,7 +75,7 @@ public struct ServiceResolveFailed: EventBody {
     struct Unresolved: Encodable, Sendable {
         let name: String
         let type: String
-        let interface: String
+        let interface: InterfaceReference
         let missing: [String]
     }
 
@@ -95,7 +86,7 @@ public struct ServiceResolveFailed: EventBody {
         self.service = Unresolved(
             name: service.name,
             type: service.type,
-            interface: service.interface,
+            interface: InterfaceReference(named: service.interface),
             missing: service.missing
         )
     }
@@ -103,7 +94,7 @@ public struct ServiceResolveFailed: EventBody {
     public var name: EventName { .serviceResolveFailed }
     public var severity: Severity { .warning }
     public var message: String {
-        "\(service.name) (\(service.type)) on \(service.interface) cannot be resolved: "
+        "\(service.name) (\(service.type)) on \(service.interface.name) cannot be resolved: "
             + "no \(service.missing.joined(separator: ", "))"
     }
 
@@ -137,7 +128,7 @@ public struct CensusCompleted: EventBody {
         let changed: Int
         let removed: Int
         let unresolved: Int
-        let interfaces: [String]
+        let interfaces: [InterfaceReference]
 
         private enum CodingKeys: String, CodingKey {
             case durationSeconds = "duration_seconds"
@@ -162,7 +153,7 @@ public struct CensusCompleted: EventBody {
             changed: summary.changed,
             removed: summary.removed,
             unresolved: summary.unresolved,
-            interfaces: summary.interfaces
+            interfaces: summary.interfaces.map(InterfaceReference.init(named:))
         )
     }
 
@@ -180,8 +171,8 @@ public struct CensusCompleted: EventBody {
 public struct NameConflictFound: EventBody {
     struct Conflict: Encodable, Sendable {
         let name: String
-        let interface: String
-        let renamedTo: String?
+        let interface: InterfaceReference
+        @Nullable var renamedTo: String?
 
         private enum CodingKeys: String, CodingKey {
             case name
@@ -195,7 +186,7 @@ public struct NameConflictFound: EventBody {
     public init(_ conflict: NameConflict) {
         self.conflict = Conflict(
             name: "\(conflict.name)",
-            interface: conflict.interface,
+            interface: InterfaceReference(named: conflict.interface),
             renamedTo: conflict.newName.map { "\($0)" }
         )
     }
@@ -204,7 +195,7 @@ public struct NameConflictFound: EventBody {
     public var severity: Severity { .warning }
     public var message: String {
         let sequel = conflict.renamedTo.map { "; trying \($0)" } ?? "; it is withdrawn"
-        return "Another host on \(conflict.interface) has the name \(conflict.name)" + sequel
+        return "Another host on \(conflict.interface.name) has the name \(conflict.name)" + sequel
     }
 
     private enum CodingKeys: String, CodingKey { case conflict }

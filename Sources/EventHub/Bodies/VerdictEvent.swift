@@ -1,66 +1,37 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
 public import Diagnosis
+internal import Documents
 public import LinuxIO
-public import OrderedJSON
 
 /// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be told, or over.
-public struct VerdictChanged: EventBody, JSONObjectWritable {
-    let verdict: Content
+public struct VerdictChanged: EventBody {
+    let verdict: VerdictDocument
     let isRaised: Bool
-
-    struct Content: JSONObjectWritable, Sendable {
-        let verdict: Verdict
-        let since: WallTime
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("code", verdict.code.rawValue)
-            object.write("layer", verdict.code.layer.rawValue)
-            object.write("severity", verdict.severity.rawValue)
-            object.write("confidence", verdict.confidence.rawValue)
-            if let family = verdict.family { object.write("family", family.rawValue) }
-            if let subject = verdict.subject { object.write("subject", subject) }
-            object.write("say", verdict.say)
-            object.write("action", verdict.action)
-            object.write("evidence", Facts(facts: verdict.evidence))
-            object.write("since", since.description)
-        }
-    }
-
-    struct Facts: JSONObjectWritable, Sendable {
-        let facts: [Verdict.Fact]
-
-        func write(to object: inout JSONObjectWriter) {
-            for fact in facts {
-                if let number = Int(fact.value) {
-                    object.write(named: fact.name, number)
-                } else {
-                    object.write(named: fact.name, fact.value)
-                }
-            }
-        }
-    }
+    private let isBroken: Bool
 
     /// Describes a verdict and since when its fault was seen.
     public init(_ verdict: Verdict, isRaised: Bool, since: WallTime) {
-        self.verdict = Content(verdict: verdict, since: since)
+        self.verdict = VerdictDocument(verdict, since: since.description)
         self.isRaised = isRaised
+        isBroken = verdict.severity == .broken
     }
 
     public var name: EventName { isRaised ? .verdictRaised : .verdictCleared }
     public var severity: Severity {
         guard isRaised else { return .info }
-        return verdict.verdict.severity == .broken ? .error : .warning
+        return isBroken ? .error : .warning
     }
-    public var message: String {
-        let say = verdict.verdict.say
-        return isRaised ? say : "no longer: \(say)"
+    public var message: String { isRaised ? verdict.message : "no longer: \(verdict.message)" }
+
+    private enum CodingKeys: String, CodingKey {
+        case state
+        case verdict
     }
 
-    /// Writes the members after the envelope.
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("state", isRaised ? "raised" : "cleared")
-        object.write("verdict", verdict)
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(isRaised ? "raised" : "cleared", forKey: .state)
+        try container.encode(verdict, forKey: .verdict)
     }
 }

@@ -27,8 +27,8 @@ public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
     case master
     case required
     case ignored
-    case expensive
-    case constrained
+    case expensive = "is_expensive"
+    case constrained = "is_constrained"
 
     public func differs(_ left: InterfaceView, _ right: InterfaceView) -> Bool {
         switch self {

@@ -38,7 +38,9 @@ extension DocumentStore {
         guard let history = history?.history else { return [] }
         return history.entries.sorted { $0.key < $1.key }
             .map { PastServiceDocument($0.key, $0.value) }
-            .filter { filter.includes(type: $0.type, name: $0.name, instance: $0.instance, interface: $0.interface) }
+            .filter {
+                filter.includes(type: $0.type, name: $0.name, instance: $0.instance, interface: $0.interface.name)
+            }
     }
 
     func scrapeTargets(_ filter: ServiceFilter, family: String?) -> [ScrapeTarget] {
@@ -56,7 +58,7 @@ struct PastServiceDocument: Encodable {
     let name: String
     let type: String
     let domain: String
-    let interface: String
+    let interface: InterfaceReference
     let present: Bool
     let firstSeen: String
     let lastSeen: String
@@ -85,7 +87,7 @@ struct PastServiceDocument: Encodable {
         name = SafeText.text(of: labels.first ?? [])
         type = "\(key.instance.parent.prefix(2))"
         domain = "\(key.instance.parent.parent.parent)"
-        interface = key.interface
+        interface = InterfaceReference(named: key.interface)
         present = entry.isPresent
         firstSeen = "\(entry.firstSeen)"
         lastSeen = "\(entry.lastSeen)"

@@ -107,7 +107,7 @@ function showPaths(status) {
     return [
       monitor,
       [verdict(isSatisfied ? 'ok' : 'bad', path.status === 'requiresConnection' ? 'requires a connection' : path.status),
-        path.why ? element('div', { class: 'muted' }, path.why) : null],
+        path.message ? element('div', { class: 'muted' }, path.message) : null],
       path.interfaces.map((interface_) => interface_.name).join(', ') || '–',
       supports.filter(Boolean).join(', ') || '–',
       cost.length > 0 ? verdict('warn', cost.join(', ')) : 'normal',
@@ -118,7 +118,7 @@ function showPaths(status) {
 
 function showInterfaces(status) {
   fill(byId('interfaces'), status.interfaces.map((link) => {
-    const gateways = status.gateways.filter((gateway) => gateway.interface === link.name);
+    const gateways = status.gateways.filter((gateway) => gateway.interface.name === link.name);
     const changes = link.carrier_changes > 0 ? element('small', {}, ` (${link.carrier_changes} changes)`) : null;
     const others = link.alternative_names.length > 0 ? element('small', {}, ` ${link.alternative_names.join(', ')}`) : null;
     return [
@@ -139,7 +139,7 @@ function showInterfaces(status) {
 function showGateways(status) {
   const answers = { true: verdict('ok', 'yes'), false: verdict('bad', 'no') };
   fill(byId('gateways'), status.gateways.map((gateway) => [
-    code(gateway.address), gateway.interface, gateway.metric,
+    code(gateway.address), gateway.interface.name, gateway.metric,
     answers[gateway.reachable]?.cloneNode(true) ?? verdict('', 'not asked'),
   ]), 'No gateway');
   const dns = status.dns;
@@ -182,10 +182,12 @@ function showProbes(probes) {
 function showDiagnosis(verdicts) {
   byId('diagnosis').hidden = verdicts.length === 0;
   byId('diagnosis-list').replaceChildren(...verdicts.map((found) =>
-    element('li', {}, element('strong', {}, found.say ?? words(found.code)), found.action ? element('div', {}, found.action) : null)));
+    element('li', {}, element('strong', {}, found.message ?? words(found.code)), found.hint ? element('div', {}, found.hint) : null)));
 }
 
-const serviceKey = (service) => [service.name, service.type, service.interface].join('\u0000');
+/** The name of the interface; events of version 0.1 have the bare name. */
+const interfaceName = (service) => service.interface.name ?? service.interface;
+const serviceKey = (service) => [service.name, service.type, interfaceName(service)].join('\u0000');
 const mostRows = 500;
 
 /** Services, those that went within ten minutes greyed, narrowed by what the reader typed. */
@@ -198,13 +200,13 @@ function showServices(services, gone) {
   const wanted = byId('services-search').value.trim().toLowerCase();
   const type = byId('services-type').value;
   const found = rows.filter(({ service }) => (!type || service.type === type) && (!wanted
-    || [service.name, service.type, service.host, service.interface, ...service.addresses].some((text) => text.toLowerCase().includes(wanted))));
+    || [service.name, service.type, service.host, interfaceName(service), ...service.addresses].some((text) => text.toLowerCase().includes(wanted))));
   setText(byId('services-count'), `${found.length} of ${rows.length} services`
     + (found.length > mostRows ? `, the first ${mostRows} shown` : ''));
   fill(byId('services'), found.slice(0, mostRows).map(({ service, event }) => ({
     class: event ? 'gone' : undefined,
     cells: [
-      service.name, service.type, [service.host, element('small', {}, ` on ${service.interface}`)], service.port,
+      service.name, service.type, [service.host, element('small', {}, ` on ${interfaceName(service)}`)], service.port,
       lines(service.addresses.map(code)), moment(service.first_seen),
       event ? ['gone ', age(event.time, ' ago'), ` (${words(event.removed?.reason ?? 'unknown')})`] : moment(service.last_seen),
     ],

@@ -88,7 +88,7 @@ struct CheckJudge {
             state: verdicts.isEmpty ? .ok : worst == "broken" ? .critical : .warning,
             text: verdicts.isEmpty ? "diagnosis found nothing wrong" : ""
         )
-        report.text += verdicts.map { "\($0.text("code")): \($0.text("say"))" }.joined(separator: ", ")
+        report.text += verdicts.map { "\($0.text("code")): \($0.text("message"))" }.joined(separator: ", ")
         report.measures = [
             measure("verdicts", Double(verdicts.count)),
             CheckReport.Measure(

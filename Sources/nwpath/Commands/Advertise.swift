@@ -3,6 +3,7 @@
 internal import Addressing
 internal import CommandLineKit
 internal import DNSWire
+internal import Documents
 internal import Glibc
 internal import LinuxIO
 internal import MulticastDNS
@@ -143,6 +144,7 @@ enum AdvertiseLine {
         from old: DomainName? = nil
     ) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "advertise"))
         object["time"] = .string("\(clock.wall)")
         object["event"] = .string(event)
         object["name"] = .string(SafeText.text(of: name.firstLabel ?? []))

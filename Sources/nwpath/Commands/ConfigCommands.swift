@@ -2,6 +2,7 @@
 
 internal import CommandLineKit
 internal import Configuration
+internal import Documents
 internal import Glibc
 internal import OrderedJSON
 
@@ -42,6 +43,7 @@ struct ConfigCheck: Command {
 
     private static func document(_ source: ConfigurationSource, _ problems: [ConfigurationProblem]) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "configcheck"))
         object["file"] = .string(source.files.file)
         object["exists"] = .bool(source.exists)
         object["valid"] = .bool(problems.isEmpty)

@@ -2,6 +2,7 @@
 
 internal import CommandLineKit
 internal import Configuration
+internal import Documents
 internal import EventHub
 internal import EventLog
 internal import Glibc
@@ -68,6 +69,7 @@ struct LogVerify: Command {
     /// The report as the object that `--json` prints.
     static func document(_ report: LogVerifier.Report) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "logverify"))
         object["files"] = .integer(Int64(report.files))
         object["records"] = .integer(Int64(clamping: report.records))
         object["first"] = report.first.map { .string("\($0.stream).\($0.sequence)") } ?? .null

@@ -85,7 +85,7 @@ struct Resolve: Command {
         }
         let words = object.texts("addresses") + object.texts("names")
         for word in words.isEmpty ? ["-"] : words {
-            let cells = [object.text("host"), word, object.text("interface")]
+            let cells = [object.text("host"), word, object.interfaceName]
             Terminal.print(cells.map { sheet.paint($0) }.joined(separator: "  "))
         }
     }
@@ -170,10 +170,11 @@ final class ResolveRun {
 
     private static func head(_ host: String, _ interface: String, _ clock: KernelClock) -> JSONObject {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "resolve"))
         object["time"] = .string("\(clock.wall)")
         object["event"] = .string("resolved")
         object["host"] = .string(host)
-        object["interface"] = .string(interface)
+        object["interface"] = .interface(interface)
         return object
     }
 }

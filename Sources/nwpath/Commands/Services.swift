@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Documents
 internal import LinuxIO
 internal import OrderedJSON
 internal import Spelling
@@ -159,6 +160,7 @@ struct Services: Command {
             if showsTypes {
                 var object = JSONObject()
                 let types = Set(found.list("services").map { $0.text("type") }).sorted()
+                object["schema"] = .string(DocumentSchema.name(of: "servicetypes"))
                 object["types"] = .array(types.map { .string($0) })
                 return try listTypes(.object(object), common)
             }

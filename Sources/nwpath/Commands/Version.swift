@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Documents
 internal import OrderedJSON
 
 /// `nwpath version`: which nwpath this is.
@@ -20,6 +21,7 @@ struct Version: Command {
                 return .success
             }
             var object = JSONObject()
+            object["schema"] = .string(DocumentSchema.name(of: "version"))
             object["name"] = .string("nwpath")
             object["version"] = .string(NWPath.version)
             try Screen(common).print(.object(object))

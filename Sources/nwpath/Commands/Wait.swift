@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import CommandLineKit
+internal import Documents
 internal import LinuxIO
 internal import OrderedJSON
 internal import Spelling
@@ -148,6 +149,7 @@ struct Wait: Command {
         waited: Duration
     ) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "wait"))
         object["satisfied"] = .bool(isSatisfied)
         object["waited_seconds"] = .double((waited.seconds * 1000).rounded() / 1000)
         object["conditions"] = .array(

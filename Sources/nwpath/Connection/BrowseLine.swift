@@ -12,6 +12,7 @@ enum BrowseLine {
     /// The object: `time`, `event`, `service`, and what the event adds.
     static func object(_ event: BrowseEvent, clock: some TimeSource) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "browse"))
         object["time"] = .string("\(clock.wall)")
         object["event"] = .string(name(event))
         switch event {
@@ -22,15 +23,12 @@ enum BrowseLine {
         case .changed(let service, let fields, let previous):
             object["service"] = document(service, clock)
             object["changed"] = .array(fields.map { .string($0.rawValue) })
-            var old = JSONObject()
-            let before = document(previous, clock)
-            for field in fields { old[field.rawValue] = before[field.rawValue] }
-            object["previous"] = .object(old)
+            object["previous"] = document(previous, clock)
         case .unresolved(let service):
             var identity = JSONObject()
             identity["name"] = .string(service.name)
             identity["type"] = .string(service.type)
-            identity["interface"] = .string(service.interface)
+            identity["interface"] = .interface(service.interface)
             object["service"] = .object(identity)
             object["missing"] = .array(service.missing.map { .string($0) })
         case .lost(let announcement, let last, let reason, let seenFor):
@@ -47,7 +45,7 @@ enum BrowseLine {
     static func text(_ object: JSONValue, sheet: Sheet) -> String {
         let service = object["service"] ?? .null
         let (sign, tone) = mark(object.text("event"))
-        let words = [service.text("type"), service.text("name"), service.text("interface")].map { sheet.paint($0) }
+        let words = [service.text("type"), service.text("name"), service.interfaceName].map { sheet.paint($0) }
         let detail = sheet.paint(detail(object, service), .faint)
         return sheet.paint(sign, tone) + " " + words.joined(separator: "  ") + (detail.isEmpty ? "" : "  " + detail)
     }
@@ -88,7 +86,7 @@ enum BrowseLine {
         object["name"] = .string(announcement.name)
         object["type"] = .string(announcement.type)
         object["domain"] = .string(announcement.domain)
-        object["interface"] = .string(announcement.interface)
+        object["interface"] = .interface(announcement.interface)
         object["subtypes"] = .array(announcement.subtypes.map { .string($0) })
         return object
     }

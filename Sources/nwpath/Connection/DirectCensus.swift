@@ -65,6 +65,7 @@ final class DirectCensus {
 
     static func document(_ name: String, _ services: [ServiceDocument]) -> JSONValue {
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: name))
         object[name] = .array(services.compactMap(value))
         return .object(object)
     }
@@ -81,11 +82,12 @@ struct EventLine<Body: EventBody>: Encodable {
     let body: Body
 
     private enum Key: CodingKey {
-        case time, event, severity, message
+        case schema, time, event, severity, message
     }
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
+        try container.encode(DocumentSchema.name(of: "census"), forKey: .schema)
         try container.encode("\(time)", forKey: .time)
         try container.encode(body.name.rawValue, forKey: .event)
         try container.encode(body.severity.rawValue, forKey: .severity)

@@ -14,13 +14,15 @@ internal import PathModel
 ///
 /// Nobody watched before, so nothing has a `since`.
 struct DirectStatus: Encodable {
-    private let schema = "nwpath.status/1"
+    private let schema = DocumentSchema.name(of: "status")
     private let time: String
     private let host: String
     @Nullable private var daemon: String?
     private let headline: Judged
     private let chain: [ChainElementDocument]
     private let path: PathDocument
+    private let message: String
+    /// Deprecated: ``message``.
     private let sentence: String
     private let monitors: [Monitor]
     private let interfaces: [InterfaceDocument]
@@ -37,6 +39,8 @@ struct DirectStatus: Encodable {
     private struct Monitor: Encodable {
         let monitor: String
         let path: PathDocument
+        let message: String
+        /// Deprecated: ``message``.
         let sentence: String
     }
 
@@ -62,9 +66,10 @@ struct DirectStatus: Encodable {
         monitors = core.monitors.map { monitor in
             let name = monitor.policy.name
             let sentence = PathSentence.state(of: monitor.path, monitor: name)
-            return Monitor(monitor: name, path: PathDocument(monitor.path), sentence: sentence)
+            return Monitor(monitor: name, path: PathDocument(monitor.path), message: sentence, sentence: sentence)
         }
-        sentence = monitors.first?.sentence ?? ""
+        message = monitors.first?.message ?? ""
+        sentence = message
         interfaces = core.interfaces.map { InterfaceDocument($0, at: clock.boot) }.filter { !$0.ignored }
         gateways = core.path.gateways.map(GatewayDocument.init)
         dns = DNSDocument(core.path.dns)

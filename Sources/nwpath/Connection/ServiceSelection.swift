@@ -11,7 +11,7 @@ struct ServiceSelection: Equatable {
 
     func includes(_ service: JSONValue) -> Bool {
         (type ?? service.text("type")) == service.text("type")
-            && (interface ?? service.text("interface")) == service.text("interface")
+            && (interface ?? service.interfaceName) == service.interfaceName
             && (name.map { $0.matches(service.text("name")) || $0.description == service.text("name") } ?? true)
     }
 

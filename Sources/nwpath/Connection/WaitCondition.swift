@@ -69,7 +69,7 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     func missing(in status: JSONValue, services: [JSONValue], ignored: Set<String> = []) -> String? {
         let path = status["path"] ?? .null
         let isSatisfied = path.text("status") == "satisfied"
-        let sentence = status.text("sentence")
+        let sentence = status.text("message")
         switch self {
         case .satisfied: return isSatisfied ? nil : sentence
         case .unsatisfied: return isSatisfied ? sentence : nil

@@ -11,7 +11,7 @@ struct DestinationText {
         let name = destination.text("target")
         let gaps = document.list("ladder").filter { $0.text("state") != "ok" }
         if let gap = gaps.first {
-            let reason = "\(gap.text("layer")): \(gap.text("because"))"
+            let reason = "\(gap.text("layer")): \(gap.text("message"))"
             return sheet.paint("? \(name) works as far as it was examined; \(reason)", .warning) + "\n"
         }
         let status = destination["status"]?.int.map { ": status \($0)" } ?? ""
@@ -23,18 +23,18 @@ struct DestinationText {
         let addresses = destination.list("addresses")
         var details: [String: String] = [:]
         let names = addresses.map { $0.text("address") }
-        details["resolve"] = names.joined(separator: ", ") + Self.time(destination["lookup_ms"])
+        details["resolve"] = names.joined(separator: ", ") + Self.time(destination["lookup_seconds"])
         var ways: [String] = []
-        for address in addresses where !address.text("interface").isEmpty {
+        for address in addresses where !address.interfaceName.isEmpty {
             let gateway = address.text("gateway")
-            let way = (gateway.isEmpty ? "" : "via \(gateway) ") + "on \(address.text("interface"))"
+            let way = (gateway.isEmpty ? "" : "via \(gateway) ") + "on \(address.interfaceName)"
             if !ways.contains(way) { ways.append(way) }
         }
         details["route"] = ways.joined(separator: "; ")
         let echoes = addresses.filter { $0["echo"]?.bool == true }
-        details["reach"] = echoes.map { $0.text("address") + Self.time($0["echo_ms"]) }.joined(separator: ", ")
+        details["reach"] = echoes.map { $0.text("address") + Self.time($0["echo_seconds"]) }.joined(separator: ", ")
         let connected = addresses.filter { $0.text("connection") == "connected" }
-        details["tcp"] = connected.map { $0.text("address") + Self.time($0["connect_ms"]) }.joined(separator: ", ")
+        details["tcp"] = connected.map { $0.text("address") + Self.time($0["connect_seconds"]) }.joined(separator: ", ")
         if let status = destination["status"]?.int {
             let location = destination.text("location")
             details["http"] = "status \(status)" + (location.isEmpty ? "" : " to \(location)")
@@ -42,7 +42,7 @@ struct DestinationText {
         return details
     }
 
-    private static func time(_ milliseconds: JSONValue?) -> String {
-        milliseconds?.double.map { " (\(ProbeText.time($0 / 1000)))" } ?? ""
+    private static func time(_ seconds: JSONValue?) -> String {
+        seconds?.double.map { " (\(ProbeText.time($0)))" } ?? ""
     }
 }

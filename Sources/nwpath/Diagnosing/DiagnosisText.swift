@@ -9,7 +9,7 @@ struct DiagnosisText {
     /// The sentences, worst first, then every layer.
     func render(_ document: JSONValue) -> String {
         var text = sentences(document)
-        for note in document.list("info") { text += sheet.paint("i \(note.text("say"))", .faint) + "\n" }
+        for note in document.list("info") { text += sheet.paint("i \(note.text("message"))", .faint) + "\n" }
         text += "\n"
         var details = document["destination"].map(DestinationText(sheet: sheet).details) ?? [:]
         details["performance"] = document["load"].map(Self.load)
@@ -19,14 +19,14 @@ struct DiagnosisText {
                 text += line(rung, details[rung.text("layer")] ?? "")
                 continue
             }
-            let reason = rung.text("because")
+            let reason = rung.text("message")
             if reasons.insert(reason).inserted { text += row(notAssessed(document, because: reason), reason) }
         }
         return text + "\n" + footer(document)
     }
 
     private func notAssessed(_ document: JSONValue, because reason: String) -> [String] {
-        document.list("ladder").filter { $0.text("state") == "not_assessed" && $0.text("because") == reason }
+        document.list("ladder").filter { $0.text("state") == "not_assessed" && $0.text("message") == reason }
             .map { $0.text("layer") }
     }
 
@@ -55,8 +55,8 @@ struct DiagnosisText {
             let tone: Palette.Tone = verdict.text("severity") == "broken" ? .bad : .warning
             let isOwn = verdict.text("code").hasPrefix("destination.")
             let doubt = verdict.text("confidence") == "possible" && !isOwn ? " (one target only)" : ""
-            return sheet.paint("✗ \(verdict.text("say"))\(doubt)", tone) + "\n"
-                + sheet.paint("  → \(verdict.text("action"))") + "\n"
+            return sheet.paint("✗ \(verdict.text("message"))\(doubt)", tone) + "\n"
+                + sheet.paint("  → \(verdict.text("hint"))") + "\n"
         }.joined()
     }
 
@@ -90,8 +90,8 @@ struct DiagnosisText {
     }
 
     private func footer(_ document: JSONValue) -> String {
-        let seconds = Double(document["ms"]?.int ?? 0) / 1000
-        var words = "\(ProbeText.time(seconds)), \(document["sent_bytes"]?.int ?? 0) bytes sent, "
+        var words =
+            "\(ProbeText.time(document["duration_seconds"]?.double ?? 0)), \(document["sent_bytes"]?.int ?? 0) bytes sent, "
         words += "\(document["received_bytes"]?.int ?? 0) received"
         if document.text("targets") != "none" { words += "; targets: \(document.text("targets"))" }
         switch document.text("blame") {

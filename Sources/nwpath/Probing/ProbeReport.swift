@@ -40,6 +40,7 @@ struct ProbeReport {
     func show(_ result: JSONValue, number: Int) {
         if isJSON {
             var object = JSONObject()
+            object["schema"] = .string(DocumentSchema.name(of: "attempt"))
             object["event"] = .string("attempt")
             object["seq"] = .integer(Int64(number))
             for member in result.object?.members ?? [] { object[member.key] = member.value }
@@ -61,6 +62,7 @@ struct ProbeReport {
             return
         }
         var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "summary"))
         object["event"] = .string("summary")
         object["target"] = .string(name)
         object["sent"] = .integer(Int64(tally.sent))
@@ -126,9 +128,9 @@ struct ProbeText {
             if !addresses.isEmpty { words += ", " + addresses.joined(separator: " ") }
             return sheet.paint("✓", .good) + " " + sheet.paint(words) + "\n"
         case false?:
-            let words = "\(number)\(from): \(result.text("reason")): \(result.text("detail"))"
+            let words = "\(number)\(from): \(result.text("reason")): \(result.text("message"))"
             return sheet.paint("✗", .bad) + " " + sheet.paint(words) + "\n"
-        case nil: return sheet.paint("? not assessed: \(result.text("detail"))", .warning) + "\n"
+        case nil: return sheet.paint("? not assessed: \(result.text("message"))", .warning) + "\n"
         }
     }
 

@@ -13,7 +13,7 @@ struct GatewayText {
         ])
         for gateway in gateways {
             table.add([
-                .init(gateway.text("address"), .strong), .init(gateway.text("interface")),
+                .init(gateway.text("address"), .strong), .init(gateway.interfaceName),
                 .init(gateway.text("family")),
                 .init(gateway["metric"]?.int.map(String.init) ?? ""), Self.answers(gateway),
             ])

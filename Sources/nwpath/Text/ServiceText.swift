@@ -15,7 +15,7 @@ struct ServiceText {
         ])
         for service in services {
             table.add([
-                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.text("interface")),
+                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.interfaceName),
                 .init(service.text("host")), .init(service["port"]?.int.map(String.init) ?? ""),
                 .init(service.texts("addresses").joined(separator: " ")),
             ])
@@ -38,7 +38,7 @@ struct ServiceText {
             let isPresent = service.isTrue("present")
             let reason = service["removed"]?.text("reason") ?? ""
             table.add([
-                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.text("interface")),
+                .init(service.text("type")), .init(service.text("name"), .strong), .init(service.interfaceName),
                 .init(AgeText.moment(service["first_seen"]?.string)),
                 .init(AgeText.moment(service["last_seen"]?.string)),
                 .init(service["appearances"]?.int.map { "\($0)×" } ?? ""),

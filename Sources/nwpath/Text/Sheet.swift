@@ -41,6 +41,15 @@ extension JSONValue {
     /// The string member of this name; empty without one.
     func text(_ name: String) -> String { self[name]?.string ?? "" }
 
+    /// The name of the interface something is on, empty without one; records of version 0.1 have the bare name.
+    var interfaceName: String { self["interface"]?["name"]?.string ?? text("interface") }
+
+    static func interface(_ name: String) -> JSONValue {
+        var object = JSONObject()
+        object["name"] = .string(name)
+        return .object(object)
+    }
+
     func isTrue(_ name: String) -> Bool { self[name]?.bool == true }
 
     /// The elements of the member of this name; none without one.

@@ -112,7 +112,7 @@ struct StatusText {
         if isJudged {
             add("path", Self.word(path.text("status")) + (reason.isEmpty ? "" : " (\(reason))"))
         } else {
-            add("why", path["why"]?.string.map { "\($0) (\(reason))" } ?? reason)
+            add("why", path["message"]?.string.map { "\($0) (\(reason))" } ?? reason)
             add("hint", path.text("hint"))
         }
         add("supports", Self.abilities(path, names: monitor.list("chain").last?.text("condition")))
@@ -126,7 +126,7 @@ struct StatusText {
     /// The sign, the sentence, and for how long it has been so.
     func verdict(_ monitor: JSONValue) -> String {
         let status = (monitor["path"] ?? .null).text("status")
-        let sentence = monitor.text("sentence")
+        let sentence = monitor.text("message")
         let words = sentence.isEmpty ? "Path is \(status)" : sentence
         return sheet.paint("\(Self.sign(status)) \(words)", Self.tone(status)) + age(since: monitor["since"]?.string)
     }

@@ -447,7 +447,7 @@ def later(driver):
     probes = ('{"probes":[{"name":"<b>gateway</b>","target":"192.0.2.1","last":{"success":true,"duration_seconds":0.0042},'
               '"loss_percent":1.5,"p95_seconds":0.012,"recent_seconds":[0.004,0.005,null,0.012]},'
               '{"name":"web","target":"example.test","last":{"success":false,"reason":"timeout"}}]}')
-    diagnosis = '{"verdicts":[{"code":"gateway.silent","say":"The gateway does not answer.","action":"Look at the router."}]}'
+    diagnosis = '{"verdicts":[{"code":"gateway.silent","message":"The gateway does not answer.","hint":"Look at the router."}]}'
     behaviour = {"extra": {"/api/v1/probes": probes, "/api/v1/diagnosis": diagnosis}, "change": staticmethod(
         lambda path, body: body.replace(b'data-routes="', b'data-routes="/api/v1/probes /api/v1/diagnosis ', 1))}
     with Page(driver, between(**behaviour)) as page:
