@@ -20,6 +20,8 @@ public struct ArgumentDescription: Hashable, Sendable {
     /// The right words of its value, when there are only a few.
     public internal(set) var choices: [String] = []
     public internal(set) var isPath = false
+    /// What its value may name on this machine: the words after which `completions` lists such names.
+    public internal(set) var listings: [String] = []
     /// The text of its default, if there is one worth showing.
     public internal(set) var standard: String?
     /// Whether it may be given more than once.
@@ -57,6 +59,7 @@ public struct ArgumentDescription: Hashable, Sendable {
         expectation = form.expectation
         choices = form.choices
         isPath = form.isPath
+        listings = form.names
         self.standard = standard
     }
 }

@@ -10,6 +10,8 @@ public struct ArgumentForm<Value: Sendable>: Sendable {
     public let choices: [String]
     /// Whether the text names a file, which completions then offer.
     let isPath: Bool
+    /// What the text may name on this machine: the words after which `completions` lists such names.
+    let names: [String]
     let parse: @Sendable (String) -> Value?
     let format: @Sendable (Value) -> String?
 
@@ -19,18 +21,21 @@ public struct ArgumentForm<Value: Sendable>: Sendable {
     ///   - expectation: What a message says was expected.
     ///   - choices: The right words, when there are only a few.
     ///   - isPath: Whether the text names a file.
+    ///   - names: What it may name on this machine.
     ///   - format: The text of a default in help; `nil` shows none.
     ///   - parse: Gives the value, or `nil` when the text is not one.
     public init(
         _ expectation: String,
         choices: [String] = [],
         isPath: Bool = false,
+        names: [String] = [],
         format: @escaping @Sendable (Value) -> String? = { _ in nil },
         parse: @escaping @Sendable (String) -> Value?
     ) {
         self.expectation = expectation
         self.choices = choices
         self.isPath = isPath
+        self.names = names
         self.format = format
         self.parse = parse
     }

@@ -33,16 +33,26 @@ private let typed = [
     Typed("nwpath check ", ["path", "interface", "service", "daemon"], not: ["status"]),
     Typed("nwpath check --warn", ["--warn-expensive", "--warning"], not: ["--critical"]),
     Typed("nwpath completions ", ["bash", "zsh", "fish"]),
+    Typed("nwpath services --interface ", ["eth0", "lan"], not: ["status", "--json", "nwpath-completed.yaml"]),
+    Typed("nwpath probe --interface e", ["eth0"], not: ["lan", "--interface"]),
+    Typed("nwpath interfaces ", ["eth0", "lan"]),
+    Typed("nwpath check interface et", ["eth0"], not: ["default"]),
+    Typed("nwpath status --monitor ", ["default", "vpn"], not: ["eth0"]),
     Typed("nwpath wait sat", ["satisfied"], not: ["unsatisfied"]),
     Typed("nwpath help wa", ["wait", "watch"], not: ["status"]),
     Typed("nwpath serve --config nwpath-compl", ["nwpath-completed.yaml"]),
-    Typed("nwpath status --monitor ", [], not: ["status", "--json", "nwpath-completed.yaml"]),
+    Typed("nwpath services --name ", [], not: ["status", "--json", "eth0"]),
 ]
 
-@Suite struct CompletionTests {
+@Suite(.inNamespace) struct CompletionTests {
     private func file(_ shell: CompletionShell) throws -> (scratch: Scratch, path: String) {
         let scratch = try Scratch()
         _ = try scratch.write("", to: "nwpath-completed.yaml")
+        // What the program itself lists is tested apart; here it stands in for a machine with these names.
+        let stand =
+            "#!/bin/sh\ncase \"$*\" in 'completions interfaces') printf 'eth0\\nlan\\n' ;; "
+            + "'completions monitors') printf 'default\\nvpn\\n' ;; esac\n"
+        try Command.run(["chmod", "+x", try scratch.write(stand, to: "nwpath")])
         return (scratch, try scratch.write(NWPath.program.completions(for: shell), to: "_nwpath"))
     }
 
@@ -56,7 +66,7 @@ private let typed = [
     private func `bash offers what fits`(typed: Typed) throws {
         let (scratch, path) = try file(.bash)
         let script = """
-            cd "$0" && source "$1" || exit
+            cd "$0" && PATH="$0:$PATH" && source "$1" || exit
             complete -p nwpath | grep -q -- '-F _nwpath' || exit
             read -ra COMP_WORDS <<<"$2"
             case "$2" in *' ') COMP_WORDS+=('') ;; esac
@@ -71,7 +81,7 @@ private let typed = [
     @Test(arguments: typed)
     private func `fish offers what fits`(typed: Typed) throws {
         let (scratch, path) = try file(.fish)
-        let script = "cd $argv[1]; source $argv[2]; or exit 1; complete -C $argv[3]"
+        let script = "cd $argv[1]; set -x PATH $argv[1] $PATH; source $argv[2]; or exit 1; complete -C $argv[3]"
         let words = [
             "env", "HOME=\(scratch.path)", "fish", "--no-config", "-c", script, scratch.path, path, typed.line,
         ]
@@ -85,6 +95,7 @@ private let typed = [
         // The function is called as the completion system does, with its helpers writing down what they are given.
         let script = """
             cd "$0"
+            PATH="$0:$PATH"
             compdef() { :; }
             _describe() { shift 2; print -rl -- ${(@)${(P)1}%%:*}; }
             _files() { print -rl -- *; }
@@ -98,6 +109,19 @@ private let typed = [
         let output = try Command.run(["zsh", "-f", "-c", script, scratch.path, path, typed.line])
         let last = typed.line.split(separator: " ", omittingEmptySubsequences: false).last ?? ""
         check(output.split(separator: "\n").map(String.init).filter { $0.hasPrefix(last) }, typed)
+    }
+
+    @Test func `interfaces and monitors of the machine are listed`() async throws {
+        let service = try Service()
+        try service.connect()
+        try Namespace.current.run(["ip", "link", "property", "add", "dev", "eth0", "altname", "uplink0"])
+        let interfaces = try await service.tool.run("completions", "interfaces")
+        #expect(Set(interfaces.output.split(separator: "\n")).isSuperset(of: ["lo", "eth0", "uplink0", "far"]))
+        let nothing = try await service.tool.run("completions", "monitors")
+        #expect(nothing.status == 0 && nothing.output == "" && nothing.messages == "", "no service, no complaint")
+        try await service.start()
+        let monitors = try await service.tool.run("completions", "monitors")
+        #expect(monitors.output == "default\n", "\(monitors.messages)")
     }
 
     @Test(arguments: CompletionShell.allCases)

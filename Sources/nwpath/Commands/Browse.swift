@@ -32,7 +32,13 @@ struct Browse: Command {
         ],
         arguments: [
             .positionals("TYPE[,SUBTYPE]", into: \.words, .text, isRequired: true, help: "What to look for."),
-            .option("--interface", value: "NAME", into: \.interface, .text, help: "Look on this interface only."),
+            .option(
+                "--interface",
+                value: "NAME",
+                into: \.interface,
+                .interfaceName,
+                help: "Look on this interface only."
+            ),
             .flag("--once", into: \.isOnce, help: "End when everything that is there has been found."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
         ],

@@ -40,7 +40,7 @@ struct Check: Command {
         ],
         arguments: [
             .positional("WHAT", into: \.subject, .choice, help: "What to check; path when not given."),
-            .positional("NAME", into: \.name, .text, help: "The monitor, the interface, or TYPE[/NAME]."),
+            .positional("NAME", into: \.name, .checkedName, help: "The monitor, the interface, or TYPE[/NAME]."),
             .option("-t", "--timeout", value: "SECONDS", into: \.timeout, .seconds, help: "When to give up."),
             .option("-w", "--warning", value: "RANGE", into: \.warning, .range, help: "Warn outside of it."),
             .option("-c", "--critical", value: "RANGE", into: \.critical, .range, help: "Critical outside of it."),

@@ -39,7 +39,13 @@ struct History: Command {
         arguments: [
             .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Where to begin."),
             .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "Where to end; now when not given."),
-            .option("--monitor", value: "NAME", into: \.monitor, .text, help: "The monitor, default unless given."),
+            .option(
+                "--monitor",
+                value: "NAME",
+                into: \.monitor,
+                .monitorName,
+                help: "The monitor, default unless given."
+            ),
             .option("--file", value: "FILE", into: \.file, .path, help: "Read this log instead of asking the service."),
             .flag("--outages", into: \.showsOutagesOnly, help: "List the outages only."),
             .flag("--csv", into: \.isCSV, help: "Print the outages as comma-separated values."),

@@ -17,7 +17,7 @@ struct Interfaces: Command {
             CommandExample("nwpath interfaces eth0", "everything about one"),
         ],
         arguments: [
-            .positional("NAME", into: \.name, .text, help: "Show this interface only."),
+            .positional("NAME", into: \.name, .interfaceName, help: "Show this interface only."),
             .flag("--all", into: \.showsAll, help: "Also show ignored ones."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "there is no such interface")]

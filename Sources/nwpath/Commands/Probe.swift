@@ -58,7 +58,7 @@ struct Probe: Command {
                 "--interface",
                 value: "NAME",
                 into: \.request.interface,
-                .text,
+                .interfaceName,
                 help: "Leave by this interface."
             ),
             .option(

@@ -23,7 +23,7 @@ struct Status: Command {
             CommandExample("nwpath status --json", "everything as one JSON object"),
         ],
         arguments: [
-            .option("--monitor", value: "NAME", into: \.monitor, .text, help: "Show this monitor only."),
+            .option("--monitor", value: "NAME", into: \.monitor, .monitorName, help: "Show this monitor only."),
             .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 when the path is not satisfied."),
             .flag("--brief", into: \.isBrief, help: "Show five lines, with the last day."),
         ],

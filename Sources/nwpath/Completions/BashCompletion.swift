@@ -35,6 +35,7 @@ struct BashCompletion {
             switch value {
             case .text: "return"
             case .file: "\(Self.asFiles); \(Self.files); return"
+            case .listings(let words): "words=\"$(\(ShellText.listing(table.name, words)))\""
             case .words(let words): "words=\(ShellText.quote(words.joined(separator: " ")))"
             }
         }
@@ -44,6 +45,7 @@ struct BashCompletion {
         let words = place.candidates.map(\.word) + place.options.flatMap(\.names)
         let files = place.takesFiles ? "\(Self.asFiles); \(Self.files); " : ""
         let text = ShellText.quote(words.joined(separator: " "))
-        return "        \(ShellText.quote(place.command))) \(files)words=\(text) ;;\n"
+        let names = place.listings.isEmpty ? "" : "\"$(\(ShellText.listing(table.name, place.listings)))\"' '"
+        return "        \(ShellText.quote(place.command))) \(files)words=\(names)\(text) ;;\n"
     }
 }

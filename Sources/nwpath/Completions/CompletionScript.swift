@@ -21,6 +21,11 @@ extension Program {
 }
 
 enum ShellText {
+    /// The command that lists names of this machine.
+    static func listing(_ program: String, _ words: [String]) -> String {
+        words.map { "command \(program) completions \($0) 2>/dev/null" }.joined(separator: "; ")
+    }
+
     /// In single quotes, as POSIX shells read them.
     static func quote(_ text: String) -> String {
         "'" + text.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"

@@ -13,6 +13,8 @@ struct CompletionTable {
         case text
         case file
         case words([String])
+        /// Names of this machine, as `completions WORD` lists them.
+        case listings([String])
     }
 
     struct Option: Hashable {
@@ -29,6 +31,8 @@ struct CompletionTable {
         var candidates: [Candidate] = []
         var options: [Option] = []
         var takesFiles = false
+        /// What of this machine may be named here.
+        var listings: [String] = []
         /// Whether exactly these words were typed: at the start, and for groups.
         var isInner = false
     }
@@ -82,14 +86,19 @@ struct CompletionTable {
                 positional.choices.map { Candidate(word: $0, note: positional.help) }
             },
             options: named.map(option) + always,
-            takesFiles: positionals.contains(where: \.isPath)
+            takesFiles: positionals.contains(where: \.isPath),
+            listings: positionals.flatMap(\.listings)
         )
     }
 
     private static func option(_ argument: ArgumentDescription) -> Option {
         var value: Value?
         if argument.placeholder != nil {
-            value = argument.isPath ? .file : argument.choices.isEmpty ? .text : .words(argument.choices)
+            value =
+                argument.isPath
+                ? .file
+                : !argument.listings.isEmpty
+                    ? .listings(argument.listings) : argument.choices.isEmpty ? .text : .words(argument.choices)
         }
         return Option(names: argument.names, note: argument.help, value: value)
     }

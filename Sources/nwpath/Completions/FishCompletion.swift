@@ -44,11 +44,14 @@ struct FishCompletion {
         for candidate in place.candidates {
             lines += "\(start) -a \(ShellText.fish(candidate.word)) -d \(ShellText.fish(candidate.note))\n"
         }
-        for option in place.options { lines += "\(start)\(Self.option(option)) -d \(ShellText.fish(option.note))\n" }
+        if !place.listings.isEmpty {
+            lines += "\(start) -a \(ShellText.fish("(\(ShellText.listing(table.name, place.listings)))"))\n"
+        }
+        for option in place.options { lines += "\(start)\(suffix(of: option)) -d \(ShellText.fish(option.note))\n" }
         return lines
     }
 
-    private static func option(_ option: CompletionTable.Option) -> String {
+    private func suffix(of option: CompletionTable.Option) -> String {
         var text = ""
         for name in option.names {
             text += name.hasPrefix("--") ? " -l \(name.dropFirst(2))" : " -s \(name.dropFirst())"
@@ -57,6 +60,7 @@ struct FishCompletion {
         case nil: break
         case .text: text += " -x"
         case .file: text += " -r -F"
+        case .listings(let words): text += " -x -a \(ShellText.fish("(\(ShellText.listing(table.name, words)))"))"
         case .words(let words): text += " -x -a \(ShellText.fish(words.joined(separator: " ")))"
         }
         return text

@@ -35,6 +35,7 @@ struct ZshCompletion {
             switch value {
             case .text: "_message \(ShellText.quote(option.note)); return"
             case .file: "_files; return"
+            case .listings(let words): "candidates=(${(f)\"$(\(ShellText.listing(table.name, words)))\"})"
             case .words(let words): "candidates=(\(words.map(ShellText.quote).joined(separator: " ")))"
             }
         }
@@ -48,11 +49,13 @@ struct ZshCompletion {
             "                \(ShellText.quote("\(item.word):\(item.note)"))\n"
         }
         let files = place.takesFiles ? "            _files\n" : ""
+        let listing = ShellText.listing(table.name, place.listings)
+        let names = place.listings.isEmpty ? "" : "            candidates+=(${(f)\"$(\(listing))\"})\n"
         return """
                     \(ShellText.quote(place.command)))
             \(files)            candidates=(
             \(items.joined())            )
-                        ;;
+            \(names)            ;;
 
             """
     }
