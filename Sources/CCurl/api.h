@@ -43,6 +43,7 @@ struct nwp_curl {
     nwp_curl_take body;
     nwp_curl_prepare prepare;
     nwp_curl_give give;
+    void (*tick)(void *context);
     void *context;
     CURLcode code;
     char error[CURL_ERROR_SIZE];

@@ -117,6 +117,20 @@ void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole) {
     }
 }
 
+static int take_tick(void *context, curl_off_t down, curl_off_t here, curl_off_t up, curl_off_t there) {
+    (void)down, (void)here, (void)up, (void)there;
+    struct nwp_curl *request = context;
+    request->tick(request->context);
+    return 0;
+}
+
+void nwp_curl_tick(struct nwp_curl *request, void (*tick)(void *context)) {
+    request->tick = tick;
+    api.setopt(request->easy, CURLOPT_NOPROGRESS, 0L);
+    api.setopt(request->easy, CURLOPT_XFERINFODATA, request);
+    api.setopt(request->easy, CURLOPT_XFERINFOFUNCTION, take_tick);
+}
+
 enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context) {
     request->head = head;
     request->body = body;

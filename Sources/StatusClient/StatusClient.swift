@@ -74,16 +74,18 @@ public struct StatusClient: Sendable {
 
     /// Reads a stream line by line until it ends or `line` returns `false`.
     ///
-    /// Lines come without their line feed; empty ones, which keep the stream alive, are left out.
+    /// Lines come without their line feed; empty ones, which keep the stream alive, are left out. `tick` is called about
+    /// once a second.
     /// - Returns: `true` when `line` ended it, `false` when the daemon did.
     @discardableResult
     public func stream(
         _ target: String,
         fields: [(name: String, value: String)] = [("Accept", "application/x-ndjson")],
+        tick: () -> Void = {},
         line: (String) -> Bool
     ) throws(StatusClientError) -> Bool {
         let request = try StatusRequest(self, target: target, fields: fields)
-        return try request.stream(connecting: timeout, line: line)
+        return try request.stream(connecting: timeout, line: line, tick: tick)
     }
 }
 

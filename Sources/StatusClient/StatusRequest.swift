@@ -12,6 +12,7 @@ internal import CCurl
     private var isTooLarge = false
     /// Takes a line of a stream; `false` ends it.
     private var line: ((String) -> Bool)?
+    private var tick: (() -> Void)?
     private var wasStopped = false
 
     init(
@@ -57,13 +58,20 @@ internal import CCurl
         return response
     }
 
-    /// Makes the request and hands lines over as they come.
-    func stream(connecting: Duration, line: (String) -> Bool) throws(StatusClientError) -> Bool {
+    /// Makes the request and hands lines over as they come; `tick` is called about once a second.
+    func stream(
+        connecting: Duration,
+        line: (String) -> Bool,
+        tick: () -> Void
+    ) throws(StatusClientError) -> Bool {
         unsafe nwp_curl_timeout(raw, Self.milliseconds(connecting), 0)
+        unsafe nwp_curl_tick(raw) { context in unsafe StatusRequest.at(context)?.tick?() }
         let result = withoutActuallyEscaping(line) { line in
-            self.line = line
-            defer { self.line = nil }
-            return perform()
+            withoutActuallyEscaping(tick) { tick in
+                (self.line, self.tick) = (line, tick)
+                defer { (self.line, self.tick) = (nil, nil) }
+                return perform()
+            }
         }
         if wasStopped { return true }
         guard result == NWP_CURL_OK else { throw failure(result) }

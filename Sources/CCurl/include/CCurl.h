@@ -39,6 +39,8 @@ void nwp_curl_header(struct nwp_curl *request, const char *field);
 /// Limits connecting and the whole request, in milliseconds. With `whole` 0 the answer may go on for ever, but not be
 /// silent for 45 s, three times the interval in which streams are written to.
 void nwp_curl_timeout(struct nwp_curl *request, long connecting, long whole);
+/// Calls `tick` about once a second, and whenever something came.
+void nwp_curl_tick(struct nwp_curl *request, void (*tick)(void *context));
 /// Makes the request and blocks until it is over.
 enum nwp_curl_result nwp_curl_perform(struct nwp_curl *request, nwp_curl_take head, nwp_curl_take body, void *context);
 /// The status code of the answer; 0 when there was none.

@@ -12,13 +12,15 @@ struct Watch: Command {
     var events: [Glob] = []
     var count: Int?
     var doesNotFollow = false
+    var showsAll = false
 
     static let specification = Specification<Watch>(
         "watch",
         "Shows changes as they happen.",
         discussion: """
             The first line shows the state now, unless --since asks for the past. With --json there is one JSON \
-            object on each line (JSON lines): first that of /api/v1/status, then events as in the log.
+            object on each line (JSON lines): first that of /api/v1/status, then events as in the log. For people, \
+            what one cause brings about within seconds is one line; --all, --event and -n show every event.
 
             When the service restarts, watch waits for it and goes on after the last event; a stream.reset says \
             when events are lost.
@@ -40,6 +42,7 @@ struct Watch: Command {
                 help: "End after so many events."
             ),
             .flag("--no-follow", into: \.doesNotFollow, help: "End after what has happened already."),
+            .flag("--all", into: \.showsAll, help: "Show every event on a line of its own."),
         ],
         exits: ServiceExits.all + [
             ExitNote(.negative, "the events after SEQ are no longer held"), ExitNote(.interrupted),
@@ -77,15 +80,47 @@ struct Watch: Command {
             let position = since == nil ? EventFeed.id(of: status) : nil
             let feed = EventFeed(patterns: events, limit: count, position: position)
             var follower = EventFollower(connection, feed: feed, since: since, isQuiet: common.isQuiet)
-            let show = { (event: JSONValue) in
-                Terminal.print(Self.render(event, isJSON: common.isJSON, sheet: Sheet(screen, now: clock.wall)))
+            guard !common.isJSON, !showsAll, events.isEmpty, count == nil else {
+                let show = { (event: JSONValue) in
+                    Terminal.print(Self.render(event, isJSON: common.isJSON, sheet: Sheet(screen, now: clock.wall)))
+                }
+                if doesNotFollow { try follower.readPast { show($0) } } else { try follower.follow(show) }
+                return .success
             }
-            if doesNotFollow {
-                try follower.readPast { event in show(event) }
-            } else {
-                try follower.follow(show)
-            }
+            try showFolded(&follower, screen, clock)
             return .success
+        }
+    }
+
+    private func showFolded(
+        _ follower: inout EventFollower,
+        _ screen: Screen,
+        _ clock: KernelClock
+    ) throws(CommandFailure) {
+        var folder = EventFolder()
+        let print = { (outputs: [EventFolder.Output]) in
+            for output in outputs { Terminal.print(Self.render(output, sheet: Sheet(screen, now: clock.wall))) }
+        }
+        if doesNotFollow {
+            let start = clock.wall
+            try follower.readPast { event in
+                print(folder.take(event, at: WallTime(event.text("time")).map { $0 - start } ?? .zero))
+            }
+            print(folder.finish())
+        } else {
+            try follower.follow { isBroken in
+                print(isBroken ? folder.finish() : folder.settle(at: clock.boot))
+            } _: { event in
+                print(folder.take(event, at: clock.boot))
+            }
+        }
+    }
+
+    private static func render(_ output: EventFolder.Output, sheet: Sheet) -> [UInt8] {
+        switch output {
+        case .line(let event): return render(event, isJSON: false, sheet: sheet)
+        case .opening(let event): return render(event, isJSON: false, sheet: sheet).dropLast()
+        case .rest(let text): return Array((sheet.paint(text) + "\n").utf8)
         }
     }
 

@@ -37,13 +37,18 @@ struct EventFollower {
 
     /// Hands over events as they come, until there are enough of them.
     ///
-    /// When the connection breaks, the daemon is waited for, and reading goes on after the last event.
-    mutating func follow(_ show: (JSONValue) -> Void) throws(CommandFailure) {
+    /// When the connection breaks, the daemon is waited for, and reading goes on after the last event. `tick` is called
+    /// about once a second with `false` while it stands, and with `true` when it breaks.
+    mutating func follow(
+        tick: (_ isBroken: Bool) -> Void = { _ in },
+        _ show: (JSONValue) -> Void
+    ) throws(CommandFailure) {
         var hasBegun = false
         while !feed.isDone {
             do throws(StatusClientError) {
                 var reason = "the stream ended"
-                try readStream { event in
+                defer { tick(true) }
+                try readStream(tick) { event in
                     hasBegun = true
                     show(event)
                 } ended: {
@@ -66,6 +71,7 @@ struct EventFollower {
     }
 
     private mutating func readStream(
+        _ tick: (Bool) -> Void,
         _ show: (JSONValue) -> Void,
         ended: (String) -> Void
     ) throws(StatusClientError) {
@@ -75,7 +81,7 @@ struct EventFollower {
         let target = RequestText.target("/api/v1/events", query)
         var feed = feed
         defer { self.feed = feed }
-        try connection.client.stream(target, fields: fields) { line in
+        try connection.client.stream(target, fields: fields, tick: { tick(false) }) { line in
             switch feed.take(line) {
             case .show(let event): show(event)
             case .ended(let reason): ended(reason)
