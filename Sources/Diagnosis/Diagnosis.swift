@@ -22,6 +22,14 @@ public struct Diagnosis: Hashable, Sendable {
     public struct Rung: Hashable, Sendable {
         public let layer: Layer
         public let state: State
+        /// What was measured, where nothing is wrong.
+        public let figures: [Verdict.Fact]
+
+        init(layer: Layer, state: State, figures: [Verdict.Fact] = []) {
+            self.layer = layer
+            self.state = state
+            self.figures = figures
+        }
     }
 
     public enum State: Hashable, Sendable {
@@ -55,7 +63,9 @@ public struct Diagnosis: Hashable, Sendable {
             if let cause = layer > .performance ? causes[layer] : graph.coverOf(layer) {
                 return Rung(layer: layer, state: .hidden(by: cause))
             }
-            guard let gap = evidence.gap(at: layer) else { return Rung(layer: layer, state: .sound) }
+            guard let gap = evidence.gap(at: layer) else {
+                return Rung(layer: layer, state: .sound, figures: evidence.figures(at: layer))
+            }
             return Rung(layer: layer, state: .notAssessed(because: gap))
         }
         blame = Blame(verdicts, peers: evidence.peers)

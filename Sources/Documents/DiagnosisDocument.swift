@@ -240,9 +240,12 @@ public struct RungDocument: Encodable, Equatable, Sendable {
     @Nullable public var message: String?
     /// Deprecated: ``message``.
     @Nullable public var because: String?
+    /// What was measured by name, where nothing is wrong.
+    public var evidence: EvidenceFacts
 
     public init(_ rung: Diagnosis.Rung) {
         layer = rung.layer.rawValue
+        evidence = EvidenceFacts(facts: rung.figures)
         switch rung.state {
         case .sound: (state, codes) = ("ok", [])
         case .faulty(let found): (state, codes) = ("faulty", found.map(\.rawValue))

@@ -10,6 +10,18 @@ import Testing
 
 @testable import nwpath
 
+@Suite struct DiagnosisFiguresTests {
+    @Test(arguments: [
+        (#"{"round_trip_seconds":0.011,"loss_percent":0}"#, "11.00 ms there and back, 0 % lost"),
+        (#"{"answer_seconds":0.0023}"#, "answers in 2.30 ms"), (#"{"answering":3,"asked":4}"#, "3 of 4 answer"),
+        (#"{"offset_seconds":-0.0004}"#, "the clock is 400 µs behind"), (#"{"mtu":1500}"#, "MTU 1500"),
+        (#"{"largest_bytes":1400}"#, "packets of 1400 bytes arrive"), ("{}", ""),
+    ])
+    func `what was measured is told in words`(evidence: String, words: String) throws {
+        #expect(DiagnosisText.figures(try JSONValue(parsing: evidence)) == words)
+    }
+}
+
 @Suite(.inNamespace) struct DiagnoseTests {
     /// A configuration that names this machine's own network only: nothing leaves it.
     private static func tool(_ targets: String = "anchors: [{name: a, addr4: 198.51.100.80}]") throws -> (Tool, String)

@@ -16,7 +16,7 @@ struct DiagnosisText {
         var reasons: Set<String> = []
         for rung in document.list("ladder") {
             guard rung.text("state") == "not_assessed" else {
-                text += line(rung, details[rung.text("layer")] ?? "")
+                text += line(rung, details[rung.text("layer")] ?? Self.figures(rung["evidence"] ?? .null))
                 continue
             }
             let reason = rung.text("message")
@@ -70,6 +70,21 @@ struct DiagnosisText {
             let codes = rung.texts("codes").joined(separator: ", ")
             return sheet.paint("✗", .bad) + " \(name)\(blanks)\(sheet.paint(codes))\n"
         }
+    }
+
+    /// Such as `11.2 ms there and back, 0 % lost`; empty where nothing was measured.
+    static func figures(_ evidence: JSONValue) -> String {
+        var words: [String] = []
+        if let time = evidence["round_trip_seconds"]?.double { words.append("\(ProbeText.time(time)) there and back") }
+        if let loss = evidence["loss_percent"]?.double { words.append("\(ProbeText.percent(loss)) lost") }
+        if let time = evidence["answer_seconds"]?.double { words.append("answers in \(ProbeText.time(time))") }
+        if let asked = evidence["asked"]?.int { words.append("\(evidence["answering"]?.int ?? 0) of \(asked) answer") }
+        if let size = evidence["largest_bytes"]?.int { words.append("packets of \(size) bytes arrive") }
+        if let offset = evidence["offset_seconds"]?.double {
+            words.append("the clock is \(ProbeText.time(offset.magnitude)) \(offset < 0 ? "behind" : "ahead")")
+        }
+        if let size = evidence["mtu"]?.int { words.append("MTU \(size)") }
+        return words.joined(separator: ", ")
     }
 
     /// Such as `94.3 Mbit/s down, 38 Mbit/s up, 1204 round trips per minute (good)`.
