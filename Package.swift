@@ -98,7 +98,7 @@ let package = Package(
             name: "EventHub",
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Judgement",
-                "Documents",
+                "Documents", "Spelling",
             ]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "OrderedJSON", "LinuxIO", "EventHub"]),

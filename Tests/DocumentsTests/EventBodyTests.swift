@@ -198,7 +198,8 @@ struct Example: Sendable, CustomTestStringConvertible {
         ) { $0.alternativeNames = ["a", "b"] },
         changed(
             [.mtu, .hardwareAddress, .type, .required, .ignored, .expensive, .constrained],
-            "info interface.changed eth0 changed mtu, hardware_address, type, required, ignored, is_expensive, is_constrained",
+            "info interface.changed eth0 changed mtu to 1500, hardware_address to 02:00:5e:10:00:0f, "
+                + "type to wiredEthernet, required to false, ignored to false, is_expensive to false, is_constrained to false",
             from: {
                 $0.mtu = 9000
                 $0.hardwareAddress = nil
@@ -209,7 +210,7 @@ struct Example: Sendable, CustomTestStringConvertible {
                 $0.isConstrained = true
             }
         ),
-        changed([.ignored], "info interface.changed eth0 changed ignored") {
+        changed([.ignored], "info interface.changed eth0 changed ignored to true") {
             $0.ignored = true
             $0.usable = false
             $0.problem = .ignored
@@ -270,17 +271,18 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: DNSChanged(dns, previous: noDNS, cause: cause),
-            summary: "info dns.changed 2 DNS servers",
+            summary: "info dns.changed DNS servers 192.0.2.53, [2001:db8::53]:5353, searching example.test",
             data: #""dns":"# + text(dns) + #","previous":"# + text(noDNS) + "," + causeText + "}"
         ),
         Example(
             body: DNSChanged(noDNS, previous: dns, cause: cause),
-            summary: "warning dns.changed 2 DNS servers, none can be reached",
+            summary: "warning dns.changed DNS servers 192.0.2.53, [2001:db8::53]:5353, searching nothing, "
+                + "none can be reached",
             data: #""dns":"# + text(noDNS) + #","previous":"# + text(dns) + "," + causeText + "}"
         ),
         Example(
             body: DNSChanged(DNSDocument(DNSState()), previous: noDNS, cause: cause),
-            summary: "info dns.changed 0 DNS servers, none can be reached",
+            summary: "info dns.changed No DNS server",
             data: #""dns":"# + text(DNSDocument(DNSState())) + #","previous":"# + text(noDNS) + "," + causeText + "}"
         ),
     ]
@@ -325,7 +327,8 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: ServiceChanged(printer, changed: [.host, .port, .addresses, .text], previous: moved),
-            summary: "info service.changed Office Printer (_ipp._tcp) changed host, port, addresses, txt",
+            summary: "info service.changed Office Printer (_ipp._tcp) changed host to printer.local, port to 631, "
+                + "addresses to 192.0.2.60 fe80::60%eth0, txt to txtvers=1 note raw=hex:ff0a empty=",
             data: #""service":"# + text(printer) + #","changed":["host","port","addresses","txt"],"#
                 + #""previous":"# + text(moved) + "}"
         ),

@@ -138,6 +138,9 @@ import Testing
         offline.interfaces = []
         let still = told(offline) { $0.reason = .linkDown }
         #expect(still == "Path default is still unsatisfied: eth0 is switched off")
+        let server = DNSServer(ScopedAddress(.v4(0xC000_0235)))
+        let asks = told(offline) { $0.dns.servers = [server] }
+        #expect(asks == "Path default is still unsatisfied: eth0 has no carrier; asks 192.0.2.53")
     }
 
     @Test func `smaller changes are told one by one`() {

@@ -83,7 +83,10 @@ public struct DNSChanged: EventBody {
     public var name: EventName { .dnsChanged }
     public var severity: Severity { dns.usable || !previous.usable ? .info : .warning }
     public var message: String {
-        let count = "\(dns.servers.count) DNS server\(dns.servers.count == 1 ? "" : "s")"
-        return dns.usable ? count : "\(count), none can be reached"
+        guard !dns.servers.isEmpty else { return "No DNS server" }
+        let servers = "DNS server\(dns.servers.count == 1 ? "" : "s") \(dns.servers.joined(separator: ", "))"
+        let domains = dns.search.isEmpty ? "nothing" : dns.search.joined(separator: " ")
+        let search = dns.search == previous.search ? "" : ", searching \(domains)"
+        return servers + search + (dns.usable ? "" : ", none can be reached")
     }
 }

@@ -76,7 +76,27 @@ public struct InterfaceChanged: EventBody {
         if fields == ["alternative_names"], !interface.alternativeNames.isEmpty {
             return "\(name) is also called \(interface.alternativeNames.joined(separator: ", "))"
         }
-        return "\(name) changed \(changed.joined(separator: ", "))"
+        let values = changed.compactMap(InterfaceField.init).map { "\($0.rawValue) to \(value(of: $0))" }
+        return "\(name) changed \(values.joined(separator: ", "))"
+    }
+
+    private func value(of field: InterfaceField) -> String {
+        switch field {
+        case .name: interface.name
+        case .alternativeNames:
+            interface.alternativeNames.isEmpty ? "none" : interface.alternativeNames.joined(separator: " ")
+        case .type: interface.type.rawValue
+        case .up: "\(interface.up)"
+        case .carrier: "\(interface.carrier)"
+        case .operstate: interface.operstate
+        case .mtu: "\(interface.mtu)"
+        case .hardwareAddress: interface.hardwareAddress ?? "none"
+        case .master: interface.master ?? "none"
+        case .required: "\(interface.required)"
+        case .ignored: "\(interface.ignored)"
+        case .expensive: "\(interface.isExpensive)"
+        case .constrained: "\(interface.isConstrained)"
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 public import Documents
 public import MulticastDNS
 internal import OrderedJSON
+internal import Spelling
 
 /// `service.added`: a service was found and resolved.
 public struct ServiceAdded: EventBody {
@@ -21,6 +22,7 @@ public struct ServiceAdded: EventBody {
 public struct ServiceChanged: EventBody {
     let service: ServiceDocument
     let changed: [String]
+    private let news: [String]
     let previous: ServiceDocument
 
     /// Describes a change.
@@ -33,11 +35,33 @@ public struct ServiceChanged: EventBody {
         self.service = service
         self.changed = changed.map(\.rawValue)
         self.previous = previous
+        news = changed.map { field in
+            switch field {
+            case .host: "host to \(service.host)"
+            case .port: "port to \(service.port)"
+            case .addresses:
+                "addresses to " + (service.addresses.isEmpty ? "none" : service.addresses.joined(separator: " "))
+            case .text: "txt" + Self.difference(of: service.txt, from: previous.txt)
+            }
+        }
     }
 
     public var name: EventName { .serviceChanged }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) changed \(changed.joined(separator: ", "))" }
+    public var message: String { "\(service.label) changed \(news.joined(separator: ", "))" }
+
+    /// The pairs that are new or other ones and the keys that are gone, each cut to what a line has room for.
+    private static func difference(of new: JSONValue, from old: JSONValue) -> String {
+        let (new, old) = (new.object ?? JSONObject(), old.object ?? JSONObject())
+        let pairs = new.members.filter { old[$0.key] != $0.value }.map { pair in
+            pair.key + (pair.value.string.map { "=\($0)" } ?? "")
+        }
+        let gone = old.keys.filter { new[$0] == nil }.map { "no \($0)" }
+        let words = (pairs + gone).map { PrintableText.escape(String($0.prefix(longest))) }
+        return words.isEmpty ? "" : " to " + words.joined(separator: " ")
+    }
+
+    private static let longest = 40
 
     private enum CodingKeys: String, CodingKey { case service, changed, previous }
 }

@@ -15,7 +15,11 @@ public enum PathSentence {
             guard path.status == .satisfied, let reason = previous.reason else { return sentence }
             return "\(sentence); before: \(ReasonText(reason, previous.subject).clause)"
         }
-        guard path.status == .satisfied else { return "Path \(monitor) \(verdict(path, adverb: "still "))" }
+        guard path.status == .satisfied else {
+            let isForAnotherReason = previous.reason != path.reason || previous.subject != path.subject
+            let news = isForAnotherReason ? [] : change.changed.compactMap { phrase($0, path, previous) }
+            return "Path \(monitor) " + ([verdict(path, adverb: "still ")] + news).joined(separator: "; ")
+        }
         if let old = previous.interfaces.first, let new = path.interfaces.first, old != new {
             let note = path.isExpensive ? " (expensive)" : previous.isExpensive ? " (no longer expensive)" : ""
             return "Path \(monitor) moved from \(old.name) to \(new.name)\(note)"
@@ -53,7 +57,11 @@ public enum PathSentence {
         case .sources:
             "sends from "
                 + ((path.ipv4?.sources ?? []) + (path.ipv6?.sources ?? [])).map { "\($0)" }.joined(separator: ", ")
-        case .routes: "changed its legs"
+        case .routes:
+            [(path.ipv4, "IPv4"), (path.ipv6, "IPv6")].compactMap { family, name in
+                guard let names = family?.interfaces.map(\.name), !names.isEmpty else { return nil }
+                return "uses \(names.joined(separator: ", ")) for \(name)"
+            }.joined(separator: ", ")
         case .dns:
             path.dns.servers.isEmpty
                 ? "has no name server" : "asks \(path.dns.servers.map(\.description).joined(separator: ", "))"
