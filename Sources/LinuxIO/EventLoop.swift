@@ -101,6 +101,7 @@ public final class EventLoop: Sendable {
     /// - Returns: `false` when the loop is to stop.
     private func serve(_ events: [nwp_ready], _ count: Int) -> Bool {
         owner.store(UInt(pthread_self()), ordering: .relaxed)
+        unsafe reactor.noteWaking(at: clock.boot)
         var isTimerDue = false
         for index in 0..<count where Reactor.isUrgent(events[index].token) {
             dispatch(events[index].token, events: events[index].events)

@@ -25,6 +25,8 @@ struct Reactor: ~Copyable {
     /// when it was scheduled is due from then on.
     private var deadlines: [(deadline: Duration, id: UInt64, due: Duration)] = []
     private var armed: Duration?
+    /// Since when a timer waits for the loop, as the plan was when the loop began to wait.
+    private var wanted: Duration?
     /// For how long timers came late, on the whole; of several at once the time counts once.
     private(set) var lateness = Duration.zero
     private var noted = Duration.zero
@@ -87,8 +89,16 @@ struct Reactor: ~Copyable {
         return due
     }
 
+    /// Counts how late the loop wakes up, at the beginning of a turn: what happened meanwhile may cancel every timer that
+    /// was due.
+    mutating func noteWaking(at now: Duration) {
+        if let wanted { noteLateness(since: wanted, at: now) }
+        wanted = nil
+    }
+
     /// Counts how late a timer is that was due since then.
     mutating func noteLateness(since due: Duration, at now: Duration) {
+        guard due < now else { return }
         lateness += max(.zero, now - max(due, noted))
         noted = max(noted, now)
     }
@@ -126,6 +136,7 @@ struct Reactor: ~Copyable {
     mutating func arm() {
         dropCancelled()
         let next = deadlines.last?.deadline
+        wanted = deadlines.last?.due
         guard next != armed else { return }
         armed = next
         // An absolute time of zero would disarm the timer; anything in the past fires at once.

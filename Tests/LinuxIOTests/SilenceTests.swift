@@ -103,6 +103,34 @@ import Testing
         #expect(!isOver)
     }
 
+    @Test func `a timer that is cancelled because the loop came late was late all the same`() async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(unsafe pipe(&ends) == 0)
+        let reader = FileDescriptor(owning: ends[0])
+        let writer = FileDescriptor(owning: ends[1])
+        let before = loop.lateness
+        var timer: EventLoop.Timer?
+        var hasHeard: CheckedContinuation<Void, Never>?
+        let watch = try loop.watch(reader.rawValue, for: .readable) { [loop] _ in
+            if let timer { loop.cancel(timer) }
+            hasHeard?.resume()
+            hasHeard = nil
+        }
+        let end = ends[1]
+        // No other timer may be due: what is ready comes before what is due, and takes the only one away.
+        await withCheckedContinuation { continuation in
+            hasHeard = continuation
+            loop.schedule(after: .milliseconds(10)) { [loop] in
+                timer = loop.schedule(after: .milliseconds(10)) { Issue.record("it was cancelled") }
+                _ = usleep(300_000)
+                _ = unsafe write(end, [1], 1)
+            }
+        }
+        loop.unwatch(watch)
+        #expect(loop.lateness - before >= .milliseconds(280))
+        _ = consume writer
+    }
+
     @Test func `a deadline that was over when it was scheduled is not late`() async {
         let before = loop.lateness
         for _ in 0..<10 {
