@@ -42,6 +42,7 @@ extension Examination {
         from own: HardwareAddress,
         source: IPAddress?,
         limit: Duration = .seconds(1),
+        isRepeated: Bool = false,
         take: @escaping (Assessment<Set<String>>) -> Void
     ) {
         send(layer) { done in
@@ -53,6 +54,18 @@ extension Examination {
                     self?.count(sent: 2 * length, received: length * owners.count)
                     take(.known(Set(owners.keys.map(\.description))))
                 case .failed(_, let detail): take(.unknown(because: detail))
+                // A machine that was too busy to hear an answer is asked for one once more.
+                case .notAssessed(Starvation.text) where !isRepeated:
+                    self?.ask(
+                        layer,
+                        target,
+                        on: link,
+                        from: own,
+                        source: source,
+                        limit: limit,
+                        isRepeated: true,
+                        take: take
+                    )
                 case .notAssessed(let advice): take(.unknown(because: advice))
                 }
                 done()

@@ -214,6 +214,19 @@ private let beyond: [Spoken] = [
         "check the modem and the provider"
     ) { $0.cutOff() },
     Spoken(
+        .wanDown,
+        .broken,
+        "neither the gateway nor anything beyond it answers",
+        "check the router, then the modem and the provider"
+    ) { evidence in
+        evidence.cutOff()
+        for place in evidence.gateways.indices {
+            evidence.gateways[place].hardwareAddresses = .unknown(because: "needs CAP_NET_RAW")
+            evidence.gateways[place].answersEcho = .known(false)
+            evidence.gateways[place].answersHopLimit = .known(false)
+        }
+    },
+    Spoken(
         .upstreamBlackhole,
         .broken,
         "packets vanish after hop 2 (198.18.0.1), beyond the gateway",

@@ -83,6 +83,14 @@ import Testing
         }
     }
 
+    @Test func `what the kernel remembers of a gateway is no answer of it`() async throws {
+        let results = try await Self.check(["healthy", "gateway.unresolved"], ["--unprivileged"])
+        #expect(results.first?["right"]?.bool == true, "\(results)")
+        let gone = try #require(results.last)
+        #expect(gone.texts("found") == ["wan.down"], "\(gone)")
+        #expect(gone.texts("says") == ["neither the gateway nor anything beyond it answers"], "\(gone)")
+    }
+
     @Test func `the same with other addresses and names`() async throws {
         let faults = [
             "healthy", "gateway.unresolved", "dns.server-dead", "ipv6.broken", "captive.portal", "route.blackhole",

@@ -69,6 +69,11 @@ public struct GatewayEvidence: Hashable, Sendable {
     /// Whether other hosts on the link answered meanwhile.
     public var othersAnswer: Assessment<Bool> = .notAsked
 
+    /// Whether an IP packet of its came back.
+    public var isHeard: Bool { answersEcho.value == true || answersHopLimit.value == true }
+    /// Whether it is known to be there.
+    var isSeen: Bool { isHeard || hardwareAddresses.value?.isEmpty == false }
+
     /// Makes evidence of a router that was not asked yet.
     public init(_ address: IPAddress, on interface: String) {
         self.address = address

@@ -11,7 +11,7 @@ extension Judge {
         // Both families end somewhere; one sentence is enough, from the one that tells more.
         let loop = dead.lazy.compactMap(looping).first
         let hole = dead.lazy.compactMap(blackhole).first
-        return [loop ?? hole ?? down(dead)]
+        return [loop ?? hole ?? down(dead, evidence.gateways)]
     }
 
     private func oneFamily(_ reach: ReachEvidence) -> Verdict {
@@ -53,7 +53,8 @@ extension Judge {
         )
     }
 
-    private func down(_ dead: [ReachEvidence]) -> Verdict {
+    private func down(_ dead: [ReachEvidence], _ gateways: [GatewayEvidence]) -> Verdict {
+        let isUnseen = !gateways.isEmpty && !gateways.contains(where: \.isSeen)
         let speaker = dead.lazy.compactMap(\.unreachableFrom).first
         let anchors = dead.map(\.anchors.count).max() ?? 0
         return Verdict(
@@ -61,8 +62,10 @@ extension Judge {
             .broken,
             speaker != nil ? .certain : anchors > 1 ? .likely : .possible,
             say: speaker.map { "\($0) says that the Internet cannot be reached" }
-                ?? "the gateway is there, and nothing beyond it answers",
-            action: "check the modem and the provider",
+                ?? (isUnseen
+                    ? "neither the gateway nor anything beyond it answers"
+                    : "the gateway is there, and nothing beyond it answers"),
+            action: "check \(isUnseen ? "the router, then " : "")the modem and the provider",
             // Both families go the same way; one of them is enough.
             evidence: dead.lazy.map(hops).first { !$0.isEmpty } ?? []
         )
