@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "Network", targets: ["Network"]),
         .library(name: "FoundationBonjour", targets: ["FoundationBonjour"]),
         .library(name: "FoundationWebSocket", targets: ["FoundationWebSocket"]),
+        .library(name: "MultipeerConnectivity", targets: ["MultipeerConnectivity"]),
     ],
     targets: [
         // C libraries from Debian, module maps only.
@@ -154,6 +155,17 @@ let package = Package(
             dependencies: ["Addressing", "LinuxIO", "DNSWire", "MulticastDNS", "Network"]
         ),
         .target(name: "FoundationWebSocket", dependencies: ["Network"]),
+        .target(
+            name: "PeerEngine",
+            dependencies: [
+                "CNetworkShims", "CTLSShims", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO", "DNSWire",
+                "MulticastDNS",
+            ]
+        ),
+        .target(
+            name: "MultipeerConnectivity",
+            dependencies: ["Addressing", "LinuxIO", "MulticastDNS", "Network", "PeerEngine"]
+        ),
 
         // Tests.
         .target(
@@ -262,6 +274,10 @@ let package = Package(
             name: "FoundationWebSocketTests",
             dependencies: ["FoundationWebSocket", "LinuxIO", "Network", "TestSupport"]
         ),
+        .testTarget(
+            name: "PeerEngineTests",
+            dependencies: ["PeerEngine", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "TestSupport"]
+        ),
         .executableTarget(
             name: "ArticlePrograms",
             dependencies: ["Network", "FoundationBonjour", "FoundationWebSocket"],
@@ -317,7 +333,7 @@ for target in package.targets where target.type != .system && !shims.contains(ta
 
 // The program is built without the regular expression engine (packaging/build-release): what needs it fails to compile
 // here. Not in the libraries, which others could not depend on with flags of this kind.
-var ofLibraries = Set(["Network", "FoundationBonjour", "FoundationWebSocket"])
+var ofLibraries = Set(["Network", "FoundationBonjour", "FoundationWebSocket", "MultipeerConnectivity"])
 for target in package.targets.reversed() where ofLibraries.contains(target.name) {
     for case .byNameItem(let name, _) in target.dependencies { ofLibraries.insert(name) }
 }

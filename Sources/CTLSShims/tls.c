@@ -1,5 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-#include "nwp_tls.h"
+#include "tls.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -11,25 +11,6 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct nwp_tls {
-    SSL *ssl;
-    /// From the wire and to it; they belong to `ssl`.
-    BIO *input, *output;
-    uint8_t *protocols;
-    size_t protocols_length;
-    /// Of DTLS: how long a datagram of the handshake may be; 0 is TLS.
-    int longest_datagram;
-    /// The length of the datagram that is taken next; 0 when there is none, or it was not looked for yet.
-    uint32_t next;
-    /// Whether a client of DTLS may go on, because its first word has a cookie.
-    int is_admitted;
-    /// What cookies are made with.
-    uint8_t secret[32];
-    /// Whom a cookie is for; of length 0 while somebody else has judged it.
-    const void *peer;
-    size_t peer_length;
-};
 
 static void explain(struct nwp_tls *tls, struct nwp_tls_failure *failure) {
     unsigned long code = ERR_peek_last_error();
@@ -127,8 +108,12 @@ static SSL_CTX *make_context(const struct nwp_tls_options *options) {
     if (is_sound && options->verifies) is_sound = trust(context, options);
     if (is_sound && options->certificates_length) is_sound = use_identity(context, options);
     if (is_sound) {
-        int mode = options->verifies ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE;
-        SSL_CTX_set_verify(context, mode, options->verifies && options->decides_later ? accept_for_now : NULL);
+        int asks = options->verifies || options->accepts_any;
+        int is_lenient = options->accepts_any || (options->verifies && options->decides_later);
+        int mode = asks ? SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT : SSL_VERIFY_NONE;
+        SSL_CTX_set_verify(context, mode, is_lenient ? accept_for_now : NULL);
+        // Nobody comes back with a ticket to whom keys say everything.
+        if (options->accepts_any) SSL_CTX_set_num_tickets(context, 0);
         SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
         // The peer gets the certificates that the program gave, and none of those that are trusted.
         SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);

@@ -33,6 +33,9 @@ struct nwp_tls_options {
     int verifies;
     /// Whether a certificate that is not valid is left for the program to judge.
     int decides_later;
+    /// Whether the peer must have a certificate, whichever it is, and prove that it has the key: for programs that know
+    /// keys. No authority is asked.
+    int accepts_any;
     /// How long a datagram of the handshake of DTLS may be, in bytes, from 280 to 4096; 0 is TLS.
     int longest_datagram;
 };

@@ -1,0 +1,54 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+package import MulticastDNS
+
+/// Looks for peers of a type; confined to the thread of its loop.
+package final class PeerBrowser {
+    package enum Event {
+        case found(FoundPeer)
+        case lost(PeerInfo)
+    }
+
+    private let engine: MulticastEngine
+    private let onEvent: (Event) -> Void
+    private var browse: ServiceBrowse?
+    private var book: PeerBook
+
+    /// Begins at once, and ends when it is let go.
+    /// - Parameter own: Who is not told of: oneself.
+    package init(own: PeerKey, serviceType: String, engine: MulticastEngine, onEvent: @escaping (Event) -> Void) {
+        self.engine = engine
+        self.onEvent = onEvent
+        book = PeerBook(own: own, serviceType: serviceType)
+        guard let pointer = PeerAnnouncement.pointer(serviceType) else { return }
+        browse = ServiceBrowse(engine, types: [pointer]) { [unowned self] event in take(event) }
+    }
+
+    deinit { browse?.cancel() }
+
+    /// Where a peer is now; `nil` when it is not there.
+    package func peer(_ key: PeerKey) -> FoundPeer? { book.peer(key) }
+
+    /// A peer did not answer, or its connection broke: whether it is there at all is asked at once.
+    package func doubt(_ key: PeerKey) {
+        for service in book.services(of: key) { engine.reconfirm(service) }
+    }
+
+    private func take(_ event: BrowseEvent) {
+        switch event {
+        case .found, .unresolved: return
+        case .resolved(let service), .changed(let service, _, _): tell(book.resolved(service))
+        case .lost(let announcement, _, _, _): tell(book.lost(announcement.id))
+        }
+    }
+
+    private func tell(_ changes: [PeerBook.Change]) {
+        for change in changes {
+            switch change {
+            case .found(let peer): onEvent(.found(peer))
+            case .moved: continue
+            case .lost(let peer): onEvent(.lost(peer))
+            }
+        }
+    }
+}

@@ -1,0 +1,409 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CNetworkShims
+internal import LinuxIO
+
+/// What a connection tells.
+enum LinkEvent {
+    /// Both know who they are.
+    case opened
+    case control(ControlMessage)
+    /// What an invitation comes with.
+    case context([UInt8])
+    case certificate([UInt8])
+    case proof([UInt8])
+    case message([UInt8])
+    case channelOpened(UInt16, ChannelPurpose)
+    case chunk(UInt16, [UInt8])
+    /// The peer has sent all.
+    case ended(UInt16)
+    case reset(UInt16)
+    case done(UInt16)
+    /// A channel of ours has room for more.
+    case room(UInt16)
+    /// Once, and nothing after it.
+    case closed(RefusalReason)
+}
+
+/// The connection of two peers: TLS with pinned keys, frames upon it, channels in turns; confined to the thread of its
+/// loop.
+final class PeerLink {
+    /// Channels that are always there.
+    enum Channel {
+        static let messages: UInt16 = 1
+        /// Messages that may be lost, where datagrams do not get through.
+        static let latest: UInt16 = 2
+        static let firstDynamic: UInt16 = 16
+        static let mostOpen = 512
+    }
+
+    private struct Incoming {
+        /// How much the peer may send still.
+        var credit = ChannelScheduler.initialCredit
+        /// What was used up and is not granted again yet.
+        var used = 0
+        var partial: [UInt8] = []
+    }
+
+    let isDialer: Bool
+    let remote: nwp_end
+    let local: nwp_end
+    var onEvent: (LinkEvent) -> Void = { _ in }
+    private(set) var peer: PeerKey?
+    private(set) var name = ""
+    private(set) var port: UInt16 = 0
+    private(set) var outbox: MessageOutbox?
+    /// Whether content may come; what a stranger sends is none.
+    var admitsContent = false
+
+    private let loop: EventLoop
+    private let stream: SecureStream
+    private let expected: PeerKey?
+    private let hello: ControlMessage
+    private var reader = FrameReader(limit: PeerLink.strangerLimit)
+    private var scheduler = ChannelScheduler()
+    private var incoming: [UInt16: Incoming] = [:]
+    private var outgoing: Set<UInt16> = []
+    private var lastChannel: UInt16 = 0
+    private var isClosed = false
+    private var hasHello = false
+    private var isPumping = false
+    private var leaving: RefusalReason?
+    private var lastHeard: Duration
+    private var lastLateness: Duration
+    private var timer: EventLoop.Timer?
+    private var scratch: [UInt8] = []
+    /// Bytes of messages that the program has not taken yet.
+    private var undelivered = 0
+
+    static let strangerLimit = 8 << 10
+    static let patience = Duration.seconds(10)
+    static let pingInterval = Duration.seconds(2)
+    static let silence = Duration.seconds(6)
+    /// While so much waits for the program, its peer gets no more room.
+    private static let mostUndelivered = 1 << 20
+    private static let lowWater = 256 << 10
+
+    /// Takes ownership of a connected socket.
+    /// - Parameters:
+    ///   - expected: Whose key the peer must have; `nil` is anybody's.
+    ///   - hello: What we say of ourselves.
+    init(
+        owning descriptor: Int32,
+        isDialer: Bool,
+        expected: PeerKey?,
+        identity: PeerIdentity,
+        hello: ControlMessage,
+        loop: EventLoop,
+        buffer: LinkBuffer
+    ) throws(Errno) {
+        self.isDialer = isDialer
+        self.expected = expected
+        self.hello = hello
+        self.loop = loop
+        stream = try SecureStream(
+            owning: descriptor,
+            identity: identity,
+            isServer: !isDialer,
+            loop: loop,
+            buffer: buffer
+        )
+        remote = stream.remote
+        local = stream.local
+        lastHeard = loop.clock.boot
+        lastLateness = loop.lateness
+        for channel in [Channel.messages, Channel.latest] {
+            scheduler.openChannel(channel)
+            incoming[channel] = Incoming()
+        }
+        stream.onOpen = { [unowned self] in opened() }
+        unsafe stream.onInput = { [unowned self] bytes in unsafe take(bytes) }
+        stream.onRoom = { [unowned self] in pump() }
+        stream.onFailure = { [unowned self] failure in
+            end(failure == .unintelligible ? .protocolError : .unreachable)
+        }
+        timer = loop.schedule(after: Self.patience) { [weak self] in self?.close(.timedOut) }
+    }
+
+    deinit {
+        if let timer { loop.cancel(timer) }
+        if !isClosed { stream.close() }
+    }
+
+    /// Begins to talk.
+    func start() { stream.start() }
+
+    private func opened() {
+        guard let key = stream.peerKey, expected == nil || key == expected else { return close(.impostor) }
+        peer = key
+        scheduler.add(hello.frame())
+        pump()
+    }
+
+    // MARK: - Sending
+
+    func send(_ message: ControlMessage, channel: UInt16 = 0) { send(message.frame(channel: channel)) }
+
+    func send(_ frame: Frame) {
+        scheduler.add(frame)
+        pump()
+    }
+
+    /// Opens a channel to the peer.
+    /// - Returns: `nil` when there are too many.
+    func openChannel(_ purpose: ChannelPurpose) -> UInt16? {
+        guard outgoing.count < Channel.mostOpen, !isClosed else { return nil }
+        repeat {
+            lastChannel =
+                lastChannel > UInt16.max - 2 || lastChannel < Channel.firstDynamic
+                ? Channel.firstDynamic + (isDialer ? 0 : 1) : lastChannel + 2
+        } while outgoing.contains(lastChannel)
+        outgoing.insert(lastChannel)
+        scheduler.openChannel(lastChannel)
+        send(.open(purpose), channel: lastChannel)
+        return lastChannel
+    }
+
+    /// How much should be given now for a channel of ours.
+    func room(on channel: UInt16) -> Int { max(Self.lowWater - scheduler.waiting(on: channel), 0) }
+
+    func send(chunk: [UInt8], on channel: UInt16) {
+        scheduler.addChunk(chunk, on: channel)
+        pump()
+    }
+
+    /// Says that all was sent, when it has gone.
+    func end(channel: UInt16) {
+        scheduler.end(channel, with: Frame(kind: .end, channel: channel))
+        pump()
+    }
+
+    /// Gives a channel up, whoever opened it.
+    func reset(channel: UInt16) {
+        forget(channel)
+        send(Frame(kind: .reset, channel: channel))
+    }
+
+    /// A channel has served its purpose.
+    func forget(_ channel: UInt16) {
+        guard channel >= Channel.firstDynamic else { return }
+        outgoing.remove(channel)
+        incoming[channel] = nil
+        scheduler.closeChannel(channel)
+    }
+
+    /// So many bytes of a channel of the peer's are used up.
+    func consume(_ count: Int, on channel: UInt16) {
+        if channel == Channel.messages { undelivered -= count }
+        guard var entry = incoming[channel] else { return }
+        if channel != Channel.messages { entry.used += count }
+        incoming[channel] = entry
+        grant(channel)
+    }
+
+    private func grant(_ channel: UInt16) {
+        guard var entry = incoming[channel], entry.used >= ChannelScheduler.initialCredit / 4 else { return }
+        if channel == Channel.messages, undelivered >= Self.mostUndelivered { return }
+        let count = UInt32(entry.used)
+        entry.credit += entry.used
+        entry.used = 0
+        incoming[channel] = entry
+        let bytes = [UInt32(24), 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }
+        send(Frame(kind: .credit, channel: channel, payload: bytes))
+    }
+
+    private func makeOutbox() {
+        let loop = loop
+        let handle = LoopReference(self)
+        outbox = MessageOutbox { loop.perform { handle.value?.pump() } }
+    }
+
+    /// Sends what there is, as far as there is room.
+    func pump() {
+        guard !isClosed, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
+        while !isClosed, stream.room > 0 {
+            fetch()
+            if let leaving, scheduler.isEmpty { return close(leaving) }
+            guard !scheduler.isIdle else { return }
+            scratch.removeAll(keepingCapacity: true)
+            let gone = scheduler.take(room: min(stream.room, Frame.maximumPayload), into: &scratch)
+            stream.write(scratch)
+            for (channel, count) in gone {
+                if channel == Channel.messages { outbox?.gone(count) }
+                guard channel >= Channel.firstDynamic, scheduler.waiting(on: channel) < Self.lowWater else { continue }
+                onEvent(.room(channel))
+            }
+        }
+    }
+
+    private func fetch() {
+        guard let outbox, admitsContent else { return }
+        let room = Self.lowWater - scheduler.waiting(on: Channel.messages)
+        let (reliable, unreliable) = outbox.take(room: max(room, 0))
+        for message in reliable {
+            scheduler.addMessage(message, on: Channel.messages)
+            outbox.gone(MessageOutbox.overhead)
+        }
+        for message in unreliable { scheduler.replaceMessage(message, on: Channel.latest) }
+    }
+
+    // MARK: - Receiving
+
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        lastHeard = loop.clock.boot
+        lastLateness = loop.lateness
+        unsafe reader.append(bytes)
+        do throws(FrameError) {
+            while !isClosed, let frame = try reader.next() { try handle(frame) }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func handle(_ frame: Frame) throws(FrameError) {
+        guard hasHello else {
+            guard case .hello(let name, let port) = try ControlMessage(frame) else { throw .misplaced(frame.kind) }
+            hasHello = true
+            (self.name, self.port) = (name, port)
+            reader.limit = Frame.maximumPayload
+            makeOutbox()
+            if let timer { loop.cancel(timer) }
+            listen()
+            return onEvent(.opened)
+        }
+        switch frame.kind {
+        case .hello: throw .misplaced(.hello)
+        case .ping: send(Frame(kind: .pong))
+        case .pong: return
+        case .invite, .accept, .decline, .join, .members: onEvent(.control(try ControlMessage(frame)))
+        case .bye:
+            guard case .bye(let reason) = try ControlMessage(frame) else { throw .misplaced(.bye) }
+            end(reason)
+        case .context: onEvent(.context(frame.payload))
+        case .certificate: onEvent(.certificate(frame.payload))
+        case .proof: onEvent(.proof(frame.payload))
+        case .credit:
+            guard frame.payload.count == 4 else { throw .misplaced(.credit) }
+            let count = frame.payload.reduce(0) { $0 << 8 | Int($1) }
+            guard scheduler.grant(count, on: frame.channel) else { throw .misplaced(.credit) }
+            pump()
+        case .open, .fragment, .chunk, .end, .reset, .done:
+            guard admitsContent else { throw .misplaced(frame.kind) }
+            try handleContent(frame)
+        }
+    }
+
+    private func handleContent(_ frame: Frame) throws(FrameError) {
+        let channel = frame.channel
+        let isDynamic = channel >= Channel.firstDynamic
+        let isPeers = isDynamic && (channel & 1 == 0) != isDialer
+        switch frame.kind {
+        case .open:
+            guard isPeers, incoming[channel] == nil, case .open(let purpose) = try ControlMessage(frame) else {
+                throw .misplaced(.open)
+            }
+            guard incoming.count < Channel.mostOpen else { return send(Frame(kind: .reset, channel: channel)) }
+            incoming[channel] = Incoming()
+            onEvent(.channelOpened(channel, purpose))
+        case .fragment:
+            guard !isDynamic, var entry = incoming[channel], frame.payload.count <= entry.credit else {
+                throw .misplaced(.fragment)
+            }
+            entry.credit -= frame.payload.count
+            entry.used += frame.payload.count
+            entry.partial += frame.payload
+            guard entry.partial.count <= MessageOutbox.capacity else { throw .tooLong(entry.partial.count) }
+            let isLast = frame.flags & Frame.isLast != 0
+            let message = isLast ? entry.partial : []
+            if isLast { entry.partial = [] }
+            incoming[channel] = entry
+            if isLast {
+                if channel == Channel.messages { undelivered += message.count }
+                onEvent(.message(message))
+            }
+            grant(channel)
+        case .chunk:
+            guard isPeers, !frame.payload.isEmpty else { throw .misplaced(.chunk) }
+            // One that was given up may have some on the way still.
+            guard var entry = incoming[channel] else { return }
+            guard frame.payload.count <= entry.credit else { throw .misplaced(.chunk) }
+            entry.credit -= frame.payload.count
+            incoming[channel] = entry
+            onEvent(.chunk(channel, frame.payload))
+        case .end:
+            guard isPeers else { throw .misplaced(.end) }
+            if incoming[channel] != nil { onEvent(.ended(channel)) }
+        case .reset:
+            guard isDynamic else { throw .misplaced(.reset) }
+            guard isPeers ? incoming[channel] != nil : outgoing.contains(channel) else { return }
+            forget(channel)
+            onEvent(.reset(channel))
+        default:
+            guard isDynamic, !isPeers else { throw .misplaced(frame.kind) }
+            guard outgoing.contains(channel) else { return }
+            forget(channel)
+            onEvent(.done(channel))
+        }
+    }
+
+    /// Finds out from time to time whether the peer is there.
+    private func listen() {
+        timer = loop.schedule(after: Self.pingInterval) { [weak self] in
+            guard let self, !isClosed else { return }
+            // What came late by our own fault is no silence of the peer's.
+            let silent = loop.clock.boot - lastHeard - (loop.lateness - lastLateness)
+            if silent >= Self.silence { return end(.unreachable) }
+            if silent >= Self.pingInterval / 2 { send(Frame(kind: .ping)) }
+            listen()
+        }
+    }
+
+    // MARK: - Closing
+
+    /// Bytes that both ends of this connection know, and nobody else.
+    func export(_ label: String, count: Int) -> [UInt8]? { stream.export(label, count: count) }
+
+    /// Takes leave when all that was sent has gone, or soon; tells nothing any more.
+    func leave(_ reason: RefusalReason) {
+        onEvent = { _ in }
+        fetch()
+        guard stream.isOpen, !scheduler.isEmpty, !isClosed else { return close(reason) }
+        leaving = reason
+        // The loop keeps it until then.
+        loop.schedule(after: Self.patience) { [self] in close(reason) }
+        pump()
+    }
+
+    /// Takes leave at once, and tells why.
+    func close(_ reason: RefusalReason) {
+        guard !isClosed else { return }
+        if stream.isOpen {
+            var output: [UInt8] = []
+            _ = scheduler.take(room: 0, into: &output)
+            ControlMessage.bye(reason).frame().append(to: &output)
+            stream.write(output)
+        }
+        end(reason)
+    }
+
+    private func end(_ reason: RefusalReason) {
+        guard !isClosed else { return }
+        isClosed = true
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        outbox?.close()
+        stream.finish()
+        let onEvent = onEvent
+        onEvent(.closed(reason))
+    }
+}
+
+/// What belongs to a loop's thread, held by what other threads hand over; looked at on that thread alone.
+final class LoopReference<Object: AnyObject>: Sendable {
+    private nonisolated(unsafe) weak var object: Object?
+    init(_ object: Object) { unsafe self.object = object }
+    var value: Object? { unsafe object }
+}

@@ -1,0 +1,355 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import CNetworkShims
+internal import LinuxIO
+
+/// Up to eight peers, each connected with each other one; confined to the thread of its loop.
+package final class PeerSession {
+    private enum Progress {
+        /// Ours and theirs, in whichever order.
+        case proving(isTrusted: Bool, isReady: Bool)
+        case connected
+    }
+
+    private struct Entry {
+        let peer: PeerInfo
+        let link: PeerLink
+        let session: SessionID
+        var progress = Progress.proving(isTrusted: false, isReady: false)
+        var chain: [[UInt8]] = []
+        var transfers: PeerTransfers
+    }
+
+    private struct Joining {
+        let link: PeerLink
+        let peer: PeerInfo
+        let session: SessionID
+        let timer: EventLoop.Timer
+    }
+
+    package let id = SessionID()
+    let host: PeerHost
+    private let certificates: PeerCertificates?
+    private let onEvent: (SessionEvent) -> Void
+    private var membership: Membership
+    private var entries: [PeerKey: Entry] = [:]
+    private var approaches: [PeerKey: PeerApproach] = [:]
+    /// Those who wait to be named.
+    private var joining: [PeerKey: Joining] = [:]
+    private let files: FileWorker
+
+    private static let mostJoining = 16
+    private static let proofLabel = "EXPORTER-nwmc certificate"
+
+    /// A session without anybody else.
+    /// - Parameters:
+    ///   - certificates: What others get to see of us besides our key.
+    ///   - onEvent: Called on the loop's thread.
+    package init(_ host: PeerHost, certificates: PeerCertificates? = nil, onEvent: @escaping (SessionEvent) -> Void) {
+        self.host = host
+        self.certificates = certificates
+        self.onEvent = onEvent
+        membership = Membership(own: host.identity.key)
+        files = FileWorker(loop: host.loop)
+        host.add(self)
+    }
+
+    deinit {
+        host.remove(id)
+        for entry in entries.values { entry.link.leave(.left) }
+        for waiting in joining.values { drop(waiting, .left) }
+    }
+
+    // MARK: - Coming in
+
+    /// Asks a peer to be in this session.
+    package func invite(
+        _ peer: PeerInfo,
+        at addresses: [PeerAddress],
+        port: UInt16,
+        serviceType: String,
+        context: [UInt8]?,
+        timeout: Duration
+    ) {
+        let request = PeerApproach.Request.invitation(serviceType: serviceType, context: context)
+        approach(peer, at: addresses, port: port, request, timeout: timeout)
+    }
+
+    /// Connects with a peer of which the program knows all that is needed, and which does the same.
+    package func connect(_ place: PeerPlace, timeout: Duration) {
+        if let problem = problem(with: place.peer.key) {
+            if problem != .duplicate { onEvent(.notConnected(place.peer, problem)) }
+            return
+        }
+        membership.expect(place.peer.key)
+        if membership.calls(place.peer.key) {
+            approach(place.peer, at: place.addresses, port: place.port, .join(place.session), timeout: timeout)
+        } else {
+            admitJoining()
+            host.loop.schedule(after: timeout) { [weak self] in
+                guard let self, membership.isInvited(place.peer.key) else { return }
+                membership.expectNoMore(place.peer.key)
+                onEvent(.notConnected(place.peer, .timedOut))
+            }
+        }
+    }
+
+    /// Gives up connecting with a peer.
+    package func cancelConnect(_ key: PeerKey) {
+        membership.expectNoMore(key)
+        let approach = approaches.removeValue(forKey: key)
+        approach?.cancel()
+        if let entry = entries[key], case .proving = entry.progress { entry.link.close(.left) }
+        if let approach { onEvent(.notConnected(approach.peer, .left)) }
+    }
+
+    /// What others need to connect with this session.
+    package func place(at addresses: [PeerAddress]) -> PeerPlace {
+        PeerPlace(peer: host.info, session: id, addresses: addresses, port: host.portNumber)
+    }
+
+    private func approach(
+        _ peer: PeerInfo,
+        at addresses: [PeerAddress],
+        port: UInt16,
+        _ request: PeerApproach.Request,
+        timeout: Duration
+    ) {
+        guard approaches[peer.key] == nil else { return }
+        if let problem = problem(with: peer.key) {
+            // Who is there already is not told that it is not.
+            if problem != .duplicate { onEvent(.notConnected(peer, problem)) }
+            return
+        }
+        approaches[peer.key] = PeerApproach(
+            peer,
+            at: addresses.map { $0.end(port: port) },
+            request: request,
+            session: id,
+            timeout: timeout,
+            host: host
+        ) { [unowned self] result in
+            approaches[peer.key] = nil
+            switch result {
+            case .success(let (link, theirs)): attach(link, PeerInfo(key: peer.key, name: link.name), theirs)
+            // The peer's own invitation is under way, or it is here already.
+            case .failure(let refusal) where refusal.reason == .duplicate: return
+            case .failure(let refusal): onEvent(.notConnected(peer, refusal.reason))
+            }
+        }
+    }
+
+    /// Why a peer cannot come in now; `nil` when it can.
+    func problem(with key: PeerKey) -> RefusalReason? {
+        if entries[key] != nil { return .duplicate }
+        return membership.isFull ? .full : nil
+    }
+
+    func isInviting(_ key: PeerKey, serviceType: String) -> Bool {
+        guard case .invitation(serviceType, _)? = approaches[key]?.request else { return false }
+        return true
+    }
+
+    func cancelInvitation(of key: PeerKey, serviceType: String) {
+        if isInviting(key, serviceType: serviceType) { approaches.removeValue(forKey: key)?.cancel() }
+    }
+
+    /// Somebody asks to join; it may have to wait until a member names it.
+    func join(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
+        let isInvited = if case .invitation? = approaches[peer.key]?.request { true } else { false }
+        let problem = isInvited ? .duplicate : problem(with: peer.key)
+        guard problem == nil, joining.count < Self.mostJoining, joining[peer.key] == nil else {
+            link.send(.decline(problem ?? .tooMany))
+            return link.close(problem ?? .tooMany)
+        }
+        let timer = host.loop.schedule(after: PeerLink.patience) { [unowned self] in
+            if let waiting = joining.removeValue(forKey: peer.key) { drop(waiting, .unknownSession) }
+        }
+        joining[peer.key] = Joining(link: link, peer: peer, session: theirs, timer: timer)
+        link.onEvent = { [unowned self] event in
+            guard case .closed = event else { return link.close(.protocolError) }
+            if let waiting = joining.removeValue(forKey: peer.key) { host.loop.cancel(waiting.timer) }
+        }
+        admitJoining()
+    }
+
+    private func drop(_ waiting: Joining, _ reason: RefusalReason) {
+        host.loop.cancel(waiting.timer)
+        waiting.link.onEvent = { _ in }
+        waiting.link.send(.decline(reason))
+        waiting.link.close(reason)
+    }
+
+    private func admitJoining() {
+        for (key, waiting) in joining where membership.expects(key) {
+            joining[key] = nil
+            if let problem = problem(with: key) {
+                drop(waiting, problem)
+                continue
+            }
+            host.loop.cancel(waiting.timer)
+            waiting.link.send(.accept(session: id))
+            attach(waiting.link, waiting.peer, waiting.session)
+        }
+    }
+
+    // MARK: - Being in
+
+    /// Takes a connection with a peer that is to be in.
+    func attach(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
+        guard membership.add(peer.key) else {
+            link.onEvent = { _ in }
+            return link.close(membership.isFull ? .full : .duplicate)
+        }
+        let transfers = PeerTransfers(link, files: files) { [unowned self] in onEvent(.transfer(peer, $0)) }
+        entries[peer.key] = Entry(peer: peer, link: link, session: theirs, transfers: transfers)
+        link.onEvent = { [unowned self] event in take(event, from: peer.key) }
+        onEvent(.connecting(peer))
+        if let certificates, let secret = link.export(Self.proofLabel(isDialer: link.isDialer), count: 32),
+            let proof = certificates.sign(secret)
+        {
+            for certificate in certificates.chain { link.send(Frame(kind: .certificate, payload: certificate)) }
+            link.send(Frame(kind: .proof, payload: proof))
+        } else {
+            link.send(Frame(kind: .proof))
+        }
+    }
+
+    /// Each end signs something else, so that one cannot show the other's proof.
+    private static func proofLabel(isDialer: Bool) -> String { proofLabel + (isDialer ? " dialer" : " listener") }
+
+    private func take(_ event: LinkEvent, from key: PeerKey) {
+        guard let entry = entries[key] else { return }
+        switch event {
+        case .certificate(let bytes):
+            guard case .proving = entry.progress, entry.chain.count < PeerCertificates.maximumCount,
+                bytes.count <= PeerCertificates.maximumLength
+            else { return entry.link.close(.protocolError) }
+            entries[key]?.chain.append(bytes)
+        case .proof(let signature): prove(entry, signature)
+        case .control(.members(let members)): hear(members, from: entry)
+        case .message(let bytes): onEvent(.message(entry.peer, bytes))
+        case .closed(let reason): lose(key, reason)
+        case .channelOpened, .chunk, .ended, .reset, .done, .room: entry.transfers.take(event)
+        case .opened, .control, .context: entry.link.close(.protocolError)
+        }
+    }
+
+    private func prove(_ entry: Entry, _ signature: [UInt8]) {
+        guard case .proving(isTrusted: false, _) = entry.progress else { return entry.link.close(.protocolError) }
+        if !entry.chain.isEmpty || !signature.isEmpty {
+            let label = Self.proofLabel(isDialer: !entry.link.isDialer)
+            guard let secret = entry.link.export(label, count: 32),
+                PeerCertificates.isProof(signature, of: secret, by: entry.chain)
+            else { return entry.link.close(.impostor) }
+        }
+        onEvent(.certificates(entry.peer, entry.chain))
+    }
+
+    /// The program has judged what a peer says about itself.
+    package func decide(_ key: PeerKey, isTrusted: Bool) {
+        guard let entry = entries[key], case .proving(isTrusted: false, let isReady) = entry.progress else { return }
+        guard isTrusted else { return entry.link.close(.certificate) }
+        entries[key]?.progress = .proving(isTrusted: true, isReady: isReady)
+        // What the peer sends from now on may be content: it is ready as soon as it hears this.
+        entry.link.admitsContent = true
+        entry.link.send(.members(list(for: key)))
+        if isReady { connect(key) }
+    }
+
+    private func hear(_ members: [ControlMessage.Member], from entry: Entry) {
+        let key = entry.peer.key
+        if case .proving(let isTrusted, isReady: false) = entry.progress {
+            entries[key]?.progress = .proving(isTrusted: isTrusted, isReady: true)
+            if isTrusted { connect(key) }
+        }
+        let new = membership.heard(Set(members.map(\.key)), from: key)
+        admitJoining()
+        for member in members where new.contains(member.key) && !membership.isFull {
+            let scope = entry.link.local.scope
+            let addresses = member.addresses.map { PeerAddress($0, scope: scope) }
+            let peer = PeerInfo(key: member.key, name: member.name)
+            approach(peer, at: addresses, port: member.port, .join(member.session), timeout: PeerLink.patience)
+        }
+    }
+
+    private func connect(_ key: PeerKey) {
+        guard let entry = entries[key], let outbox = entry.link.outbox else { return }
+        entries[key]?.progress = .connected
+        onEvent(.connected(entry.peer, outbox))
+        tellMembers()
+    }
+
+    private func lose(_ key: PeerKey, _ reason: RefusalReason) {
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        membership.remove(key)
+        entry.transfers.end(reason)
+        onEvent(.notConnected(entry.peer, reason))
+        tellMembers()
+    }
+
+    private func list(for key: PeerKey) -> [ControlMessage.Member] {
+        entries.values.compactMap { entry in
+            guard entry.peer.key != key, case .connected = entry.progress else { return nil }
+            let address = PeerAddress(entry.link.remote)?.address
+            return ControlMessage.Member(
+                key: entry.peer.key,
+                name: entry.peer.name,
+                session: entry.session,
+                port: entry.link.port,
+                addresses: address.map { [$0] } ?? []
+            )
+        }
+    }
+
+    private func tellMembers() {
+        for entry in entries.values {
+            if case .connected = entry.progress { entry.link.send(.members(list(for: entry.peer.key))) }
+        }
+    }
+
+    /// A program has so many bytes of messages of a peer.
+    package func consume(_ count: Int, from key: PeerKey) {
+        entries[key]?.link.consume(count, on: PeerLink.Channel.messages)
+    }
+
+    /// What goes to and comes from a member besides messages; `nil` when it is not connected.
+    package func transfers(with key: PeerKey) -> PeerTransfers? {
+        guard let entry = entries[key], case .connected = entry.progress else { return nil }
+        return entry.transfers
+    }
+
+    // MARK: - Going out
+
+    /// Takes leave of everybody; what was sent before goes first.
+    package func disconnect() {
+        for approach in approaches.values { approach.cancel() }
+        approaches = [:]
+        for waiting in joining.values { drop(waiting, .left) }
+        joining = [:]
+        let leaving = entries
+        entries = [:]
+        membership = Membership(own: host.identity.key)
+        for entry in leaving.values {
+            entry.transfers.end(.left)
+            entry.link.leave(.left)
+            onEvent(.notConnected(entry.peer, .left))
+        }
+    }
+
+    /// An interface has gone, or its address: what went by it is over.
+    package func addressesChanged(_ addresses: Set<PeerAddress>) {
+        for entry in entries.values {
+            guard let local = PeerAddress(entry.link.local), !addresses.contains(local) else { continue }
+            entry.link.close(.unreachable)
+        }
+    }
+}
+
+/// Where a session can be reached, for programs that find one another by ways of their own.
+package struct PeerPlace: Hashable, Sendable {
+    package let peer: PeerInfo
+    package let session: SessionID
+    package let addresses: [PeerAddress]
+    package let port: UInt16
+}
