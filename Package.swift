@@ -278,6 +278,10 @@ let package = Package(
             name: "PeerEngineTests",
             dependencies: ["PeerEngine", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "TestSupport"]
         ),
+        .testTarget(
+            name: "MultipeerConnectivityTests",
+            dependencies: ["MultipeerConnectivity", "Network", "LinuxIO", "TestSupport"]
+        ),
         .executableTarget(
             name: "ArticlePrograms",
             dependencies: ["Network", "FoundationBonjour", "FoundationWebSocket"],

@@ -20,8 +20,8 @@ public enum tls_protocol_version_t: UInt16, Hashable, Sendable, CaseIterable {
 
 /// A certificate and its private key, by which one end of TLS says who it is.
 public final class sec_identity_t: Sendable {
-    let certificates: Data
-    let key: Data
+    package let certificates: Data
+    package let key: Data
 
     /// Takes an identity in PEM, which is what Linux keeps: there is no keychain to take it from.
     /// - Parameters:

@@ -6,6 +6,8 @@ package import MulticastDNS
 package final class PeerBrowser {
     package enum Event {
         case found(FoundPeer)
+        /// It is the same, at another place.
+        case moved(FoundPeer)
         case lost(PeerInfo)
     }
 
@@ -46,7 +48,7 @@ package final class PeerBrowser {
         for change in changes {
             switch change {
             case .found(let peer): onEvent(.found(peer))
-            case .moved: continue
+            case .moved(let peer): onEvent(.moved(peer))
             case .lost(let peer): onEvent(.lost(peer))
             }
         }

@@ -36,6 +36,11 @@ package final class MessageOutbox: Sendable {
     /// Calls `wake`, on any thread, when there is something for the loop.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
+    /// Whether a message of this length can be queued now.
+    package func hasRoom(for count: Int) -> Bool {
+        state.withLock { !$0.isClosed && $0.waiting + count + Self.overhead <= Self.capacity }
+    }
+
     /// Queues a message that arrives in order, or not at all with the connection.
     package func add(_ message: [UInt8]) throws(Failure) {
         let mustWake = try state.withLock { state throws(Failure) in

@@ -104,7 +104,7 @@ final class PeerArrival {
     }
 
     private func answer(_ session: PeerSession?, _ theirs: SessionID) {
-        guard let session, let peer = invitation?.peer else { return refuse(.declined) }
+        guard let session, session.host === host, let peer = invitation?.peer else { return refuse(.declined) }
         guard let problem = session.problem(with: peer.key) else {
             link.onEvent = { _ in }
             leave()

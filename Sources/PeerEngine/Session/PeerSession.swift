@@ -103,6 +103,8 @@ package final class PeerSession {
         if let approach { onEvent(.notConnected(approach.peer, .left)) }
     }
 
+    package var isFull: Bool { membership.isFull }
+
     /// What others need to connect with this session.
     package func place(at addresses: [PeerAddress]) -> PeerPlace {
         PeerPlace(peer: host.info, session: id, addresses: addresses, port: host.portNumber)
@@ -344,12 +346,4 @@ package final class PeerSession {
             entry.link.close(.unreachable)
         }
     }
-}
-
-/// Where a session can be reached, for programs that find one another by ways of their own.
-package struct PeerPlace: Hashable, Sendable {
-    package let peer: PeerInfo
-    package let session: SessionID
-    package let addresses: [PeerAddress]
-    package let port: UInt16
 }

@@ -204,7 +204,7 @@ enum ControlMessage: Hashable, Sendable {
 }
 
 extension ControlMessage.Member {
-    fileprivate var object: JSONObject {
+    var object: JSONObject {
         var object = JSONObject()
         object["key"] = .string(key.description)
         object["name"] = .string(name)
@@ -214,7 +214,7 @@ extension ControlMessage.Member {
         return object
     }
 
-    fileprivate init?(_ value: JSONValue) {
+    init?(_ value: JSONValue) {
         guard let key = value["key"]?.string.flatMap({ PeerKey($0) }), let name = value["name"]?.string,
             PeerRules.problem(ofName: name) == nil, let session = value["session"]?.string.flatMap({ SessionID($0) }),
             let port = UInt16(exactly: value["port"]?.int ?? -1), let texts = value["addresses"]?.array,

@@ -1,0 +1,121 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Foundation
+internal import Network
+internal import PeerEngine
+
+/// Peers that are connected with one another, eight at most, and what they send.
+///
+/// All methods may be called by any thread. The delegate is called on a queue of the session's own, one call after
+/// another. A session is in the network namespace of the thread that makes it.
+public final class MCSession: NSObject, Sendable {
+    let core: SessionCore
+    /// Who we are in it.
+    public var myPeerID: MCPeerID { core.peer }
+    /// A `sec_identity_t` of `Network`, whose certificates others get to see; what follows it is ignored.
+    public nonisolated(unsafe) let securityIdentity: [Any]?
+    /// What was asked for; everything is encrypted.
+    public let encryptionPreference: MCEncryptionPreference
+
+    /// A session without certificates.
+    public convenience init(peer myPeerID: MCPeerID) {
+        self.init(peer: myPeerID, securityIdentity: nil, encryptionPreference: .optional)
+    }
+
+    /// A session without anybody else yet.
+    /// - Parameters:
+    ///   - myPeerID: Who we are in it.
+    ///   - identity: Its first element is a `sec_identity_t`; another one stops the program.
+    ///   - encryptionPreference: Any: everything is encrypted.
+    public init(
+        peer myPeerID: MCPeerID,
+        securityIdentity identity: [Any]?,
+        encryptionPreference: MCEncryptionPreference
+    ) {
+        unsafe securityIdentity = identity
+        self.encryptionPreference = encryptionPreference
+        core = SessionCore(myPeerID, certificates: Self.certificates(identity))
+        super.init()
+        core.start(self)
+    }
+
+    deinit { core.end() }
+
+    private static func certificates(_ identity: [Any]?) -> PeerCertificates? {
+        guard let first = identity?.first else { return nil }
+        guard let first = first as? sec_identity_t else {
+            preconditionFailure("securityIdentity[0] is a \(type(of: first)), expected a sec_identity_t of Network")
+        }
+        let (certificates, key) = (Array(first.certificates), Array(first.key))
+        guard let made = PeerCertificates(certificates: certificates, privateKey: key) else {
+            preconditionFailure("securityIdentity[0] has no certificates in PEM with their private key, or more than 8")
+        }
+        return made
+    }
+
+    /// Hears what happens.
+    public weak var delegate: (any MCSessionDelegate)? {
+        get { core.delegate }
+        set { core.delegate = newValue }
+    }
+
+    /// Who is in it, but oneself.
+    public var connectedPeers: [MCPeerID] { core.connectedPeers }
+
+    /// Sends a message to some peers.
+    /// - Parameters:
+    ///   - data: The message, up to 16 MiB.
+    ///   - peerIDs: To whom.
+    ///   - mode: How it goes.
+    /// - Throws: ``MCError``: `invalidParameter` without peers, `notConnected` when one of them is not in the session,
+    ///   `unavailable` when 16 MiB wait for one of them already. It goes to none of them then.
+    public func send(_ data: Data, toPeers peerIDs: [MCPeerID], with mode: MCSessionSendDataMode) throws {
+        try core.send(Array(data), to: peerIDs, isReliable: mode == .reliable)
+    }
+
+    /// Leaves the session; what was sent before still goes.
+    public func disconnect() { core.disconnect() }
+
+    // MARK: - Custom discovery
+
+    /// What a peer needs to connect with this session, for programs that find one another by ways of their own.
+    /// - Parameters:
+    ///   - peerID: For whom it is.
+    ///   - completionHandler: Gets it on the session's queue; or an ``MCError``: `unavailable` when the session is full or
+    ///     has no port.
+    public func nearbyConnectionData(
+        forPeer peerID: MCPeerID,
+        withCompletionHandler completionHandler: @escaping @Sendable (Data?, (any Error)?) -> Void
+    ) {
+        core.connectionData { result in
+            switch result {
+            case .success(let bytes): completionHandler(Data(bytes), nil)
+            case .failure(let error): completionHandler(nil, error)
+            }
+        }
+    }
+
+    /// The same as an asynchronous call.
+    /// - Parameter peerID: For whom it is.
+    /// - Returns: What the peer gives to ``connectPeer(_:withNearbyConnectionData:)``.
+    /// - Throws: ``MCError``: `unavailable` when the session is full or has no port.
+    public func nearbyConnectionData(forPeer peerID: MCPeerID) async throws -> Data {
+        try await withCheckedThrowingContinuation { continuation in
+            core.connectionData { result in
+                continuation.resume(with: result.map { Data($0) }.mapError { $0 as any Error })
+            }
+        }
+    }
+
+    /// Connects with a peer, which must do the same with the data of this session.
+    /// - Parameters:
+    ///   - peerID: The peer, as it was archived by itself.
+    ///   - data: What ``nearbyConnectionData(forPeer:withCompletionHandler:)`` gave it; the delegate hears of
+    ///     `notConnected` when it is not that peer's.
+    public func connectPeer(_ peerID: MCPeerID, withNearbyConnectionData data: Data) {
+        core.connect(peerID, Array(data))
+    }
+
+    /// Gives up connecting with a peer.
+    public func cancelConnectPeer(_ peerID: MCPeerID) { core.cancelConnect(peerID) }
+}

@@ -1,0 +1,241 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import LinuxIO
+internal import Network
+internal import PeerEngine
+internal import Synchronization
+
+/// What is between a session that any thread uses and its engine, which is confined to a thread of its own.
+final class SessionCore: Sendable {
+    private struct Member {
+        let peer: MCPeerID
+        let outbox: MessageOutbox
+    }
+
+    private struct State {
+        weak var session: MCSession?
+        var members: [Member] = []
+        /// Bytes of messages that the delegate has, and the engine does not know of.
+        var taken: [PeerKey: Int] = [:]
+    }
+
+    let peer: MCPeerID
+    /// Where the delegate is called.
+    let queue = DispatchQueue(label: "MCSession")
+    let thread: EngineThread?
+    let id = EngineThread.makeID()
+    private let certificates: PeerCertificates?
+    private let state = Mutex(State())
+    private let hearer = WeakDelegate<any MCSessionDelegate>()
+
+    static let connectTimeout = Duration.seconds(30)
+
+    init(_ peer: MCPeerID, certificates: PeerCertificates?) {
+        self.peer = peer
+        self.certificates = certificates
+        thread = try? EngineThread.current()
+    }
+
+    func start(_ session: MCSession) {
+        state.withLock { $0.session = session }
+        thread?.perform { [self] engines in
+            let bridge = SessionBridge(peer, engines, id: id, certificates: certificates) { [weak self] event in
+                self?.take(event)
+            }
+            if let bridge { engines.add(bridge, as: id) }
+        }
+    }
+
+    func end() { thread?.perform { [id] engines in engines.end(id) } }
+
+    /// Runs work with the engine on its thread; `nil` when there is none.
+    func perform(_ work: @escaping @Sendable (SessionBridge?) -> Void) {
+        guard let thread else { return work(nil) }
+        thread.perform { [id] engines in work(engines.session(id, as: SessionBridge.self)) }
+    }
+
+    // MARK: - Any thread
+
+    var delegate: (any MCSessionDelegate)? {
+        get { hearer.value }
+        set { hearer.value = newValue }
+    }
+
+    var connectedPeers: [MCPeerID] { state.withLock { $0.members.map(\.peer) } }
+
+    func outbox(of peer: MCPeerID) -> MessageOutbox? {
+        state.withLock { $0.members.first { $0.peer.key == peer.key }?.outbox }
+    }
+
+    func send(_ message: [UInt8], to peers: [MCPeerID], isReliable: Bool) throws(MCError) {
+        guard !peers.isEmpty else { throw MCError(.invalidParameter, "there is no peer to send to") }
+        var outboxes: [MessageOutbox] = []
+        for peer in peers {
+            guard let outbox = outbox(of: peer) else {
+                throw MCError(.notConnected, "'\(peer.displayName)' is not in the session")
+            }
+            guard !isReliable || outbox.hasRoom(for: message.count) else {
+                throw MCError(.unavailable, "as much waits for '\(peer.displayName)' already as may")
+            }
+            outboxes.append(outbox)
+        }
+        for outbox in outboxes {
+            do throws(MessageOutbox.Failure) {
+                try isReliable ? outbox.add(message) : outbox.addUnreliable(message)
+            } catch {
+                throw MCError(error == .full ? .unavailable : .notConnected)
+            }
+        }
+    }
+
+    func invite(
+        _ peer: MCPeerID,
+        at found: FoundPeer?,
+        serviceType: String,
+        context: [UInt8]?,
+        timeout: Duration
+    ) {
+        perform { [self] bridge in
+            guard let bridge, let found else { return take(.notConnected(peer.info, .unreachable)) }
+            bridge.session.invite(
+                peer.info,
+                at: found.addresses,
+                port: found.port,
+                serviceType: serviceType,
+                context: context,
+                timeout: timeout
+            )
+        }
+    }
+
+    func disconnect() { perform { bridge in bridge?.session.disconnect() } }
+
+    func connectionData(_ completion: @escaping @Sendable (Result<[UInt8], MCError>) -> Void) {
+        perform { [queue] bridge in
+            let bytes = bridge?.connectionData
+            let error = MCError(.unavailable, bridge == nil ? "there is no port" : "the session is full")
+            queue.async { completion(bytes.map { .success($0) } ?? .failure(error)) }
+        }
+    }
+
+    func connect(_ peer: MCPeerID, _ data: [UInt8]) {
+        perform { [self] bridge in
+            guard let bridge else { return take(.notConnected(peer.info, .unreachable)) }
+            guard let place = PeerPlace(data, scopes: bridge.scopes), place.peer.key == peer.key else {
+                return take(.notConnected(peer.info, .impostor))
+            }
+            bridge.session.connect(place, timeout: Self.connectTimeout)
+        }
+    }
+
+    func cancelConnect(_ peer: MCPeerID) { perform { bridge in bridge?.session.cancelConnect(peer.key) } }
+
+    // MARK: - What the engine tells
+
+    private func take(_ event: SessionEvent) {
+        switch event {
+        case .connecting(let info): tell(info, .connecting)
+        case .connected(let info, let outbox):
+            let peer = MCPeerID(info)
+            state.withLock { state in
+                state.members.removeAll { $0.peer.key == info.key }
+                state.members.append(Member(peer: peer, outbox: outbox))
+            }
+            tell(info, .connected)
+        case .notConnected(let info, let reason): lose(info, reason)
+        case .certificates(let info, let chain): judge(info, chain)
+        case .message(let info, let bytes): deliver(info, bytes)
+        case .transfer(let info, let event): transfers(info, event)
+        }
+    }
+
+    /// Calls the delegate on its queue, while there is a session.
+    func call(_ work: @escaping @Sendable (MCSession, any MCSessionDelegate) -> Void) {
+        queue.async { [self] in
+            let (session, delegate) = (state.withLock { $0.session }, delegate)
+            if let session, let delegate { work(session, delegate) }
+        }
+    }
+
+    private func tell(_ info: PeerInfo, _ new: MCSessionState) {
+        let peer = known(info)
+        call { session, delegate in delegate.session(session, peer: peer, didChange: new) }
+    }
+
+    /// The object that a member is told by; the same while it is in the session.
+    func known(_ info: PeerInfo) -> MCPeerID {
+        state.withLock { $0.members.first { $0.peer.key == info.key }?.peer } ?? MCPeerID(info)
+    }
+
+    private func lose(_ info: PeerInfo, _ reason: RefusalReason) {
+        let peer = known(info)
+        state.withLock { $0.members.removeAll { $0.peer.key == info.key } }
+        let error = MCError(reason, info.name)
+        call { session, delegate in
+            delegate.linuxSession(session, peer: peer, isNotConnectedBecause: error)
+            delegate.session(session, peer: peer, didChange: .notConnected)
+        }
+    }
+
+    private func judge(_ info: PeerInfo, _ chain: [[UInt8]]) {
+        let decide: @Sendable (Bool) -> Void = { [weak self] isTrusted in
+            self?.perform { bridge in bridge?.session.decide(info.key, isTrusted: isTrusted) }
+        }
+        let peer = MCPeerID(info)
+        queue.async { [self] in
+            let (session, delegate) = (state.withLock { $0.session }, delegate)
+            guard let session, let delegate else { return decide(true) }
+            delegate.session(
+                session,
+                didReceiveCertificate: chain.isEmpty ? nil : chain.map { Data($0) },
+                fromPeer: peer,
+                certificateHandler: decide
+            )
+        }
+    }
+
+    private func deliver(_ info: PeerInfo, _ bytes: [UInt8]) {
+        let peer = known(info)
+        queue.async { [self] in
+            let (session, delegate) = (state.withLock { $0.session }, delegate)
+            if let session { delegate?.session(session, didReceive: Data(bytes), fromPeer: peer) }
+            let isFirst = state.withLock { state in
+                defer { state.taken[info.key, default: 0] += bytes.count }
+                return state.taken.isEmpty
+            }
+            guard isFirst else { return }
+            perform { [weak self] bridge in
+                let taken = self?.state.withLock { state in
+                    defer { state.taken = [:] }
+                    return state.taken
+                }
+                for (key, count) in taken ?? [:] { bridge?.session.consume(count, from: key) }
+            }
+        }
+    }
+
+    private func transfers(_ info: PeerInfo, _ event: TransferEvent) {}
+}
+
+extension MCError {
+    /// Why a peer is not in a session.
+    init(_ reason: RefusalReason, _ name: String) {
+        let (code, sentence): (MCError.Code, String) =
+            switch reason {
+            case .declined: (.cancelled, "'\(name)' declined the invitation")
+            case .full: (.unavailable, "the session has \(kMCSessionMaximumNumberOfPeers) peers already")
+            case .unknownService: (.unavailable, "'\(name)' does not advertise this service any more")
+            case .unknownSession: (.unavailable, "the session of '\(name)' does not expect this peer")
+            case .tooMany: (.unavailable, "'\(name)' was asked too often")
+            case .timedOut: (.timedOut, "'\(name)' did not answer in time")
+            case .certificate: (.cancelled, "the certificates were not accepted")
+            case .left: (.cancelled, "the session was left")
+            case .duplicate: (.unavailable, "'\(name)' is connected already")
+            case .unreachable: (.notConnected, "'\(name)' cannot be reached, or stopped answering")
+            case .impostor: (.invalidParameter, "who answered is not '\(name)'")
+            case .protocolError: (.unknown, "'\(name)' sent what cannot be understood")
+            }
+        self.init(code, sentence)
+    }
+}
