@@ -280,7 +280,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MultipeerConnectivityTests",
-            dependencies: ["MultipeerConnectivity", "Network", "LinuxIO", "TestSupport"]
+            dependencies: ["MultipeerConnectivity", "LinuxIO", "Network", "PeerEngine", "TestSupport"]
         ),
         .executableTarget(
             name: "ArticlePrograms",

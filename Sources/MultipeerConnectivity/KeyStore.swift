@@ -25,8 +25,12 @@ struct KeyStore: Sendable {
 
     let directory: String?
 
+    /// Another one than that of the environment, for the calling task.
+    @TaskLocal static var chosen: KeyStore?
+
     /// That of the environment.
     static var user: KeyStore {
+        if let chosen { return chosen }
         let environment = ProcessInfo.processInfo.environment
         let state = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
         let home = environment["HOME"].map { $0 + "/.local/state" }

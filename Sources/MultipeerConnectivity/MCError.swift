@@ -27,23 +27,31 @@ public struct MCError: Error, CustomNSError, Hashable, Sendable {
 
     /// What failed.
     public let code: Code
-    /// What is known besides, such as a sentence for people.
-    public let errorUserInfo: [String: String]
+    private let sentence: String?
 
     /// An error with a code.
-    public init(_ code: Code, userInfo: [String: String] = [:]) {
+    public init(_ code: Code) {
         self.code = code
-        errorUserInfo = userInfo
+        sentence = nil
     }
 
     init(_ code: Code, _ sentence: String) {
-        self.init(code, userInfo: [NSLocalizedDescriptionKey: sentence])
+        self.code = code
+        self.sentence = sentence
     }
 
     /// The domain.
     public static var errorDomain: String { MCErrorDomain }
     /// The number of the code.
     public var errorCode: Int { code.rawValue }
+    /// A sentence for people, where there is one.
+    public var errorUserInfo: [String: Any] { sentence.map { [NSLocalizedDescriptionKey: $0] } ?? [:] }
+
+    /// Whether the code is the same, whatever is said besides.
+    public static func == (left: MCError, right: MCError) -> Bool { left.code == right.code }
+
+    /// From the code.
+    public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
     /// Something else.
     public static var unknown: Code { .unknown }
@@ -63,7 +71,7 @@ public struct MCError: Error, CustomNSError, Hashable, Sendable {
 
 extension MCError: LocalizedError {
     /// A sentence for people.
-    public var errorDescription: String? { errorUserInfo[NSLocalizedDescriptionKey] ?? "\(code)" }
+    public var errorDescription: String? { sentence ?? "\(code)" }
 }
 
 /// Lets a code be caught, as in `catch MCError.notConnected`.

@@ -77,7 +77,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
         }
     }
 
-    /// Ends it. Invitations that were told of can still be answered.
+    /// Ends it; invitations that were told of can still be answered.
     public func stopAdvertisingPeer() {
         let id = state.withLock { state in
             defer { state.advertisement = 0 }

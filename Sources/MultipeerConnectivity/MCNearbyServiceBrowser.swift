@@ -77,7 +77,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
         }
     }
 
-    /// Ends the search. Peers that were found can still be invited.
+    /// Ends the search; peers that were found can still be invited.
     public func stopBrowsingForPeers() {
         let id = state.withLock { state in
             defer { state.search = 0 }

@@ -71,15 +71,26 @@ public final class MCPeerID: NSObject, NSCopying, NSSecureCoding, Sendable {
         static let key = "key"
     }
 
-    /// Writes the name and the public key's digest, and keeps the private key for this user.
+    /// Writes the name and the public key's digest, and keeps the private key for this user; where that fails, a line on
+    /// standard error says so.
     public func encode(with coder: NSCoder) {
         coder.encode(displayName as NSString, forKey: Field.name)
         coder.encode(Data(key.bytes) as NSData, forKey: Field.key)
+        do throws(MCError) {
+            try linuxKeepPrivateKey()
+        } catch {
+            NSLog("MCPeerID: %@", error.localizedDescription)
+        }
+    }
+
+    /// Keeps the private key of a peer of this program, as archiving does.
+    /// - Throws: ``MCError``: `unavailable` when there is no place for it; the sentence says which one was tried.
+    public func linuxKeepPrivateKey() throws(MCError) {
         guard let identity else { return }
         do throws(KeyStore.Failure) {
             try KeyStore.user.keep(identity)
         } catch {
-            coder.failWithError(MCError(.unavailable, "the peer's private key cannot be kept: \(error)"))
+            throw MCError(.unavailable, "the private key of '\(displayName)' cannot be kept: \(error)")
         }
     }
 

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import DNSWire
 package import MulticastDNS
 
 /// Lets a peer be found under a type, and takes invitations; confined to the thread of its loop.
@@ -16,8 +17,7 @@ package final class PeerAdvertiser {
     private let engine: MulticastEngine
     private var id: AdvertisementID?
 
-    /// Begins at once, and ends when it is let go.
-    /// - Parameter info: What is said with the name.
+    /// Begins at once, and ends when it is let go; `info` is said with the name.
     package init(
         _ host: PeerHost,
         serviceType: String,
@@ -43,6 +43,10 @@ package final class PeerAdvertiser {
         )
         registration.subtypes = [Array(PeerAnnouncement.subtype(serviceType).utf8)]
         registration.text = announcement.text
+        // A name of the peer's own: machines of one image have the same name until they notice.
+        if let name = DomainName("\(host.identity.key.instanceName).local") {
+            registration.host = .claimed(name, addresses: nil)
+        }
         do throws(RegistrationError) {
             id = try engine.advertise(registration) { _ in }
             host.add(self)

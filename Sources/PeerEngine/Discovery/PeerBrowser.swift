@@ -16,8 +16,7 @@ package final class PeerBrowser {
     private var browse: ServiceBrowse?
     private var book: PeerBook
 
-    /// Begins at once, and ends when it is let go.
-    /// - Parameter own: Who is not told of: oneself.
+    /// Begins at once, and ends when it is let go; `own` is who is not told of, oneself.
     package init(own: PeerKey, serviceType: String, engine: MulticastEngine, onEvent: @escaping (Event) -> Void) {
         self.engine = engine
         self.onEvent = onEvent

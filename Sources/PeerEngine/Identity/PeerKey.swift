@@ -49,7 +49,7 @@ package struct PeerKey: Hashable, Sendable, Comparable, CustomStringConvertible 
         return text
     }
 
-    /// What its services are called on the links: the first 80 bits. It tells nobody's name.
+    /// What its services are called on the links, the first 80 bits: it tells nobody's name.
     var instanceName: String { String(description.prefix(16)) }
 
     private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".unicodeScalars)

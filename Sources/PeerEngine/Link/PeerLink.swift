@@ -84,10 +84,7 @@ final class PeerLink {
     private static let mostUndelivered = 1 << 20
     private static let lowWater = 256 << 10
 
-    /// Takes ownership of a connected socket.
-    /// - Parameters:
-    ///   - expected: Whose key the peer must have; `nil` is anybody's.
-    ///   - hello: What we say of ourselves.
+    /// Takes ownership of a connected socket; the peer must have the `expected` key, where there is one.
     init(
         owning descriptor: Int32,
         isDialer: Bool,

@@ -126,6 +126,8 @@ internal import LinuxIO
     func finish() {
         guard watch != nil, !isFinishing else { return }
         isFinishing = true
+        (onOpen, onRoom, onFailure) = ({}, {}, { _ in })
+        unsafe onInput = { _ in true }
         end.finish()
         // The loop keeps it until then.
         loop.schedule(after: Self.farewell) { [self] in close() }

@@ -48,12 +48,12 @@ final class PeerArrival {
         leave()
     }
 
-    private func leave() {
+    private func leave(isAccepted: Bool = false) {
         stopTimer()
         if let invitation {
             self.invitation = nil
             invitation.onAnswer = { _ in }
-            host.answered(invitation.peer.key)
+            host.answered(invitation.peer.key, isAccepted: isAccepted)
         }
         host.forget(id)
     }
@@ -107,7 +107,7 @@ final class PeerArrival {
         guard let session, session.host === host, let peer = invitation?.peer else { return refuse(.declined) }
         guard let problem = session.problem(with: peer.key) else {
             link.onEvent = { _ in }
-            leave()
+            leave(isAccepted: true)
             link.send(.accept(session: session.id))
             return session.attach(link, peer, theirs)
         }
@@ -127,7 +127,7 @@ package final class PeerInvitation {
         self.context = context
     }
 
-    /// Answers once: by a session to be in, or by no. Later it does nothing, nor when who asked has given up.
+    /// Answers once, by a session to be in, or by no; later it does nothing, nor when who asked has given up.
     package func answer(_ session: PeerSession?) {
         let onAnswer = onAnswer
         self.onAnswer = { _ in }

@@ -103,7 +103,7 @@ package final class PeerHost {
 
     func allowsInvitation(from key: PeerKey) -> Bool { strangers.allowsInvitation(from: key, at: loop.clock.boot) }
 
-    func answered(_ key: PeerKey) { strangers.answered(key) }
+    func answered(_ key: PeerKey, isAccepted: Bool) { strangers.answered(key, isAccepted: isAccepted) }
 
     /// One is somebody else's from now on, or has gone.
     func forget(_ id: UInt64) {

@@ -29,12 +29,8 @@ package struct PeerPlace: Hashable, Sendable {
         self.port = port
     }
 
-    /// Reads what another one gave.
-    ///
-    /// - Parameters:
-    ///   - bytes: Anything.
-    ///   - scopes: The interfaces on which a link-local address may be, since others cannot know them.
-    /// - Returns: `nil` when it is none.
+    /// Reads what another one gave, which may be anything; `scopes` are the interfaces on which a link-local address may
+    /// be, since others cannot know them.
     package init?(_ bytes: [UInt8], scopes: [UInt32]) {
         guard bytes.count <= Frame.maximumPayload,
             let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 8, size: 1 << 17)),

@@ -41,10 +41,7 @@ package final class PeerSession {
     private static let mostJoining = 16
     private static let proofLabel = "EXPORTER-nwmc certificate"
 
-    /// A session without anybody else.
-    /// - Parameters:
-    ///   - certificates: What others get to see of us besides our key.
-    ///   - onEvent: Called on the loop's thread.
+    /// A session without anybody else; others get to see the certificates besides our key.
     package init(_ host: PeerHost, certificates: PeerCertificates? = nil, onEvent: @escaping (SessionEvent) -> Void) {
         self.host = host
         self.certificates = certificates

@@ -40,7 +40,9 @@ package final class PeerTransfers {
         self.onEvent = onEvent
     }
 
-    func take(_ event: LinkEvent) {}
+    func take(_ event: LinkEvent) {
+        if case .channelOpened(let channel, _) = event { link.reset(channel: channel) }
+    }
 
     func end(_ reason: RefusalReason) {}
 }

@@ -66,8 +66,9 @@ struct Strangers: Sendable {
         return isAllowed
     }
 
-    /// An invitation was answered, or its peer has gone.
-    mutating func answered(_ key: PeerKey) {
+    /// An invitation was answered, or its peer has gone; one that was accepted counts no more.
+    mutating func answered(_ key: PeerKey, isAccepted: Bool = false) {
+        if isAccepted { allowances[key]?.tokens += 1 }
         if let pending = allowances[key]?.pending, pending > 0 { allowances[key]?.pending = pending - 1 }
     }
 
