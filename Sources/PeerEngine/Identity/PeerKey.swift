@@ -21,8 +21,9 @@ package struct PeerKey: Hashable, Sendable, Comparable, CustomStringConvertible 
         var bytes: [UInt8] = []
         var (bits, count) = (UInt32(0), 0)
         for byte in text.utf8 {
-            switch byte | 0x20 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"): bits = bits << 5 | UInt32((byte | 0x20) - UInt8(ascii: "a"))
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): bits = bits << 5 | UInt32(byte - UInt8(ascii: "a"))
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): bits = bits << 5 | UInt32(byte - UInt8(ascii: "A"))
             case UInt8(ascii: "2")...UInt8(ascii: "7"): bits = bits << 5 | UInt32(byte - UInt8(ascii: "2") + 26)
             default: return nil
             }

@@ -1,0 +1,48 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import PeerEngine
+
+/// A key whose order is that of its number.
+func key(_ number: Int) throws -> PeerKey {
+    let tail = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    return try #require(PeerKey(bytes: [UInt8](repeating: 0, count: PeerKey.length - 4) + tail))
+}
+
+extension Frame {
+    /// The frame as it is on the wire.
+    var wire: [UInt8] {
+        var output: [UInt8] = []
+        append(to: &output)
+        return output
+    }
+}
+
+extension FrameReader {
+    mutating func append(_ bytes: [UInt8]) { unsafe bytes.withUnsafeBytes { unsafe append($0) } }
+
+    /// All frames that are complete.
+    mutating func rest() throws(FrameError) -> [Frame] {
+        var frames: [Frame] = []
+        while let frame = try next() { frames.append(frame) }
+        return frames
+    }
+}
+
+/// The same numbers in every run (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
+        return value ^ value >> 31
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) } }
+}
