@@ -18,8 +18,12 @@ package enum PeerRules {
     package static func problem(ofServiceType type: String) -> String? {
         let expected =
             "expected 1 to 15 of a-z, 0-9 and single hyphens inside, with one letter at least, such as 'chat'"
-        let isLower = type.utf8.allSatisfy { !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) && $0 != 0x2E }
-        guard isLower, (try? NameRules.serviceType("_\(type)._tcp")) != nil else {
+        // No capitals, and nothing that a domain name's text has for something else: dots and escapes.
+        let isPlain = type.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+        }
+        guard isPlain, (try? NameRules.serviceType("_\(type)._tcp")) != nil else {
             return "the service type '\(type)' is not valid, \(expected)"
         }
         return nil
