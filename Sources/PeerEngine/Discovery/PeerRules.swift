@@ -37,7 +37,8 @@ package enum PeerRules {
         }
         guard let key = PeerKey(bytes: [UInt8](repeating: 0, count: PeerKey.length)) else { return nil }
         let name = String(repeating: "x", count: maximumName)
-        let longest = PeerAnnouncement(key: key, name: name, serviceType: "x", boot: "00000000", info: info)
+        let type = String(repeating: "x", count: NameRules.maximumServiceName)
+        let longest = PeerAnnouncement(key: key, name: name, serviceType: type, boot: "00000000", info: info)
         do throws(RegistrationError) {
             try NameRules.check(longest.text)
             return nil
