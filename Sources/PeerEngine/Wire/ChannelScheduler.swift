@@ -2,8 +2,8 @@
 
 /// What goes next on a connection: what is agreed upon first, then each channel in turn, as far as its peer has room; pure.
 ///
-/// Deficit round robin (Shreedhar and Varghese, 1995): each turn adds a quantum, so that a channel of large pieces gets
-/// no more than one of small ones.
+/// Each turn is a quantum of bytes, so that a channel of large pieces gets no more than one of small ones: deficit round
+/// robin (Shreedhar and Varghese, 1995) with pieces that are cut where a turn ends, so that nothing of it is left over.
 struct ChannelScheduler: Sendable {
     /// One piece of content.
     private struct Piece: Sendable {
@@ -18,7 +18,6 @@ struct ChannelScheduler: Sendable {
         var pieces: [Piece] = []
         var first = 0
         var credit: Int
-        var deficit = 0
         var waiting = 0
         var isPlanned = false
         /// What is said when all has gone.
@@ -132,12 +131,12 @@ struct ChannelScheduler: Sendable {
     private mutating func serve(_ id: UInt16, into output: inout [UInt8]) -> Int {
         guard var channel = channels.removeValue(forKey: id) else { return 0 }
         channel.isPlanned = false
-        channel.deficit += Self.quantum
+        var allowance = Self.quantum
         var gone = 0
-        while !channel.isEmpty {
+        while !channel.isEmpty, allowance > 0 {
             let place = channel.first
             let left = channel.pieces[place].bytes.count - channel.pieces[place].offset
-            let count = min(left, channel.deficit, channel.credit)
+            let count = min(left, allowance, channel.credit)
             guard count > 0 || left == 0 else { break }
             let offset = channel.pieces[place].offset
             let isOver = count == left
@@ -148,7 +147,7 @@ struct ChannelScheduler: Sendable {
             channel.pieces[place].offset += count
             channel.credit -= count
             // A header costs as much as its bytes, so that empty messages end a turn, too.
-            channel.deficit -= min(count + Frame.headerLength, channel.deficit)
+            allowance -= min(count + Frame.headerLength, allowance)
             channel.waiting -= count
             gone += count
             guard isOver else { continue }
@@ -162,7 +161,6 @@ struct ChannelScheduler: Sendable {
         if channel.isEmpty {
             channel.pieces.removeAll(keepingCapacity: true)
             channel.first = 0
-            channel.deficit = 0
             if let ending = channel.ending {
                 channel.ending = nil
                 control.append(ending)
