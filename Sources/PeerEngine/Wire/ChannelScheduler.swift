@@ -52,7 +52,11 @@ struct ChannelScheduler: Sendable {
     }
 
     /// Forgets a channel with what waits on it.
-    mutating func closeChannel(_ id: UInt16) { channels[id] = nil }
+    mutating func closeChannel(_ id: UInt16) {
+        guard let channel = channels.removeValue(forKey: id), channel.isPlanned else { return }
+        // Its turn would be a second one of a channel that is opened under the same number.
+        turns[firstTurn...].removeAll { $0 == id }
+    }
 
     mutating func addMessage(_ bytes: [UInt8], on id: UInt16) {
         add(Piece(kind: .fragment, bytes: bytes, isMessage: true), to: id)
