@@ -100,9 +100,18 @@ static BIO *text(const char *bytes, size_t count) {
     return count <= INT_MAX ? BIO_new_mem_buf(bytes, (int)count) : NULL;
 }
 
+/// Nobody sits before a terminal to be asked for the passphrase of a key, which is what happens without this.
+static int have_no_passphrase(char *passphrase, int capacity, int is_written, void *argument) {
+    (void)passphrase;
+    (void)capacity;
+    (void)is_written;
+    (void)argument;
+    return -1;
+}
+
 long nwp_sign(const char *key, size_t key_length, const void *bytes, size_t count, uint8_t *signature, size_t capacity) {
     BIO *bio = text(key, key_length);
-    EVP_PKEY *read = bio ? PEM_read_bio_PrivateKey(bio, NULL, NULL, NULL) : NULL;
+    EVP_PKEY *read = bio ? PEM_read_bio_PrivateKey(bio, NULL, have_no_passphrase, NULL) : NULL;
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     size_t length = capacity;
     // Ed25519 hashes by itself and takes no digest.
@@ -132,10 +141,10 @@ int nwp_verify(const uint8_t *certificate, size_t certificate_length, const void
 
 size_t nwp_certificate_at(const char *pem, size_t pem_length, int place, uint8_t *buffer, size_t capacity) {
     BIO *bio = text(pem, pem_length);
-    X509 *certificate = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+    X509 *certificate = bio ? PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL) : NULL;
     for (int index = 0; certificate && index < place; index++) {
         X509_free(certificate);
-        certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+        certificate = PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL);
     }
     int count = certificate ? i2d_X509(certificate, NULL) : 0;
     if (count > 0 && (size_t)count <= capacity) {
