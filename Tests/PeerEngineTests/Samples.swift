@@ -6,8 +6,8 @@ import Testing
 
 /// A key whose order is that of its number.
 func key(_ number: Int) throws -> PeerKey {
-    let tail = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
-    return try #require(PeerKey(bytes: [UInt8](repeating: 0, count: PeerKey.length - 4) + tail))
+    let head = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    return try #require(PeerKey(bytes: head + [UInt8](repeating: 0, count: PeerKey.length - 4)))
 }
 
 extension Frame {
