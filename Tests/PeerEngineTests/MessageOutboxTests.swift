@@ -103,6 +103,20 @@ private final class Bell: Sendable {
         #expect(kept == (1976..<3000).map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] })
     }
 
+    @Test func `messages that may be lost have a capacity of their own, and the latest is kept`() throws {
+        let long = [UInt8](repeating: 1, count: 1 << 20)
+        for _ in 0..<100 { try outbox.addUnreliable(long) }
+        try outbox.addUnreliable([2])
+        let kept = outbox.take(room: 0).unreliable
+        #expect(kept.count == MessageOutbox.capacity >> 20 && kept.last == [2])
+        // However long it is.
+        try outbox.addUnreliable([3])
+        try outbox.addUnreliable([UInt8](repeating: 4, count: MessageOutbox.capacity + 1))
+        #expect(outbox.take(room: 0).unreliable.map(\.count) == [MessageOutbox.capacity + 1])
+        for _ in 0..<10 { try outbox.addUnreliable(long) }
+        #expect(outbox.take(room: 0).unreliable.count == 10)
+    }
+
     @Test func `a full outbox still takes messages that may be lost`() throws {
         try outbox.add([UInt8](repeating: 1, count: MessageOutbox.capacity - MessageOutbox.overhead))
         try outbox.addUnreliable([1])

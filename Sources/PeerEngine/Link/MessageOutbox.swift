@@ -17,6 +17,7 @@ package final class MessageOutbox: Sendable {
         var reliable: [[UInt8]] = []
         /// The latest takes the place of one that waits.
         var unreliable: [[UInt8]] = []
+        var unreliableCount = 0
         /// What waits here, on the loop and in the connection.
         var waiting = 0
         var isAwake = false
@@ -25,7 +26,7 @@ package final class MessageOutbox: Sendable {
 
     /// How many bytes wait for a peer at most.
     package static let capacity = 16 << 20
-    /// How many messages that may be lost wait for the loop at most.
+    /// How many messages that may be lost wait for the loop at most, of ``capacity`` in all.
     private static let mostUnreliable = 1024
     /// What an entry costs besides its bytes, so that empty messages are bounded, too.
     static let overhead = 32
@@ -59,9 +60,14 @@ package final class MessageOutbox: Sendable {
     package func addUnreliable(_ message: [UInt8]) throws(Failure) {
         let mustWake = try state.withLock { state throws(Failure) in
             guard !state.isClosed else { throw .closed }
-            // Lost at once: it would be too late anyhow.
-            if state.unreliable.count >= Self.mostUnreliable { state.unreliable.removeFirst() }
             state.unreliable.append(message)
+            state.unreliableCount += message.count
+            // Lost at once: they would be too late anyhow.
+            while state.unreliable.count > Self.mostUnreliable
+                || (state.unreliable.count > 1 && state.unreliableCount > Self.capacity)
+            {
+                state.unreliableCount -= state.unreliable.removeFirst().count
+            }
             defer { state.isAwake = true }
             return !state.isAwake
         }
@@ -80,6 +86,7 @@ package final class MessageOutbox: Sendable {
             state.reliable.removeFirst(count)
             let others = state.unreliable
             state.unreliable = []
+            state.unreliableCount = 0
             // What is left is fetched when there is room, without a call.
             state.isAwake = !state.reliable.isEmpty
             return (taken, others)
@@ -97,6 +104,7 @@ package final class MessageOutbox: Sendable {
             state.isClosed = true
             state.reliable = []
             state.unreliable = []
+            state.unreliableCount = 0
         }
     }
 }
