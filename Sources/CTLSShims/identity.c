@@ -139,22 +139,25 @@ int nwp_verify(const uint8_t *certificate, size_t certificate_length, const void
     return is_signed;
 }
 
-size_t nwp_certificate_at(const char *pem, size_t pem_length, int place, uint8_t *buffer, size_t capacity) {
+long nwp_certificate_at(const char *pem, size_t pem_length, int place, uint8_t *buffer, size_t capacity) {
+    ERR_clear_error();
     BIO *bio = text(pem, pem_length);
     X509 *certificate = bio ? PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL) : NULL;
     for (int index = 0; certificate && index < place; index++) {
         X509_free(certificate);
         certificate = PEM_read_bio_X509(bio, NULL, have_no_passphrase, NULL);
     }
-    int count = certificate ? i2d_X509(certificate, NULL) : 0;
+    int count = certificate ? i2d_X509(certificate, NULL) : -1;
     if (count > 0 && (size_t)count <= capacity) {
         uint8_t *cursor = buffer;
         i2d_X509(certificate, &cursor);
     }
+    // The text is over when no line begins another one.
+    if (bio && !certificate && ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE) count = 0;
     X509_free(certificate);
     BIO_free(bio);
     ERR_clear_error();
-    return count > 0 ? (size_t)count : 0;
+    return count;
 }
 
 int nwp_seal(const uint8_t key[NWP_SEED], const uint8_t nonce[NWP_NONCE], const void *header, size_t header_length,

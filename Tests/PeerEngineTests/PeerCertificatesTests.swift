@@ -159,6 +159,26 @@ private struct Maker {
         #expect(PeerCertificates(certificates: words + key + certificate + words, privateKey: words + key) != nil)
     }
 
+    @Test func `a chain with one that cannot be read is refused, wherever that is`() throws {
+        let maker = try Maker()
+        try maker.make("root")
+        try maker.make("leaf", by: "root")
+        let (leaf, root, key) = try (maker.bytes("leaf"), maker.bytes("root"), maker.bytes("leaf.key"))
+        #expect(PeerCertificates(certificates: leaf + root, privateKey: key)?.chain.count == 2)
+        let lines = String(decoding: root, as: UTF8.self).split(separator: "\n")
+        let damaged = [
+            Array(root.dropLast(40)), Array(root.prefix(100)),
+            Array((lines.prefix(3) + lines.suffix(2)).joined(separator: "\n").utf8),
+            Array("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".utf8),
+            Array("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n".utf8),
+        ]
+        for bytes in damaged {
+            #expect(PeerCertificates(certificates: bytes + leaf, privateKey: key) == nil)
+            #expect(PeerCertificates(certificates: leaf + bytes, privateKey: key) == nil)
+            #expect(PeerCertificates(certificates: leaf + bytes + [10] + root, privateKey: key) == nil)
+        }
+    }
+
     @Test func `nobody is asked for the passphrase of a key`() throws {
         let maker = try Maker()
         try maker.make("ann")

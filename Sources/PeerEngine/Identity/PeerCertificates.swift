@@ -12,13 +12,15 @@ package struct PeerCertificates: Hashable, Sendable {
     static let maximumLength = 16 << 10
 
     /// Reads certificates and the private key of the first one, both PEM.
-    /// - Returns: `nil` when there are none, too many or too long ones, or the key is not that of the first.
+    /// - Returns: `nil` when there are none, too many or too long ones, or one that cannot be read, or the key is not that
+    ///   of the first.
     package init?(certificates: [UInt8], privateKey: [UInt8]) {
         let text = certificates.map { CChar(bitPattern: $0) }
         var chain: [[UInt8]] = []
         while chain.count <= Self.maximumCount {
             let place = Int32(chain.count)
             let count = unsafe nwp_certificate_at(text, text.count, place, nil, 0)
+            guard count >= 0 else { return nil }
             guard count > 0 else { break }
             var bytes = [UInt8](repeating: 0, count: count)
             _ = unsafe nwp_certificate_at(text, text.count, place, &bytes, count)
