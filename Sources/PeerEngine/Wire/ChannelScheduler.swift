@@ -2,8 +2,8 @@
 
 /// What goes next on a connection: what is agreed upon first, then each channel in turn, as far as its peer has room; pure.
 ///
-/// Each turn is a quantum of bytes, so that a channel of large pieces gets no more than one of small ones: deficit round
-/// robin (Shreedhar and Varghese, 1995) with pieces that are cut where a turn ends, so that nothing of it is left over.
+/// Each turn is a quantum of bytes, so that a channel of large pieces gets no more than one of small ones: deficit
+/// round robin (Shreedhar and Varghese, 1995), but pieces are cut where a turn ends, so that nothing is left of it.
 struct ChannelScheduler: Sendable {
     /// One piece of content.
     private struct Piece: Sendable {
