@@ -164,7 +164,7 @@ let package = Package(
         ),
         .target(
             name: "MultipeerConnectivity",
-            dependencies: ["Addressing", "LinuxIO", "MulticastDNS", "Network", "PeerEngine"]
+            dependencies: ["Addressing", "LinuxIO", "Network", "PeerEngine"]
         ),
 
         // Tests.
@@ -276,7 +276,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PeerEngineTests",
-            dependencies: ["PeerEngine", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "TestSupport"]
+            dependencies: ["PeerEngine", "Addressing", "DNSWire", "MulticastDNS", "TestSupport"]
         ),
         .testTarget(
             name: "MultipeerConnectivityTests",

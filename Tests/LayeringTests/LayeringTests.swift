@@ -13,6 +13,7 @@ private let foundation: [String: Set<String>] = [
     "Network": ["Dispatch", "FoundationEssentials"],
     "FoundationBonjour": ["Foundation"],
     "FoundationWebSocket": ["Foundation", "FoundationNetworking"],
+    "MultipeerConnectivity": ["Foundation"],
 ]
 
 /// `Package.swift` is the only table of layers; this holds every import line against it.

@@ -7,6 +7,8 @@ final class PeerArrival {
     private let id: UInt64
     private let link: PeerLink
     private unowned let host: PeerHost
+    /// Its own, since the host may be on its way out when it goes.
+    private let loop: EventLoop
     private var timer: EventLoop.Timer?
     /// An invitation whose context has not come yet.
     private var partial: (serviceType: String, session: SessionID, length: Int)?
@@ -19,18 +21,19 @@ final class PeerArrival {
         self.id = id
         self.link = link
         self.host = host
+        loop = host.loop
     }
 
     deinit { stopTimer() }
 
     func start() {
         link.onEvent = { [unowned self] event in take(event) }
-        timer = host.loop.schedule(after: PeerLink.patience) { [unowned self] in refuse(.timedOut) }
+        timer = loop.schedule(after: PeerLink.patience) { [unowned self] in refuse(.timedOut) }
         link.start()
     }
 
     private func stopTimer() {
-        if let timer { host.loop.cancel(timer) }
+        if let timer { loop.cancel(timer) }
         timer = nil
     }
 
@@ -96,7 +99,7 @@ final class PeerArrival {
         guard host.allowsInvitation(from: key) else { return refuse(.tooMany) }
         host.isKnown(id)
         stopTimer()
-        timer = host.loop.schedule(after: Self.longestWait) { [unowned self] in refuse(.timedOut) }
+        timer = loop.schedule(after: Self.longestWait) { [unowned self] in refuse(.timedOut) }
         let invitation = PeerInvitation(PeerInfo(key: key, name: link.name), context: context)
         invitation.onAnswer = { [unowned self] session in answer(session, theirs) }
         self.invitation = invitation
