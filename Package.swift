@@ -164,7 +164,7 @@ let package = Package(
         ),
         .target(
             name: "MultipeerConnectivity",
-            dependencies: ["Addressing", "LinuxIO", "Network", "PeerEngine"]
+            dependencies: ["LinuxIO", "Network", "FoundationBonjour", "PeerEngine"]
         ),
 
         // Tests.
@@ -284,7 +284,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "ArticlePrograms",
-            dependencies: ["Network", "FoundationBonjour", "FoundationWebSocket"],
+            dependencies: ["Network", "FoundationBonjour", "FoundationWebSocket", "MultipeerConnectivity"],
             path: "Tests/ArticlePrograms"
         ),
         .testTarget(name: "ArticleTests", dependencies: ["ArticlePrograms", "nwpath", "LinuxIO", "TestSupport"]),
@@ -353,7 +353,7 @@ for target in package.targets where target.name == "ArticlePrograms" {
 // What the fuzz targets, a package of their own, can link; one by one, so that each counts the edges of its own only.
 let fuzzed = [
     "DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer", "WebSocketWire",
-    "Probes",
+    "Probes", "PeerEngine",
 ]
 package.products += fuzzed.map { .library(name: $0, targets: [$0]) }
 

@@ -33,8 +33,9 @@ private func member(_ number: Int, name: String = "Ann", addresses: [IPAddress] 
 
     @Test(
         arguments: [
-            .hello(name: "Ann", port: 0), .hello(name: String(repeating: "é", count: 31) + "x", port: 65_535),
-            .hello(name: "\"\\ 👩‍👩‍👧 {}", port: 1), .accept(session: SessionID()),
+            .hello(name: "Ann", port: 0, addresses: []),
+            .hello(name: String(repeating: "é", count: 31) + "x", port: 65_535, addresses: []),
+            .hello(name: "\"\\ 👩‍👩‍👧 {}", port: 1, addresses: []), .accept(session: SessionID()),
             .join(session: SessionID(), from: SessionID()), .members([]), .open(.stream(name: "log")),
             .open(.stream(name: "")), .open(.stream(name: String(repeating: "s", count: 1024))),
             .open(.resource(name: "a/b.txt", size: 0)), .open(.resource(name: "b", size: UInt64(Int64.max))),
@@ -65,8 +66,10 @@ private func member(_ number: Int, name: String = "Ann", addresses: [IPAddress] 
     }
 
     @Test func `is JSON as it was agreed upon`() throws {
-        let hello = ControlMessage.hello(name: "Ann", port: 4711).frame()
-        #expect(String(decoding: hello.payload, as: UTF8.self) == #"{"version":1,"name":"Ann","port":4711}"#)
+        let hello = ControlMessage.hello(name: "Ann", port: 4711, addresses: []).frame()
+        #expect(
+            String(decoding: hello.payload, as: UTF8.self) == #"{"version":1,"name":"Ann","port":4711,"addresses":[]}"#
+        )
         let id = try #require(SessionID(session))
         let invite = ControlMessage.invite(serviceType: "chat", session: id, contextLength: 9).frame()
         #expect(
@@ -79,7 +82,8 @@ private func member(_ number: Int, name: String = "Ann", addresses: [IPAddress] 
 
     @Test func `each message has the kind of its frame`() throws {
         let messages: [(ControlMessage, Frame.Kind)] = [
-            (.hello(name: "A", port: 1), .hello), (.accept(session: SessionID()), .accept), (.bye(.left), .bye),
+            (.hello(name: "A", port: 1, addresses: []), .hello), (.accept(session: SessionID()), .accept),
+            (.bye(.left), .bye),
             (.invite(serviceType: "chat", session: SessionID(), contextLength: 0), .invite), (.members([]), .members),
             (.join(session: SessionID(), from: SessionID()), .join), (.decline(.full), .decline),
             (.open(.stream(name: "s")), .open),
@@ -89,8 +93,14 @@ private func member(_ number: Int, name: String = "Ann", addresses: [IPAddress] 
 
     @Test(
         arguments: [
-            (.hello, #"{"port":1,"name":"Ann","later":[{"any":{}}],"version":1}"#, .hello(name: "Ann", port: 1)),
-            (.hello, " { \"version\" : 1 , \"name\" : \"\\u0041nn\" , \"port\" : 1 }\n", .hello(name: "Ann", port: 1)),
+            (
+                .hello, #"{"port":1,"name":"Ann","later":[{"any":{}}],"version":1}"#,
+                .hello(name: "Ann", port: 1, addresses: [])
+            ),
+            (
+                .hello, " { \"version\" : 1 , \"name\" : \"\\u0041nn\" , \"port\" : 1 }\n",
+                .hello(name: "Ann", port: 1, addresses: [])
+            ),
             (.bye, #"{"reason":"of a later version"}"#, .bye(.declined)),
             (.decline, #"{"reason":""}"#, .decline(.declined)),
             (.open, #"{"stream":"s","size":-1}"#, .open(.stream(name: "s"))),

@@ -20,7 +20,7 @@ private struct Mischief {
     mutating func message() -> ControlMessage {
         let reason = RefusalReason.allCases.randomElement(using: &random) ?? .left
         switch number(0...8) {
-        case 0: return .hello(name: name(), port: UInt16(number(0...65_535)))
+        case 0: return .hello(name: name(), port: UInt16(number(0...65_535)), addresses: [])
         case 1: return .invite(serviceType: "chat", session: session(), contextLength: number(0...65_536))
         case 2: return .join(session: session(), from: session())
         case 3: return .accept(session: session())

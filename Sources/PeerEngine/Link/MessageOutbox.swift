@@ -21,11 +21,15 @@ package final class MessageOutbox: Sendable {
         /// What waits here, on the loop and in the connection.
         var waiting = 0
         var isAwake = false
+        /// Whether what is left waits for room, and not for the loop.
+        var isHeld = false
         var isClosed = false
     }
 
-    /// How many bytes wait for a peer at most.
-    package static let capacity = 16 << 20
+    /// How long a message may be.
+    package static let maximumMessage = 16 << 20
+    /// How many bytes wait for a peer at most: one of the longest messages.
+    package static let capacity = maximumMessage + overhead
     /// How many messages that may be lost wait for the loop at most, of ``capacity`` in all.
     private static let mostUnreliable = 1024
     /// What an entry costs besides its bytes, so that empty messages are bounded, too.
@@ -60,16 +64,17 @@ package final class MessageOutbox: Sendable {
     package func addUnreliable(_ message: [UInt8]) throws(Failure) {
         let mustWake = try state.withLock { state throws(Failure) in
             guard !state.isClosed else { throw .closed }
+            let mustWake = !state.isAwake || (state.isHeld && state.unreliable.isEmpty)
             state.unreliable.append(message)
             state.unreliableCount += message.count
             // Lost at once: they would be too late anyhow.
             while state.unreliable.count > Self.mostUnreliable
-                || (state.unreliable.count > 1 && state.unreliableCount > Self.capacity)
+                || (state.unreliable.count > 1 && state.unreliableCount > Self.maximumMessage)
             {
                 state.unreliableCount -= state.unreliable.removeFirst().count
             }
-            defer { state.isAwake = true }
-            return !state.isAwake
+            state.isAwake = true
+            return mustWake
         }
         if mustWake { wake() }
     }
@@ -89,6 +94,7 @@ package final class MessageOutbox: Sendable {
             state.unreliableCount = 0
             // What is left is fetched when there is room, without a call.
             state.isAwake = !state.reliable.isEmpty
+            state.isHeld = state.isAwake
             return (taken, others)
         }
     }

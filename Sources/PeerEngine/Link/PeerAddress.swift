@@ -21,6 +21,14 @@ package struct PeerAddress: Hashable, Sendable {
         self.init(address, scope: end.scope)
     }
 
+    /// Addresses that another host told: a link-local one may be on any of our interfaces.
+    static func expand(_ addresses: [IPAddress], scopes: [UInt32]) -> [PeerAddress] {
+        addresses.flatMap { address in
+            address.family == .ipv6 && address.isLinkLocal
+                ? scopes.map { PeerAddress(address, scope: $0) } : [PeerAddress(address)]
+        }
+    }
+
     func end(port: UInt16) -> nwp_end {
         var end = nwp_end()
         let bytes = address.bytes

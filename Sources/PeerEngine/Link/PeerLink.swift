@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import CNetworkShims
 internal import LinuxIO
 
@@ -17,7 +18,8 @@ enum LinkEvent {
     case chunk(UInt16, [UInt8])
     /// The peer has sent all.
     case ended(UInt16)
-    case reset(UInt16)
+    /// The peer has given a channel up, because it wanted to or had to.
+    case reset(UInt16, isFailure: Bool)
     case done(UInt16)
     /// A channel of ours has room for more.
     case room(UInt16)
@@ -52,9 +54,12 @@ final class PeerLink {
     private(set) var peer: PeerKey?
     private(set) var name = ""
     private(set) var port: UInt16 = 0
+    /// Where it says that it can be reached.
+    private(set) var addresses: [IPAddress] = []
     private(set) var outbox: MessageOutbox?
     /// Whether content may come; what a stranger sends is none.
-    var admitsContent = false
+    private(set) var admitsContent = false
+    private(set) var datagrams: DatagramPath?
 
     private let loop: EventLoop
     private let stream: SecureStream
@@ -65,7 +70,7 @@ final class PeerLink {
     private var incoming: [UInt16: Incoming] = [:]
     private var outgoing: Set<UInt16> = []
     private var lastChannel: UInt16 = 0
-    private var isClosed = false
+    private(set) var isClosed = false
     private var hasHello = false
     private var isPumping = false
     private var leaving: RefusalReason?
@@ -75,6 +80,7 @@ final class PeerLink {
     private var scratch: [UInt8] = []
     /// Bytes of messages that the program has not taken yet.
     private var undelivered = 0
+    private var undeliveredMessages = 0
 
     static let strangerLimit = 8 << 10
     static let patience = Duration.seconds(10)
@@ -82,6 +88,9 @@ final class PeerLink {
     static let silence = Duration.seconds(6)
     /// While so much waits for the program, its peer gets no more room.
     private static let mostUndelivered = 1 << 20
+    /// More than a peer that keeps to its credit and to what it may queue can have on their way, empty ones included.
+    private static let mostUndeliveredMessages = 1 << 20
+    private static let mostControl = 2048
     private static let lowWater = 256 << 10
 
     /// Takes ownership of a connected socket; the peer must have the `expected` key, where there is one.
@@ -142,8 +151,11 @@ final class PeerLink {
     func send(_ message: ControlMessage, channel: UInt16 = 0) { send(message.frame(channel: channel)) }
 
     func send(_ frame: Frame) {
+        guard !isClosed else { return }
         scheduler.add(frame)
         pump()
+        // Somebody asks for answers, and reads none.
+        if scheduler.controlCount > Self.mostControl { end(.protocolError) }
     }
 
     /// Opens a channel to the peer.
@@ -175,10 +187,13 @@ final class PeerLink {
         pump()
     }
 
-    /// Gives a channel up, whoever opened it.
-    func reset(channel: UInt16) {
+    /// How much was given and has not gone.
+    func waiting(on channel: UInt16) -> Int { scheduler.waiting(on: channel) }
+
+    /// Gives a channel up, whoever opened it, because one wants to or has to.
+    func reset(channel: UInt16, isFailure: Bool) {
         forget(channel)
-        send(Frame(kind: .reset, channel: channel))
+        send(Frame(kind: .reset, flags: isFailure ? Frame.isFailure : 0, channel: channel))
     }
 
     /// A channel has served its purpose.
@@ -189,11 +204,45 @@ final class PeerLink {
         scheduler.closeChannel(channel)
     }
 
+    /// The peer is in a session: what it sends is content from now on.
+    ///
+    /// \`send\` sends a datagram to a place, and loses it where there is no room.
+    func admitContent(send: @escaping ([UInt8], nwp_end) -> Void) {
+        admitsContent = true
+        guard let place = PeerAddress(remote)?.end(port: port) else { return }
+        datagrams = DatagramPath(isDialer: isDialer, export: export) { send($0, place) }
+        datagrams?.ask()
+    }
+
+    /// Takes a datagram of anybody.
+    func take(datagram: [UInt8]) {
+        guard let message = datagrams?.take(datagram, at: loop.clock.boot), !isClosed else { return }
+        deliver(unreliable: message)
+    }
+
+    /// A program that is busy loses what may be lost.
+    private func deliver(unreliable message: [UInt8]) {
+        guard undelivered < Self.mostUndelivered, undeliveredMessages < Self.mostUndeliveredMessages else { return }
+        deliver(message)
+    }
+
+    private func deliver(_ message: [UInt8]) {
+        undelivered += message.count
+        undeliveredMessages += 1
+        onEvent(.message(message))
+    }
+
+    /// So many messages, and their bytes, have been taken by the program.
+    func consumeMessages(_ messages: Int, bytes: Int) {
+        undelivered -= bytes
+        undeliveredMessages -= messages
+        grant(Channel.messages)
+    }
+
     /// So many bytes of a channel of the peer's are used up.
     func consume(_ count: Int, on channel: UInt16) {
-        if channel == Channel.messages { undelivered -= count }
         guard var entry = incoming[channel] else { return }
-        if channel != Channel.messages { entry.used += count }
+        entry.used += count
         incoming[channel] = entry
         grant(channel)
     }
@@ -220,6 +269,8 @@ final class PeerLink {
         guard !isClosed, !isPumping else { return }
         isPumping = true
         defer { isPumping = false }
+        // What goes by datagrams does not wait for room.
+        fetch()
         while !isClosed, stream.room > 0 {
             fetch()
             if let leaving, scheduler.isEmpty { return close(leaving) }
@@ -243,7 +294,9 @@ final class PeerLink {
             scheduler.addMessage(message, on: Channel.messages)
             outbox.gone(MessageOutbox.overhead)
         }
-        for message in unreliable { scheduler.replaceMessage(message, on: Channel.latest) }
+        for message in unreliable where datagrams?.send(message: message) != true {
+            scheduler.replaceMessage(message, on: Channel.latest)
+        }
     }
 
     // MARK: - Receiving
@@ -262,9 +315,11 @@ final class PeerLink {
 
     private func handle(_ frame: Frame) throws(FrameError) {
         guard hasHello else {
-            guard case .hello(let name, let port) = try ControlMessage(frame) else { throw .misplaced(frame.kind) }
+            guard case .hello(let name, let port, let addresses) = try ControlMessage(frame) else {
+                throw .misplaced(frame.kind)
+            }
             hasHello = true
-            (self.name, self.port) = (name, port)
+            (self.name, self.port, self.addresses) = (name, port, addresses)
             reader.limit = Frame.maximumPayload
             makeOutbox()
             if let timer { loop.cancel(timer) }
@@ -306,20 +361,23 @@ final class PeerLink {
             incoming[channel] = Incoming()
             onEvent(.channelOpened(channel, purpose))
         case .fragment:
-            guard !isDynamic, var entry = incoming[channel], frame.payload.count <= entry.credit else {
+            guard !isDynamic, let known = incoming[channel]?.credit, frame.payload.count <= known else {
                 throw .misplaced(.fragment)
             }
-            entry.credit -= frame.payload.count
-            entry.used += frame.payload.count
-            entry.partial += frame.payload
-            guard entry.partial.count <= MessageOutbox.capacity else { throw .tooLong(entry.partial.count) }
+            // In place: a message may be long, and a copy of it for each fragment takes its square.
+            incoming[channel]?.credit -= frame.payload.count
+            incoming[channel]?.used += frame.payload.count
+            incoming[channel]?.partial += frame.payload
+            let length = incoming[channel]?.partial.count ?? 0
+            guard length <= MessageOutbox.maximumMessage else { throw .tooLong(length) }
             let isLast = frame.flags & Frame.isLast != 0
-            let message = isLast ? entry.partial : []
-            if isLast { entry.partial = [] }
-            incoming[channel] = entry
-            if isLast {
-                if channel == Channel.messages { undelivered += message.count }
-                onEvent(.message(message))
+            let message = isLast ? incoming[channel]?.partial ?? [] : []
+            if isLast { incoming[channel]?.partial = [] }
+            if isLast, channel == Channel.messages {
+                guard undeliveredMessages < Self.mostUndeliveredMessages else { throw .misplaced(.fragment) }
+                deliver(message)
+            } else if isLast {
+                deliver(unreliable: message)
             }
             grant(channel)
         case .chunk:
@@ -337,7 +395,7 @@ final class PeerLink {
             guard isDynamic else { throw .misplaced(.reset) }
             guard isPeers ? incoming[channel] != nil : outgoing.contains(channel) else { return }
             forget(channel)
-            onEvent(.reset(channel))
+            onEvent(.reset(channel, isFailure: frame.flags & Frame.isFailure != 0))
         default:
             guard isDynamic, !isPeers else { throw .misplaced(frame.kind) }
             guard outgoing.contains(channel) else { return }
@@ -354,6 +412,7 @@ final class PeerLink {
             let silent = loop.clock.boot - lastHeard - (loop.lateness - lastLateness)
             if silent >= Self.silence { return end(.unreachable) }
             if silent >= Self.pingInterval / 2 { send(Frame(kind: .ping)) }
+            datagrams?.ask()
             listen()
         }
     }

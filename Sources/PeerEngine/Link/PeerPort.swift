@@ -19,6 +19,7 @@ internal import LinuxIO
     private static let attempts = 32
     /// How much is taken in one turn, so that others have theirs.
     private static let turn = 64
+    private static let pause = Duration.milliseconds(100)
 
     init(loop: EventLoop, buffer: LinkBuffer) throws(Errno) {
         self.loop = loop
@@ -87,8 +88,21 @@ internal import LinuxIO
         for _ in 0..<Self.turn {
             var peer = nwp_end()
             let descriptor = unsafe nwp_flow_accept(stream, &peer)
-            guard descriptor >= 0 else { return }
+            guard descriptor >= 0 else {
+                if Errno(descriptor) != .again { rest() }
+                return
+            }
             onConnection(descriptor, peer)
+        }
+    }
+
+    /// There is no descriptor for who calls: without a pause the loop would do nothing but try.
+    private func rest() {
+        guard let watch = watches.first else { return }
+        try? loop.change(watch, to: [])
+        loop.schedule(after: Self.pause) { [weak self] in
+            guard let self, let watch = watches.first else { return }
+            try? loop.change(watch, to: .readable)
         }
     }
 

@@ -228,10 +228,8 @@ internal import LinuxIO
                 output.removeFirst(offset)
                 offset = 0
             }
-            let start = output.count
-            output.append(contentsOf: repeatElement(0, count: count))
-            unsafe output.withUnsafeMutableBytes { bytes in
-                _ = unsafe end.take(into: UnsafeMutableRawBufferPointer(rebasing: bytes[start...]))
+            unsafe output += [UInt8](unsafeUninitializedCapacity: count) { room, taken in
+                taken = unsafe end.take(into: UnsafeMutableRawBufferPointer(room))
             }
         }
         while offset < output.count {

@@ -33,8 +33,13 @@ struct Membership: Sendable {
 
     /// Whether a peer may join that was not invited: a member named it, or the program did.
     func expects(_ key: PeerKey) -> Bool {
-        invited.contains(key) || named.contains { members.contains($0.key) && $0.value.contains(key) }
+        invited.contains(key) || isNamed(key)
     }
+
+    var count: Int { members.count }
+
+    /// Whether a member is connected with it.
+    func isNamed(_ key: PeerKey) -> Bool { named.contains { members.contains($0.key) && $0.value.contains(key) } }
 
     /// Whether the program named it, and it has not come.
     func isInvited(_ key: PeerKey) -> Bool { invited.contains(key) }

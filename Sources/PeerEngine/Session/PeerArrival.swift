@@ -108,7 +108,7 @@ final class PeerArrival {
 
     private func answer(_ session: PeerSession?, _ theirs: SessionID) {
         guard let session, session.host === host, let peer = invitation?.peer else { return refuse(.declined) }
-        guard let problem = session.problem(with: peer.key) else {
+        guard let problem = session.problem(with: peer.key, from: theirs) else {
             link.onEvent = { _ in }
             leave(isAccepted: true)
             link.send(.accept(session: session.id))

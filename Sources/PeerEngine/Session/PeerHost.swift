@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import CNetworkShims
 internal import Glibc
 package import LinuxIO
@@ -11,13 +12,18 @@ package final class PeerHost {
     /// Tells this start of the program from others.
     let boot = Hexadecimal.text(Array(SessionID().bytes.prefix(4)))
     let loop: EventLoop
+    /// What reads and writes files beside the loop.
+    let files: Worker
     private let buffer = LinkBuffer()
+    private var lastNumber: UInt64 = 0
     private let port: PeerPort
     private var strangers = Strangers()
     private var arrivals: [UInt64: PeerArrival] = [:]
     private var lastArrival: UInt64 = 0
-    private var advertisers: [String: WeakReference<PeerAdvertiser>] = [:]
+    private var advertisers: [WeakReference<PeerAdvertiser>] = []
     private var sessions: [SessionID: WeakReference<PeerSession>] = [:]
+    /// Who may send datagrams, by what they are known by; two may happen to have the same.
+    private var receivers: [UInt32: [WeakReference<PeerLink>]] = [:]
 
     private struct WeakReference<Object: AnyObject> {
         weak var object: Object?
@@ -29,12 +35,31 @@ package final class PeerHost {
         self.identity = identity
         self.name = name
         self.loop = loop
+        files = Worker(loop: loop)
         port = try PeerPort(loop: loop, buffer: buffer)
         port.onConnection = { [unowned self] descriptor, end in accept(descriptor, from: end) }
+        unsafe port.onDatagram = { [unowned self] bytes, _ in unsafe receive(Array(bytes)) }
     }
+
+    /// The addresses of this machine that can be used.
+    package var addresses: Set<PeerAddress> = []
+
+    /// Those that others can use, in an order.
+    package var shownAddresses: [PeerAddress] {
+        addresses.filter { !$0.address.isLoopback }.sorted { ($0.address, $0.scope) < ($1.address, $1.scope) }
+    }
+
+    /// The interfaces on which a link-local address may be.
+    package var scopes: [UInt32] { Set(addresses.map(\.scope)).subtracting([0]).sorted() }
 
     /// Where it is called, on each of its addresses.
     package var portNumber: UInt16 { port.number }
+
+    /// A number that no other connection has.
+    func makeNumber() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
 
     var info: PeerInfo { PeerInfo(key: identity.key, name: name) }
 
@@ -44,22 +69,45 @@ package final class PeerHost {
             isDialer: isDialer,
             expected: expected,
             identity: identity,
-            hello: .hello(name: name, port: port.number),
+            hello: .hello(
+                name: name,
+                port: port.number,
+                addresses: Array(shownAddresses.map(\.address).prefix(ControlMessage.maximumAddresses))
+            ),
             loop: loop,
             buffer: buffer
         )
     }
 
-    // MARK: - Who is here
+    // MARK: - Datagrams
 
-    func add(_ advertiser: PeerAdvertiser) { advertisers[advertiser.serviceType] = WeakReference(object: advertiser) }
-
-    func remove(_ advertiser: PeerAdvertiser) {
-        guard advertisers[advertiser.serviceType]?.object === advertiser else { return }
-        advertisers[advertiser.serviceType] = nil
+    /// Lets a connection send and get content.
+    func admitContent(_ link: PeerLink) {
+        link.admitContent { [weak self] bytes, end in self?.port.send(bytes, to: end) }
+        receivers = receivers.compactMapValues { links in
+            let living = links.filter { $0.object != nil }
+            return living.isEmpty ? nil : living
+        }
+        if let tag = link.datagrams?.receivingTag { receivers[tag, default: []].append(WeakReference(object: link)) }
     }
 
-    func advertiser(of serviceType: String) -> PeerAdvertiser? { advertisers[serviceType]?.object }
+    private func receive(_ datagram: [UInt8]) {
+        guard let tag = DatagramCodec.tag(of: datagram) else { return }
+        for link in receivers[tag] ?? [] { link.object?.take(datagram: datagram) }
+    }
+
+    // MARK: - Who is here
+
+    func add(_ advertiser: PeerAdvertiser) { advertisers.append(WeakReference(object: advertiser)) }
+
+    func remove(_ advertiser: PeerAdvertiser) {
+        advertisers.removeAll { $0.object == nil || $0.object === advertiser }
+    }
+
+    /// Who takes invitations to this type: the one that came last.
+    func advertiser(of serviceType: String) -> PeerAdvertiser? {
+        advertisers.last { $0.object?.serviceType == serviceType }?.object
+    }
 
     func add(_ session: PeerSession) { sessions[session.id] = WeakReference(object: session) }
 

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
 internal import OrderedJSON
 
 /// Where a session can be reached, for programs that find one another by ways of their own.
@@ -36,14 +35,10 @@ package struct PeerPlace: Hashable, Sendable {
             let value = try? JSONValue(parsing: bytes, limits: JSONLimits(depth: 8, size: 1 << 17)),
             let member = ControlMessage.Member(value)
         else { return nil }
-        let addresses = member.addresses.flatMap { address in
-            address.family == .ipv6 && address.isLinkLocal
-                ? scopes.map { PeerAddress(address, scope: $0) } : [PeerAddress(address)]
-        }
         self.init(
             peer: PeerInfo(key: member.key, name: member.name),
             session: member.session,
-            addresses: addresses,
+            addresses: PeerAddress.expand(member.addresses, scopes: scopes),
             port: member.port
         )
     }

@@ -15,10 +15,17 @@ package final class PeerSession {
         let peer: PeerInfo
         let link: PeerLink
         let session: SessionID
+        let connection: UInt64
+        let transfers: PeerTransfers
         var progress = Progress.proving(isTrusted: false, isReady: false)
         var chain: [[UInt8]] = []
-        var transfers: PeerTransfers
+        var hasProof = false
+        /// Whom the peer named; of interest once it is a member itself.
+        var named: [ControlMessage.Member] = []
     }
+
+    /// How long the proofs, and the programs' judgement of them, may take.
+    private static let longestProving = Duration.seconds(120)
 
     private struct Joining {
         let link: PeerLink
@@ -36,9 +43,15 @@ package final class PeerSession {
     private var approaches: [PeerKey: PeerApproach] = [:]
     /// Those who wait to be named.
     private var joining: [PeerKey: Joining] = [:]
-    private let files: FileWorker
+    /// Those whom the program named, and until when.
+    private var invited: [PeerKey: (peer: PeerInfo, timer: EventLoop.Timer)] = [:]
 
     private static let mostJoining = 16
+    /// How often somebody is called whom a member named, and after which time again.
+    private static let mostTries = 3
+    private static let retry = Duration.seconds(2)
+    /// How long a join waits to be named, and a program's own connection for its peer.
+    private static let longestJoining = Duration.seconds(30)
     private static let proofLabel = "EXPORTER-nwmc certificate"
 
     /// A session without anybody else; others get to see the certificates besides our key.
@@ -47,12 +60,12 @@ package final class PeerSession {
         self.certificates = certificates
         self.onEvent = onEvent
         membership = Membership(own: host.identity.key)
-        files = FileWorker(loop: host.loop)
         host.add(self)
     }
 
     deinit {
         host.remove(id)
+        for entry in invited.values { host.loop.cancel(entry.timer) }
         for entry in entries.values { entry.link.leave(.left) }
         for waiting in joining.values { drop(waiting, .left) }
     }
@@ -68,8 +81,16 @@ package final class PeerSession {
         context: [UInt8]?,
         timeout: Duration
     ) {
+        if let problem = problem(with: peer.key) {
+            // Who is there already is not told that it is not.
+            if problem != .duplicate { onEvent(.notConnected(peer, problem)) }
+            return
+        }
         let request = PeerApproach.Request.invitation(serviceType: serviceType, context: context)
-        approach(peer, at: addresses, port: port, request, timeout: timeout)
+        approach(peer, at: addresses, port: port, request, timeout: timeout) { [unowned self] reason in
+            // The peer's own invitation is under way, or it is here already.
+            if reason != .duplicate { onEvent(.notConnected(peer, reason)) }
+        }
     }
 
     /// Connects with a peer of which the program knows all that is needed, and which does the same.
@@ -78,26 +99,51 @@ package final class PeerSession {
             if problem != .duplicate { onEvent(.notConnected(place.peer, problem)) }
             return
         }
-        membership.expect(place.peer.key)
-        if membership.calls(place.peer.key) {
-            approach(place.peer, at: place.addresses, port: place.port, .join(place.session), timeout: timeout)
-        } else {
-            admitJoining()
-            host.loop.schedule(after: timeout) { [weak self] in
+        let key = place.peer.key
+        forgetInvited(key)
+        membership.expect(key)
+        invited[key] = (
+            place.peer,
+            host.loop.schedule(after: timeout) { [unowned self] in giveUp(key, .timedOut) }
+        )
+        if membership.calls(key) { join(place) } else { admitJoining() }
+    }
+
+    /// Calls a peer that the program named; the peer's program may name us a moment later.
+    private func join(_ place: PeerPlace) {
+        let request = PeerApproach.Request.join(place.session)
+        approach(place.peer, at: place.addresses, port: place.port, request, timeout: Self.longestJoining) {
+            [unowned self] reason in
+            guard reason == .unknownSession, membership.isInvited(place.peer.key) else {
+                return giveUp(place.peer.key, reason)
+            }
+            host.loop.schedule(after: Self.retry) { [weak self] in
                 guard let self, membership.isInvited(place.peer.key) else { return }
-                membership.expectNoMore(place.peer.key)
-                onEvent(.notConnected(place.peer, .timedOut))
+                join(place)
             }
         }
     }
 
+    private func giveUp(_ key: PeerKey, _ reason: RefusalReason) {
+        guard let peer = invited[key]?.peer else { return }
+        forgetInvited(key)
+        approaches.removeValue(forKey: key)?.cancel()
+        if entries[key] == nil { onEvent(.notConnected(peer, reason)) }
+    }
+
+    private func forgetInvited(_ key: PeerKey) {
+        if let timer = invited.removeValue(forKey: key)?.timer { host.loop.cancel(timer) }
+        membership.expectNoMore(key)
+    }
+
     /// Gives up connecting with a peer.
     package func cancelConnect(_ key: PeerKey) {
-        membership.expectNoMore(key)
-        let approach = approaches.removeValue(forKey: key)
-        approach?.cancel()
+        giveUp(key, .left)
+        if let approach = approaches.removeValue(forKey: key) {
+            approach.cancel()
+            onEvent(.notConnected(approach.peer, .left))
+        }
         if let entry = entries[key], case .proving = entry.progress { entry.link.close(.left) }
-        if let approach { onEvent(.notConnected(approach.peer, .left)) }
     }
 
     package var isFull: Bool { membership.isFull }
@@ -112,14 +158,10 @@ package final class PeerSession {
         at addresses: [PeerAddress],
         port: UInt16,
         _ request: PeerApproach.Request,
-        timeout: Duration
+        timeout: Duration,
+        onRefusal: @escaping (RefusalReason) -> Void
     ) {
         guard approaches[peer.key] == nil else { return }
-        if let problem = problem(with: peer.key) {
-            // Who is there already is not told that it is not.
-            if problem != .duplicate { onEvent(.notConnected(peer, problem)) }
-            return
-        }
         approaches[peer.key] = PeerApproach(
             peer,
             at: addresses.map { $0.end(port: port) },
@@ -131,16 +173,16 @@ package final class PeerSession {
             approaches[peer.key] = nil
             switch result {
             case .success(let (link, theirs)): attach(link, PeerInfo(key: peer.key, name: link.name), theirs)
-            // The peer's own invitation is under way, or it is here already.
-            case .failure(let refusal) where refusal.reason == .duplicate: return
-            case .failure(let refusal): onEvent(.notConnected(peer, refusal.reason))
+            case .failure(let refusal): onRefusal(refusal.reason)
             }
         }
     }
 
     /// Why a peer cannot come in now; `nil` when it can.
-    func problem(with key: PeerKey) -> RefusalReason? {
-        if entries[key] != nil { return .duplicate }
+    ///
+    /// One that comes from another session of its own than it is known from has started anew: it takes its old place.
+    func problem(with key: PeerKey, from session: SessionID? = nil) -> RefusalReason? {
+        if let entry = entries[key] { return session == nil || entry.session == session ? .duplicate : nil }
         return membership.isFull ? .full : nil
     }
 
@@ -156,12 +198,12 @@ package final class PeerSession {
     /// Somebody asks to join; it may have to wait until a member names it.
     func join(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
         let isInvited = if case .invitation? = approaches[peer.key]?.request { true } else { false }
-        let problem = isInvited ? .duplicate : problem(with: peer.key)
+        let problem = isInvited ? .duplicate : problem(with: peer.key, from: theirs)
         guard problem == nil, joining.count < Self.mostJoining, joining[peer.key] == nil else {
             link.send(.decline(problem ?? .tooMany))
             return link.close(problem ?? .tooMany)
         }
-        let timer = host.loop.schedule(after: PeerLink.patience) { [unowned self] in
+        let timer = host.loop.schedule(after: Self.longestJoining) { [unowned self] in
             if let waiting = joining.removeValue(forKey: peer.key) { drop(waiting, .unknownSession) }
         }
         joining[peer.key] = Joining(link: link, peer: peer, session: theirs, timer: timer)
@@ -182,7 +224,7 @@ package final class PeerSession {
     private func admitJoining() {
         for (key, waiting) in joining where membership.expects(key) {
             joining[key] = nil
-            if let problem = problem(with: key) {
+            if let problem = problem(with: key, from: waiting.session) {
                 drop(waiting, problem)
                 continue
             }
@@ -196,14 +238,33 @@ package final class PeerSession {
 
     /// Takes a connection with a peer that is to be in.
     func attach(_ link: PeerLink, _ peer: PeerInfo, _ theirs: SessionID) {
-        guard membership.add(peer.key) else {
+        if let old = entries[peer.key], old.session != theirs { old.link.close(.unreachable) }
+        let isThere = entries[peer.key] != nil
+        guard !link.isClosed, membership.add(peer.key) else {
             link.onEvent = { _ in }
-            return link.close(membership.isFull ? .full : .duplicate)
+            let reason: RefusalReason = link.isClosed ? .unreachable : isThere ? .duplicate : .full
+            link.close(reason)
+            if !isThere { onEvent(.notConnected(peer, reason)) }
+            return
         }
-        let transfers = PeerTransfers(link, files: files) { [unowned self] in onEvent(.transfer(peer, $0)) }
-        entries[peer.key] = Entry(peer: peer, link: link, session: theirs, transfers: transfers)
+        forgetInvited(peer.key)
+        let connection = host.makeNumber()
+        let transfers = PeerTransfers(link, connection: connection, files: host.files) { [unowned self] in
+            onEvent(.transfer(peer, $0))
+        }
+        entries[peer.key] = Entry(
+            peer: peer,
+            link: link,
+            session: theirs,
+            connection: connection,
+            transfers: transfers
+        )
         link.onEvent = { [unowned self] event in take(event, from: peer.key) }
         onEvent(.connecting(peer))
+        host.loop.schedule(after: Self.longestProving) { [weak self] in
+            guard let self, let entry = entries[peer.key], entry.connection == connection else { return }
+            if case .proving = entry.progress { entry.link.close(.timedOut) }
+        }
         if let certificates, let secret = link.export(Self.proofLabel(isDialer: link.isDialer), count: 32),
             let proof = certificates.sign(secret)
         {
@@ -227,48 +288,72 @@ package final class PeerSession {
             entries[key]?.chain.append(bytes)
         case .proof(let signature): prove(entry, signature)
         case .control(.members(let members)): hear(members, from: entry)
-        case .message(let bytes): onEvent(.message(entry.peer, bytes))
+        case .message(let bytes):
+            // A datagram may overtake what makes its sender a member.
+            guard case .connected = entry.progress else { return entry.link.consumeMessages(1, bytes: bytes.count) }
+            onEvent(.message(entry.peer, bytes))
         case .closed(let reason): lose(key, reason)
-        case .channelOpened, .chunk, .ended, .reset, .done, .room: entry.transfers.take(event)
+        case .channelOpened, .chunk, .ended, .reset, .done, .room:
+            guard case .connected = entry.progress else { return entry.link.close(.protocolError) }
+            entry.transfers.take(event)
         case .opened, .control, .context: entry.link.close(.protocolError)
         }
     }
 
     private func prove(_ entry: Entry, _ signature: [UInt8]) {
-        guard case .proving(isTrusted: false, _) = entry.progress else { return entry.link.close(.protocolError) }
+        guard !entry.hasProof else { return entry.link.close(.protocolError) }
+        entries[entry.peer.key]?.hasProof = true
         if !entry.chain.isEmpty || !signature.isEmpty {
             let label = Self.proofLabel(isDialer: !entry.link.isDialer)
             guard let secret = entry.link.export(label, count: 32),
                 PeerCertificates.isProof(signature, of: secret, by: entry.chain)
             else { return entry.link.close(.impostor) }
         }
-        onEvent(.certificates(entry.peer, entry.chain))
+        onEvent(.certificates(entry.peer, entry.chain, connection: entry.connection))
     }
 
     /// The program has judged what a peer says about itself.
-    package func decide(_ key: PeerKey, isTrusted: Bool) {
-        guard let entry = entries[key], case .proving(isTrusted: false, let isReady) = entry.progress else { return }
+    package func decide(_ key: PeerKey, connection: UInt64, isTrusted: Bool) {
+        guard let entry = entries[key], entry.connection == connection, entry.hasProof,
+            case .proving(isTrusted: false, let isReady) = entry.progress
+        else { return }
         guard isTrusted else { return entry.link.close(.certificate) }
         entries[key]?.progress = .proving(isTrusted: true, isReady: isReady)
         // What the peer sends from now on may be content: it is ready as soon as it hears this.
-        entry.link.admitsContent = true
+        host.admitContent(entry.link)
         entry.link.send(.members(list(for: key)))
         if isReady { connect(key) }
     }
 
     private func hear(_ members: [ControlMessage.Member], from entry: Entry) {
         let key = entry.peer.key
-        if case .proving(let isTrusted, isReady: false) = entry.progress {
+        entries[key]?.named = members
+        switch entry.progress {
+        case .connected: meet(members, of: key)
+        case .proving(let isTrusted, _):
             entries[key]?.progress = .proving(isTrusted: isTrusted, isReady: true)
             if isTrusted { connect(key) }
         }
+    }
+
+    /// A member has named others: those that are new are called, or let in.
+    private func meet(_ members: [ControlMessage.Member], of key: PeerKey) {
         let new = membership.heard(Set(members.map(\.key)), from: key)
         admitJoining()
-        for member in members where new.contains(member.key) && !membership.isFull {
-            let scope = entry.link.local.scope
-            let addresses = member.addresses.map { PeerAddress($0, scope: scope) }
-            let peer = PeerInfo(key: member.key, name: member.name)
-            approach(peer, at: addresses, port: member.port, .join(member.session), timeout: PeerLink.patience)
+        for member in members where new.contains(member.key) { call(member, triesLeft: Self.mostTries) }
+    }
+
+    /// Calls somebody whom a member named; what comes of it is told once it is about to be in.
+    private func call(_ member: ControlMessage.Member, triesLeft: Int) {
+        guard membership.isNamed(member.key), problem(with: member.key) == nil,
+            membership.count + approaches.count < Membership.maximum
+        else { return }
+        let addresses = PeerAddress.expand(member.addresses, scopes: host.scopes)
+        let peer = PeerInfo(key: member.key, name: member.name)
+        approach(peer, at: addresses, port: member.port, .join(member.session), timeout: PeerLink.patience) {
+            [unowned self] reason in
+            guard reason != .duplicate, triesLeft > 1 else { return }
+            host.loop.schedule(after: Self.retry) { [weak self] in self?.call(member, triesLeft: triesLeft - 1) }
         }
     }
 
@@ -277,12 +362,13 @@ package final class PeerSession {
         entries[key]?.progress = .connected
         onEvent(.connected(entry.peer, outbox))
         tellMembers()
+        meet(entry.named, of: key)
     }
 
     private func lose(_ key: PeerKey, _ reason: RefusalReason) {
         guard let entry = entries.removeValue(forKey: key) else { return }
         membership.remove(key)
-        entry.transfers.end(reason)
+        entry.transfers.end()
         onEvent(.notConnected(entry.peer, reason))
         tellMembers()
     }
@@ -290,13 +376,14 @@ package final class PeerSession {
     private func list(for key: PeerKey) -> [ControlMessage.Member] {
         entries.values.compactMap { entry in
             guard entry.peer.key != key, case .connected = entry.progress else { return nil }
-            let address = PeerAddress(entry.link.remote)?.address
+            let seen = PeerAddress(entry.link.remote).map { [$0.address] } ?? []
+            let others = entry.link.addresses.filter { !seen.contains($0) }
             return ControlMessage.Member(
                 key: entry.peer.key,
                 name: entry.peer.name,
                 session: entry.session,
                 port: entry.link.port,
-                addresses: address.map { [$0] } ?? []
+                addresses: Array((seen + others).prefix(ControlMessage.maximumAddresses))
             )
         }
     }
@@ -307,9 +394,9 @@ package final class PeerSession {
         }
     }
 
-    /// A program has so many bytes of messages of a peer.
-    package func consume(_ count: Int, from key: PeerKey) {
-        entries[key]?.link.consume(count, on: PeerLink.Channel.messages)
+    /// A program has so many messages of a peer, and their bytes.
+    package func consume(_ messages: Int, bytes: Int, from key: PeerKey) {
+        entries[key]?.link.consumeMessages(messages, bytes: bytes)
     }
 
     /// What goes to and comes from a member besides messages; `nil` when it is not connected.
@@ -326,20 +413,21 @@ package final class PeerSession {
         approaches = [:]
         for waiting in joining.values { drop(waiting, .left) }
         joining = [:]
+        for key in invited.keys { forgetInvited(key) }
         let leaving = entries
         entries = [:]
         membership = Membership(own: host.identity.key)
         for entry in leaving.values {
-            entry.transfers.end(.left)
+            entry.transfers.end()
             entry.link.leave(.left)
             onEvent(.notConnected(entry.peer, .left))
         }
     }
 
     /// An interface has gone, or its address: what went by it is over.
-    package func addressesChanged(_ addresses: Set<PeerAddress>) {
+    package func addressesChanged() {
         for entry in entries.values {
-            guard let local = PeerAddress(entry.link.local), !addresses.contains(local) else { continue }
+            guard let local = PeerAddress(entry.link.local), !host.addresses.contains(local) else { continue }
             entry.link.close(.unreachable)
         }
     }

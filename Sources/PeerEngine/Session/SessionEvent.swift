@@ -9,9 +9,9 @@ package enum SessionEvent {
     /// It is not, or not any more.
     case notConnected(PeerInfo, RefusalReason)
     /// What it says about itself besides its key: DER, the leaf first, or nothing. Nothing goes on before
-    /// ``PeerSession/decide(_:isTrusted:)``.
-    case certificates(PeerInfo, [[UInt8]])
-    /// A message; say ``PeerSession/consume(_:from:)`` when the program has it.
+    /// ``PeerSession/decide(_:connection:isTrusted:)``.
+    case certificates(PeerInfo, [[UInt8]], connection: UInt64)
+    /// A message; say ``PeerSession/consume(_:bytes:from:)`` when the program has it.
     case message(PeerInfo, [UInt8])
     case transfer(PeerInfo, TransferEvent)
 }

@@ -42,6 +42,9 @@ struct ChannelScheduler: Sendable {
     /// Whether nothing is left that has not gone.
     var isEmpty: Bool { control.isEmpty && channels.values.allSatisfy { $0.isEmpty && $0.ending == nil } }
 
+    /// How many frames wait that no credit holds back.
+    var controlCount: Int { control.count }
+
     /// How many bytes wait on a channel.
     func waiting(on channel: UInt16) -> Int { channels[channel]?.waiting ?? 0 }
 

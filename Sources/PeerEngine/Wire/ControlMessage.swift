@@ -76,8 +76,8 @@ package enum ChannelPurpose: Hashable, Sendable {
 
 /// What peers agree upon, as JSON in a frame of its own.
 enum ControlMessage: Hashable, Sendable {
-    /// Who speaks: under this name, by the key of the TLS handshake, and reached on this port.
-    case hello(name: String, port: UInt16)
+    /// Who speaks: under this name, by the key of the TLS handshake, and reached on this port at these addresses.
+    case hello(name: String, port: UInt16, addresses: [IPAddress])
     /// Asks to take part in a session; what comes with it follows as it is, when it has a length.
     case invite(serviceType: String, session: SessionID, contextLength: Int)
     /// Asks for a session that is known by other ways than an announcement, or by a member of it.
@@ -123,10 +123,11 @@ enum ControlMessage: Hashable, Sendable {
     private var object: JSONObject {
         var object = JSONObject()
         switch self {
-        case .hello(let name, let port):
+        case .hello(let name, let port, let addresses):
             object["version"] = .integer(Self.version)
             object["name"] = .string(name)
             object["port"] = .integer(Int64(port))
+            object["addresses"] = .array(addresses.map { .string("\($0)") })
         case .invite(let serviceType, let session, let contextLength):
             object["service_type"] = .string(serviceType)
             object["session"] = .string(session.text)
@@ -157,9 +158,10 @@ enum ControlMessage: Hashable, Sendable {
         switch kind {
         case .hello:
             guard value["version"]?.int == Int(Self.version), let name = value["name"]?.string,
-                PeerRules.problem(ofName: name) == nil, let port = UInt16(exactly: value["port"]?.int ?? -1)
+                PeerRules.problem(ofName: name) == nil, let port = UInt16(exactly: value["port"]?.int ?? -1),
+                let addresses = Self.addresses(value["addresses"] ?? .array([]))
             else { return nil }
-            self = .hello(name: name, port: port)
+            self = .hello(name: name, port: port, addresses: addresses)
         case .invite:
             guard let type = value["service_type"]?.string, PeerRules.problem(ofServiceType: type) == nil,
                 let session = Self.session(value["session"]), let length = value["context_length"]?.int,
@@ -191,6 +193,12 @@ enum ControlMessage: Hashable, Sendable {
         }
     }
 
+    fileprivate static func addresses(_ value: JSONValue) -> [IPAddress]? {
+        guard let texts = value.array, texts.count <= maximumAddresses else { return nil }
+        let addresses = texts.compactMap { $0.string.flatMap { IPAddress($0) } }
+        return addresses.count == texts.count ? addresses : nil
+    }
+
     private static func session(_ value: JSONValue?) -> SessionID? { value?.string.flatMap { SessionID($0) } }
 
     private static func purpose(_ value: JSONValue) -> ChannelPurpose? {
@@ -217,11 +225,9 @@ extension ControlMessage.Member {
     init?(_ value: JSONValue) {
         guard let key = value["key"]?.string.flatMap({ PeerKey($0) }), let name = value["name"]?.string,
             PeerRules.problem(ofName: name) == nil, let session = value["session"]?.string.flatMap({ SessionID($0) }),
-            let port = UInt16(exactly: value["port"]?.int ?? -1), let texts = value["addresses"]?.array,
-            texts.count <= ControlMessage.maximumAddresses
+            let port = UInt16(exactly: value["port"]?.int ?? -1),
+            let addresses = value["addresses"].flatMap({ ControlMessage.addresses($0) })
         else { return nil }
-        let addresses = texts.compactMap { $0.string.flatMap { IPAddress($0) } }
-        guard addresses.count == texts.count else { return nil }
         self.init(key: key, name: name, session: session, port: port, addresses: addresses)
     }
 }

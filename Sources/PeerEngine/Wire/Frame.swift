@@ -41,6 +41,8 @@ struct Frame: Hashable, Sendable {
     static let maximumPayload = 64 << 10
     /// Of a fragment: the message is complete with it.
     static let isLast: UInt8 = 1
+    /// Of a reset: it was not wanted.
+    static let isFailure: UInt8 = 1
 
     let kind: Kind
     var flags: UInt8 = 0
@@ -87,7 +89,10 @@ struct FrameReader: Sendable {
             buffer.removeFirst(offset)
             offset = 0
         }
-        unsafe buffer.append(contentsOf: bytes)
+        unsafe buffer += [UInt8](unsafeUninitializedCapacity: bytes.count) { room, count in
+            unsafe UnsafeMutableRawBufferPointer(room).copyMemory(from: bytes)
+            count = bytes.count
+        }
     }
 
     /// The next frame.

@@ -1,0 +1,119 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Glibc
+internal import LinuxIO
+
+/// A file that comes from a peer, into one of its own name; confined to the thread of its loop.
+final class IncomingResource {
+    let name: String
+    private let size: UInt64
+    private let files: Worker
+    private let onProgress: (UInt64) -> Void
+    private let onConsumed: (Int) -> Void
+    private var completion: ((Result<String, TransferFailure>) -> Void)?
+    private var ticket: Worker.Ticket?
+    private var file: SharedFile?
+    private var path: String?
+    private var pieces: [[UInt8]] = []
+    private var received: UInt64 = 0
+    private var written: UInt64 = 0
+    private var hasEnded = false
+
+    init(
+        _ name: String,
+        size: UInt64,
+        files: Worker,
+        onProgress: @escaping (UInt64) -> Void,
+        onConsumed: @escaping (Int) -> Void,
+        completion: @escaping (Result<String, TransferFailure>) -> Void
+    ) {
+        self.name = name
+        self.size = size
+        self.files = files
+        self.onProgress = onProgress
+        self.onConsumed = onConsumed
+        self.completion = completion
+    }
+
+    deinit {
+        stop()
+        removeFile()
+    }
+
+    /// Ends what is under way, but for making the file: it has to be removed.
+    private func stop() {
+        if file != nil { ticket?.cancel() }
+        ticket = nil
+    }
+
+    func start() {
+        ticket = try? files.start({ FileJobs.Create() }) { [weak self] result in
+            guard let self, completion != nil else {
+                if case .success((_, let path)) = result { unsafe unlink(path) }
+                return
+            }
+            ticket = nil
+            switch result {
+            case .failure(let error): finish(.failure(.file(error as? Errno ?? .invalid)))
+            case .success((let file, let path)):
+                (self.file, self.path) = (file, path)
+                advance()
+            }
+        }
+        if ticket == nil { finish(.failure(.tooMany)) }
+    }
+
+    /// Takes a piece of it.
+    func take(_ bytes: [UInt8]) {
+        received += UInt64(bytes.count)
+        guard received <= size else { return finish(.failure(.incomplete)) }
+        pieces.append(bytes)
+        advance()
+    }
+
+    /// The peer has sent all.
+    func end() {
+        hasEnded = true
+        advance()
+    }
+
+    private func advance() {
+        guard let file, let path, ticket == nil, completion != nil else { return }
+        guard !pieces.isEmpty else {
+            guard hasEnded else { return }
+            guard written == size else { return finish(.failure(.incomplete)) }
+            self.path = nil
+            return finish(.success(path))
+        }
+        let pieces = pieces
+        self.pieces = []
+        ticket = try? files.start({ FileJobs.Write(file: file, pieces: pieces) }) { [weak self] result in
+            guard let self else { return }
+            ticket = nil
+            switch result {
+            case .failure(let error): finish(.failure(.file(error as? Errno ?? .invalid)))
+            case .success(let count):
+                written += UInt64(count)
+                onConsumed(count)
+                onProgress(written)
+                advance()
+            }
+        }
+        if ticket == nil { finish(.failure(.tooMany)) }
+    }
+
+    /// It is over; what is not whole is removed.
+    func finish(_ result: Result<String, TransferFailure>) {
+        stop()
+        removeFile()
+        file = nil
+        let completion = completion
+        self.completion = nil
+        completion?(result)
+    }
+
+    private func removeFile() {
+        if let path { unsafe unlink(path) }
+        path = nil
+    }
+}
