@@ -1,12 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
 /// Hands events of any thread to the run loops that an object is scheduled in.
 ///
 /// While it is scheduled, a run loop has something to wait for, as with Apple's objects.
-final class RunLoopMailbox<Event: Sendable>: Sendable {
+package final class RunLoopMailbox<Event: Sendable>: Sendable {
     /// A timer that is far away until there is something to deliver: setting its date wakes the run loop.
     private final class Alarm: Sendable {
         let loop: ObjectIdentifier
@@ -35,23 +35,23 @@ final class RunLoopMailbox<Event: Sendable>: Sendable {
     private nonisolated(unsafe) let handler: ([Event]) -> Void
 
     /// Delivers to `handler`, which gets what has gathered since the last time.
-    init(_ handler: @escaping ([Event]) -> Void) { unsafe self.handler = handler }
+    package init(_ handler: @escaping ([Event]) -> Void) { unsafe self.handler = handler }
 
     deinit { for alarm in alarms.withLock({ $0 }) { alarm.end() } }
 
     /// Delivers soon; may be called by any thread.
-    func post(_ event: Event) {
+    package func post(_ event: Event) {
         events.withLock { $0.append(event) }
         for alarm in alarms.withLock({ $0 }) { alarm.ring() }
     }
 
     /// Delivers in this mode of this run loop, too.
-    func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
+    package func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) {
         replace(on: loop) { $0.contains(mode) ? $0 : $0 + [mode] }
     }
 
     /// Delivers no more in this mode of this run loop.
-    func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
+    package func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) {
         replace(on: loop) { modes in modes.filter { $0 != mode } }
     }
 

@@ -8,14 +8,14 @@ internal import PeerEngine
 /// its engines.
 final class HostBridge: EngineSession {
     let host: PeerHost
-    /// Where the peer can be called.
-    private(set) var addresses: Set<PeerAddress> = []
     private var follower: AddressFollower?
     private var users = 0
     private var sessions: [UInt64: PeerSession] = [:]
     private var browsers: [UInt64: PeerBrowser] = [:]
     /// Invitations that wait for an answer, which may come after the end of the advertiser that was told of them.
     private var invitations: [UInt64: WeakInvitation] = [:]
+
+    private static let patience = Duration.seconds(1)
 
     private struct WeakInvitation {
         weak var value: PeerInvitation?
@@ -40,7 +40,17 @@ final class HostBridge: EngineSession {
 
     func release(_ peer: MCPeerID, in engines: Engines) {
         users -= 1
-        if users == 0 { engines.end(peer.engineID) }
+        endIfUnused(peer, in: engines)
+    }
+
+    /// Invitations that wait for an answer keep the peer: a session for it may be made only then.
+    private func endIfUnused(_ peer: MCPeerID, in engines: Engines) {
+        guard users == 0 else { return }
+        invitations = invitations.filter { $0.value.value != nil }
+        guard !invitations.isEmpty else { return engines.end(peer.engineID) }
+        engines.loop.schedule(after: Self.patience) { [weak self, unowned engines] in
+            self?.endIfUnused(peer, in: engines)
+        }
     }
 
     func end() {
@@ -68,7 +78,7 @@ final class HostBridge: EngineSession {
     func doubt(_ key: PeerKey) { for browser in browsers.values { browser.doubt(key) } }
 
     private func changed(_ follower: AddressFollower) {
-        addresses = Set(follower.addresses.map { PeerAddress($0.address, scope: $0.scope) })
-        for session in sessions.values { session.addressesChanged(addresses) }
+        host.addresses = Set(follower.addresses.map { PeerAddress($0.address, scope: $0.scope) })
+        for session in sessions.values { session.addressesChanged() }
     }
 }

@@ -29,10 +29,10 @@ public struct MCError: Error, CustomNSError, Hashable, Sendable {
     public let code: Code
     private let sentence: String?
 
-    /// An error with a code.
-    public init(_ code: Code) {
+    /// An error with a code, and a sentence for people where `NSLocalizedDescriptionKey` has one.
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
         self.code = code
-        sentence = nil
+        sentence = userInfo[NSLocalizedDescriptionKey] as? String
     }
 
     init(_ code: Code, _ sentence: String) {

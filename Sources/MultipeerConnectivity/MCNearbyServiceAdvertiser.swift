@@ -87,6 +87,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
     }
 
     private func fail(_ id: UInt64, _ error: MCError) {
+        thread?.perform { engines in engines.end(id) }
         queue.async { [self] in
             state.withLock { state in
                 if state.advertisement == id { state.advertisement = 0 }

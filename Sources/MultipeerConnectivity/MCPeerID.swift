@@ -3,6 +3,7 @@
 public import Foundation
 internal import Network
 internal import PeerEngine
+internal import Synchronization
 
 /// Who a peer is: a name for people, and a key that nobody else has.
 ///
@@ -16,8 +17,17 @@ public final class MCPeerID: NSObject, NSCopying, NSSecureCoding, Sendable {
     let key: PeerKey
     /// Its private key, when it is a peer of this program.
     let identity: PeerIdentity?
-    /// Under which its engines are found.
-    let engineID = EngineThread.makeID()
+    /// Under which its engine is found: the same for all objects of one peer.
+    var engineID: UInt64 {
+        Self.engineIDs.withLock { known in
+            if let number = known[key] { return number }
+            let number = EngineThread.makeID()
+            known[key] = number
+            return number
+        }
+    }
+
+    private static let engineIDs = Mutex<[PeerKey: UInt64]>([:])
 
     /// A new peer of this program.
     /// - Parameter myDisplayName: What people see; one that is empty, longer than 63 bytes or has control characters

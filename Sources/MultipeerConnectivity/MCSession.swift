@@ -73,6 +73,35 @@ public final class MCSession: NSObject, Sendable {
         try core.send(Array(data), to: peerIDs, isReliable: mode == .reliable)
     }
 
+    /// Sends a file to a peer, while messages go on.
+    /// - Parameters:
+    ///   - resourceURL: A regular file. What is elsewhere is `unsupported`: fetch it before.
+    ///   - resourceName: What the peer gets to see, 1 to 1024 bytes; there it is no path.
+    ///   - peerID: To whom.
+    ///   - completionHandler: Called on the session's queue when the peer has it as a whole; with an ``MCError`` otherwise:
+    ///     `cancelled` when one of both ends gave it up, `notConnected`, `invalidParameter` for a file that cannot be read,
+    ///     `unsupported`, `unavailable`, `unknown` when the other end could not keep it.
+    /// - Returns: How far it is, in bytes; its `cancel()` gives it up at both ends. `nil` when it did not begin.
+    @discardableResult
+    public func sendResource(
+        at resourceURL: URL,
+        withName resourceName: String,
+        toPeer peerID: MCPeerID,
+        withCompletionHandler completionHandler: (@Sendable ((any Error)?) -> Void)? = nil
+    ) -> Progress? {
+        core.transfers.send(resourceURL, name: resourceName, to: peerID, by: core) { completionHandler?($0) }
+    }
+
+    /// Opens a stream of bytes to a peer; open it, and write.
+    /// - Parameters:
+    ///   - streamName: What the peer gets to see, 1024 bytes at most.
+    ///   - peerID: To whom.
+    /// - Returns: The stream; `write` waits while 256 KiB are on their way. With a delegate it is scheduled in a run loop.
+    /// - Throws: ``MCError``: `notConnected` when the peer is not in the session, `invalidParameter` for a longer name.
+    public func startStream(withName streamName: String, toPeer peerID: MCPeerID) throws -> OutputStream {
+        try core.transfers.open(streamName, to: peerID, by: core)
+    }
+
     /// Leaves the session; what was sent before still goes.
     public func disconnect() { core.disconnect() }
 

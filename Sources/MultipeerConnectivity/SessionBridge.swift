@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
 internal import LinuxIO
 internal import Network
 internal import PeerEngine
@@ -40,13 +39,11 @@ final class SessionBridge: EngineSession {
     }
 
     /// The interfaces that have link-local addresses.
-    var scopes: [UInt32] { Set(bridge.addresses.map(\.scope)).subtracting([0]).sorted() }
+    var scopes: [UInt32] { bridge.host.scopes }
 
     /// What others need to connect with the session; `nil` when it is full.
     var connectionData: [UInt8]? {
         guard !session.isFull else { return nil }
-        let usable = bridge.addresses.filter { !$0.address.isLoopback }
-        let place = session.place(at: usable.sorted { "\($0.address)" < "\($1.address)" })
-        return place.bytes
+        return session.place(at: bridge.host.shownAddresses).bytes
     }
 }

@@ -16,8 +16,8 @@ final class SessionCore: Sendable {
     private struct State {
         weak var session: MCSession?
         var members: [Member] = []
-        /// Bytes of messages that the delegate has, and the engine does not know of.
-        var taken: [PeerKey: Int] = [:]
+        /// Messages that the delegate has, and the engine does not know of.
+        var taken: [PeerKey: (messages: Int, bytes: Int)] = [:]
     }
 
     let peer: MCPeerID
@@ -25,6 +25,7 @@ final class SessionCore: Sendable {
     let queue = DispatchQueue(label: "MCSession")
     let thread: EngineThread?
     let id = EngineThread.makeID()
+    let transfers = SessionTransfers()
     private let certificates: PeerCertificates?
     private let state = Mutex(State())
     private let hearer = WeakDelegate<any MCSessionDelegate>()
@@ -47,7 +48,8 @@ final class SessionCore: Sendable {
         }
     }
 
-    func end() { thread?.perform { [id] engines in engines.end(id) } }
+    /// Ends the session; what its streams and files hear of that is told still.
+    func end() { thread?.perform { [self] engines in engines.end(id) } }
 
     /// Runs work with the engine on its thread; `nil` when there is none.
     func perform(_ work: @escaping @Sendable (SessionBridge?) -> Void) {
@@ -70,6 +72,9 @@ final class SessionCore: Sendable {
 
     func send(_ message: [UInt8], to peers: [MCPeerID], isReliable: Bool) throws(MCError) {
         guard !peers.isEmpty else { throw MCError(.invalidParameter, "there is no peer to send to") }
+        guard message.count <= MessageOutbox.maximumMessage else {
+            throw MCError(.invalidParameter, "the message has \(message.count) bytes, expected 16 MiB at most")
+        }
         var outboxes: [MessageOutbox] = []
         for peer in peers {
             guard let outbox = outbox(of: peer) else {
@@ -144,18 +149,20 @@ final class SessionCore: Sendable {
             }
             tell(info, .connected)
         case .notConnected(let info, let reason): lose(info, reason)
-        case .certificates(let info, let chain): judge(info, chain)
+        case .certificates(let info, let chain, let connection): judge(info, chain, connection)
         case .message(let info, let bytes): deliver(info, bytes)
-        case .transfer(let info, let event): transfers(info, event)
+        case .transfer(let info, let event): transfers.take(event, from: info, by: self)
         }
     }
 
     /// Calls the delegate on its queue, while there is a session.
     func call(_ work: @escaping @Sendable (MCSession, any MCSessionDelegate) -> Void) {
-        queue.async { [self] in
-            let (session, delegate) = (state.withLock { $0.session }, delegate)
-            if let session, let delegate { work(session, delegate) }
-        }
+        queue.async { [self] in tell(work) }
+    }
+
+    /// Calls the delegate within this call, on the session's queue, while there is a session.
+    func tell(_ work: (MCSession, any MCSessionDelegate) -> Void) {
+        if let session = state.withLock({ $0.session }), let delegate { work(session, delegate) }
     }
 
     private func tell(_ info: PeerInfo, _ new: MCSessionState) {
@@ -178,9 +185,9 @@ final class SessionCore: Sendable {
         }
     }
 
-    private func judge(_ info: PeerInfo, _ chain: [[UInt8]]) {
+    private func judge(_ info: PeerInfo, _ chain: [[UInt8]], _ connection: UInt64) {
         let decide: @Sendable (Bool) -> Void = { [weak self] isTrusted in
-            self?.perform { bridge in bridge?.session.decide(info.key, isTrusted: isTrusted) }
+            self?.perform { bridge in bridge?.session.decide(info.key, connection: connection, isTrusted: isTrusted) }
         }
         let peer = MCPeerID(info)
         queue.async { [self] in
@@ -201,7 +208,10 @@ final class SessionCore: Sendable {
             let (session, delegate) = (state.withLock { $0.session }, delegate)
             if let session { delegate?.session(session, didReceive: Data(bytes), fromPeer: peer) }
             let isFirst = state.withLock { state in
-                defer { state.taken[info.key, default: 0] += bytes.count }
+                defer {
+                    state.taken[info.key, default: (0, 0)].messages += 1
+                    state.taken[info.key, default: (0, 0)].bytes += bytes.count
+                }
                 return state.taken.isEmpty
             }
             guard isFirst else { return }
@@ -210,12 +220,12 @@ final class SessionCore: Sendable {
                     defer { state.taken = [:] }
                     return state.taken
                 }
-                for (key, count) in taken ?? [:] { bridge?.session.consume(count, from: key) }
+                for (key, count) in taken ?? [:] {
+                    bridge?.session.consume(count.messages, bytes: count.bytes, from: key)
+                }
             }
         }
     }
-
-    private func transfers(_ info: PeerInfo, _ event: TransferEvent) {}
 }
 
 extension MCError {

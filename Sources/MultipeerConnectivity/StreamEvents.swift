@@ -1,0 +1,43 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Foundation
+internal import FoundationBonjour
+internal import Synchronization
+
+/// Tells the delegate of a stream what happens, on the run loops that it is scheduled in.
+final class StreamEvents: Sendable {
+    private let mailbox: RunLoopMailbox<Void>
+    private let flag: PostedFlag
+
+    /// `look` is called on those run loops after something may have happened.
+    init(_ look: @escaping () -> Void) {
+        let posted = PostedFlag()
+        flag = posted
+        mailbox = RunLoopMailbox { _ in
+            posted.clear()
+            look()
+        }
+    }
+
+    /// Whether the run loops are on their way: what happens meanwhile is seen by the same look.
+    private final class PostedFlag: Sendable {
+        private let isSet = Mutex(false)
+
+        /// - Returns: Whether it was not set.
+        func set() -> Bool {
+            isSet.withLock { isSet in
+                defer { isSet = true }
+                return !isSet
+            }
+        }
+
+        func clear() { isSet.withLock { $0 = false } }
+    }
+
+    /// Something may have happened; may be called by any thread.
+    func post() { if flag.set() { mailbox.post(()) } }
+
+    func schedule(in loop: RunLoop, forMode mode: RunLoop.Mode) { mailbox.schedule(in: loop, forMode: mode) }
+
+    func remove(from loop: RunLoop, forMode mode: RunLoop.Mode) { mailbox.remove(from: loop, forMode: mode) }
+}
