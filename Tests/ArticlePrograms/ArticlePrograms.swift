@@ -26,6 +26,7 @@ struct ArticlePrograms {
             await joinChat(places.first ?? "", places.dropFirst().first ?? "", Array(places.dropFirst(2)))
         case "talk": await talk(words.dropFirst().first ?? "", Array(words.dropFirst(2)))
         case "talk-in-order": await talkInOrder(words.dropFirst().first ?? "", Array(words.dropFirst(2)))
+        case "join-room": await joinRoom(words.last ?? "")
         case "open-room": await openRoom(words.last ?? "")
         case "enter-room":
             let places = Array(words.dropFirst())
@@ -36,6 +37,7 @@ struct ArticlePrograms {
             print("       ArticlePrograms host-messages NAME TYPE|exchange-messages TYPE WORD…")
             print("       ArticlePrograms serve-chat PORT|join-chat HOST PORT LINE…")
             print("       ArticlePrograms talk URL WORD…|talk-in-order URL WORD…")
+            print("       ArticlePrograms join-room NAME")
             print("       ArticlePrograms open-room PORT|enter-room URL SUBPROTOCOL WORD…")
             exit(2)
         }

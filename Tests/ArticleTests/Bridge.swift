@@ -4,19 +4,19 @@ import Foundation
 import LinuxIO
 import TestSupport
 
-/// Two hosts on a bridge, each a namespace; the bridge is in that of the test.
+/// Hosts on a bridge, each a namespace; the bridge is in that of the test.
 struct Bridge {
-    let left: Namespace
-    let right: Namespace
+    let hosts: [Namespace]
+    var left: Namespace { hosts[0] }
+    var right: Namespace { hosts[1] }
 
     /// Lays the cables, and gives each host an address.
-    init() throws {
+    init(hosts count: Int = 2) throws {
         let here = Namespace.current
-        left = try Namespace()
-        right = try Namespace()
+        hosts = try (0..<count).map { _ in try Namespace() }
         try here.ip("link add br0 type bridge")
         try here.ip("link set br0 up")
-        for (host, number) in [(left, 1), (right, 2)] {
+        for (host, number) in zip(hosts, 1...) {
             try here.connect("p\(number)", to: host, as: "eth0")
             try here.ip("link set p\(number) master br0")
             try host.ip("addr add 10.55.0.\(number)/24 dev eth0")
@@ -28,6 +28,7 @@ struct Bridge {
 final class Program {
     private let command: RunningCommand
     private let file: String
+    private let input: FileHandle?
 
     /// Starts a program that was built beside the tests.
     convenience init(_ name: String, _ words: String..., in namespace: Namespace) throws {
@@ -37,15 +38,24 @@ final class Program {
     /// Starts a command line.
     init(running words: [String], in namespace: Namespace) throws {
         file = NSTemporaryDirectory() + "/article-\(UUID().uuidString)"
-        let shell = ["sh", "-c", "exec \"$@\" >'\(file)' 2>&1", "sh"] + words
+        // Open at both ends, so that nobody waits for the other and the program's input has no end.
+        try Command.run(["mkfifo", file + ".in"])
+        let shell = ["sh", "-c", "exec \"$@\" <>'\(file).in' >'\(file)' 2>&1", "sh"] + words
+        input = FileHandle(forUpdatingAtPath: file + ".in")
         command = try RunningCommand(["nsenter", "--net=\(namespace.path)"] + shell)
     }
 
     deinit {
         command.signal(SIGKILL)
         _ = command.wait()
-        try? FileManager.default.removeItem(atPath: file)
+        for path in [file, file + ".in"] { try? FileManager.default.removeItem(atPath: path) }
     }
+
+    /// Types a line.
+    func type(_ line: String) { input?.write(Data((line + "\n").utf8)) }
+
+    /// Ends the program as nothing else does.
+    func kill() { command.signal(SIGKILL) }
 
     /// What it printed.
     var lines: [String] {
