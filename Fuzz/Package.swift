@@ -11,7 +11,7 @@ let subjects = [
     "FuzzDNS": "DNSWire", "FuzzJSON": "OrderedJSON", "FuzzConfiguration": "Configuration", "FuzzRecording": "Netlink",
     "FuzzNetlink": "Netlink", "FuzzHTTP": "StatusServer", "FuzzWebSocket": "WebSocketWire",
     "FuzzEventLog": "EventLog", "FuzzMulticast": "MulticastDNS", "FuzzResponder": "MulticastDNS",
-    "FuzzReplies": "Probes",
+    "FuzzReplies": "Probes", "FuzzPeerEngine": "PeerEngine",
 ]
 
 let settings: [SwiftSetting] = [
@@ -35,7 +35,9 @@ let package = Package(
             .executableTarget(
                 name: name,
                 dependencies: ["FuzzKit", .product(name: subject, package: "nwpath")]
-                    + (subject == "MulticastDNS" ? ["FuzzScripts"] : []),
+                    + (subject == "MulticastDNS" ? ["FuzzScripts"] : [])
+                    // An announcement is read from the text of a record.
+                    + (subject == "PeerEngine" ? [.product(name: "DNSWire", package: "nwpath")] : []),
                 swiftSettings: settings
             )
         }
