@@ -100,17 +100,6 @@ public struct JSONObjectWriter {
         if !hadFailed { failure = failure?.below(key) }
     }
 
-    /// Writes text under a key that is known only while the program runs.
-    public mutating func write(named key: String, _ value: String) {
-        begin(named: key)
-        text.append(string: value)
-    }
-
-    public mutating func write(named key: String, _ value: Int) {
-        begin(named: key)
-        text.append(integer: value)
-    }
-
     public mutating func write(_ key: StaticString, _ values: [some JSONObjectWritable]) {
         let hadFailed = failure != nil
         beginArray(key)
@@ -161,12 +150,6 @@ public struct JSONObjectWriter {
         if count > 0 { text.append(",") }
         count += 1
         if isPretty { text.appendIndent(depth: depth) }
-    }
-
-    private mutating func begin(named key: String) {
-        beginMember()
-        text.append(string: key)
-        text.append(token: isPretty ? ": " : ":")
     }
 }
 

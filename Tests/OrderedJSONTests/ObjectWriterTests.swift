@@ -142,8 +142,8 @@ private struct Broken: JSONObjectWritable {
             }
         }
         let line = try encoder.line(capacity: 0, terminator: 0x0A) { object in
-            object.write(named: "some", "text")
-            object.write(named: "number", 7)
+            object.write("some", "text" as String?)
+            object.write("number", 7 as Int?)
             return true
         }
         #expect(line == Array("{\"some\":\"text\",\"number\":7}\n".utf8))

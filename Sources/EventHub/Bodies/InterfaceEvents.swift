@@ -100,6 +100,7 @@ public struct InterfaceChanged: EventBody {
     }
 }
 
+/// `address.added` and `address.removed`: an interface gained or lost an address.
 public struct AddressChanged: EventBody {
     let interface: InterfaceReference
     let address: AddressDocument
