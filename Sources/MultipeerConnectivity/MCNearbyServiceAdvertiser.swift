@@ -30,8 +30,8 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
     /// An advertiser that does nothing yet.
     /// - Parameters:
     ///   - myPeerID: Who is advertised.
-    ///   - info: What is said with it: pairs of 255 bytes at most, about 400 bytes in all. Others stop the program when a
-    ///     pair is longer; more than a TXT record takes is told by `didNotStartAdvertisingPeer`.
+    ///   - info: What is said with it: pairs of 255 bytes at most, about 400 bytes in all. A longer pair, and more than a TXT
+    ///     record takes (1300 bytes), is told by `didNotStartAdvertisingPeer`.
     ///   - serviceType: 1 to 15 of a-z, 0-9 and single hyphens inside, with one letter at least; another one stops the
     ///     program, as on Apple's systems.
     public init(peer myPeerID: MCPeerID, discoveryInfo info: [String: String]?, serviceType: String) {

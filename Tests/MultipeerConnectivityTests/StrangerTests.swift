@@ -128,15 +128,14 @@ import Testing
         await expectEntrance(to: ada)
     }
 
-    @Test func `ten thousand that say nothing do not keep a peer out`() async throws {
+    @Test func `thousands that say nothing do not keep a peer out`() async throws {
         let ada = await ada()
         let port = try await place(of: ada).port
-        let before = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
         let script = """
             import resource, select
             resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
             keep, closed = [], 0
-            for number in range(10000):
+            for number in range(2000):
                 s = socket.socket(); s.settimeout(5)
                 try: s.connect(("10.55.0.1", port))
                 except OSError: closed += 1; continue
@@ -154,8 +153,12 @@ import Testing
         #expect(answer.count == 2)
         #expect((answer.first ?? 0) - (answer.last ?? 0) <= 8, "open \(answer)")
         await expectEntrance(to: ada)
-        let now = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
-        #expect(now - before < 64, "descriptors \(before) and \(now)")
+        // Bob has gone, too.
+        var open = ""
+        try await loop.eventually("connections are let go", found: open) {
+            open = try hosts[0].run("ss -Htn state established sport = :\(port)")
+            return open.isEmpty
+        }
     }
 
     @Test func `many invitations of one key are declined`() async throws {

@@ -71,7 +71,7 @@ import Testing
         let outcome = Outcome()
         var expected: [String: Data] = [:]
         for number in 0..<40 {
-            let (url, bytes) = try file(number * 20_011, name: "file \(number)")
+            let (url, bytes) = try file(number * 5_003, name: "file \(number)")
             expected["\(number)"] = bytes
             bob.session.sendResource(at: url, withName: "\(number)", toPeer: ada.id) { outcome.add($0) }
             try bob.send("message \(number)", to: [ada.id])
