@@ -49,7 +49,8 @@ def copy_by_openssl(there, path, directory):
     key, certificate = f"{directory}/key.pem", f"{directory}/certificate.pem"
     run("openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=x", "-keyout", key, "-out", certificate)
     server = ["openssl", "s_server", "-quiet", "-naccept", "1", "-accept", "4433", "-cert", certificate, "-key", key]
-    taken = subprocess.Popen([*there, *server], stdin=subprocess.DEVNULL, stdout=open(f"{directory}/copy", "wb"),
+    # At the end of its input the server would close.
+    taken = subprocess.Popen([*there, *server], stdin=subprocess.PIPE, stdout=open(f"{directory}/copy", "wb"),
                              stderr=subprocess.DEVNULL)
     try:
         time.sleep(0.5)
@@ -58,7 +59,7 @@ def copy_by_openssl(there, path, directory):
             client = ["openssl", "s_client", "-quiet", "-connect", f"{ADDRESS}:4433"]
             sent = subprocess.Popen(client, stdin=file, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             size = os.path.getsize(path)
-            measure.until(lambda: os.path.getsize(f"{directory}/copy") >= size, 300, "the copy by openssl", 0.002)
+            measure.until(lambda: os.path.getsize(f"{directory}/copy") >= size, 60, "the copy by openssl", 0.002)
         seconds = time.monotonic() - begin
         sent.kill()
         sent.wait()

@@ -2,9 +2,10 @@
 
 import Foundation
 import LinuxIO
-import MultipeerConnectivity
 import TestSupport
 import Testing
+
+@testable import MultipeerConnectivity
 
 /// Who calls without being a peer, by programs that are none of ours.
 @Suite(.inNamespace) struct StrangerTests {
@@ -185,7 +186,7 @@ import Testing
         let cyd = await TestPeer.make("Cyd", in: hosts[2])
         let other = try await place(of: cyd)
         // Of two the one with the greater key calls.
-        peers.sort { $0.place.key < $1.place.key }
+        peers.sort { $0.peer.id.key < $1.peer.id.key }
         var place = peers[0].place
         (place.port, place.addresses) = (other.port, other.addresses)
         let caller = peers[1].peer

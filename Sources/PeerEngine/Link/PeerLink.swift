@@ -91,6 +91,8 @@ final class PeerLink {
     /// More than a peer that keeps to its credit and to what it may queue can have on their way, empty ones included.
     private static let mostUndeliveredMessages = 1 << 20
     private static let mostControl = 2048
+    /// Who sends on a channel is asked for more below this.
+    private static let highWater = 512 << 10
     private static let lowWater = 256 << 10
 
     /// Takes ownership of a connected socket; the peer must have the `expected` key, where there is one.
@@ -280,7 +282,7 @@ final class PeerLink {
             stream.write(scratch)
             for (channel, count) in gone {
                 if channel == Channel.messages { outbox?.gone(count) }
-                guard channel >= Channel.firstDynamic, scheduler.waiting(on: channel) < Self.lowWater else { continue }
+                guard channel >= Channel.firstDynamic, scheduler.waiting(on: channel) < Self.highWater else { continue }
                 onEvent(.room(channel))
             }
         }

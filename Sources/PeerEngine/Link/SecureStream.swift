@@ -48,6 +48,7 @@ internal import LinuxIO
     private let end: TLSEnd
     private(set) var isOpen = false
     private var isFinishing = false
+    private var timer: EventLoop.Timer?
     /// For the wire, from `offset` on.
     private var output: [UInt8] = []
     private var offset = 0
@@ -130,13 +131,15 @@ internal import LinuxIO
         unsafe onInput = { _ in true }
         end.finish()
         // The loop keeps it until then.
-        loop.schedule(after: Self.farewell) { [self] in close() }
+        timer = loop.schedule(after: Self.farewell) { [self] in close() }
         flush()
     }
 
     /// Closes at once.
     func close() {
         guard let watch else { return }
+        if let timer { loop.cancel(timer) }
+        timer = nil
         loop.unwatch(watch)
         self.watch = nil
         Glibc.close(descriptor)

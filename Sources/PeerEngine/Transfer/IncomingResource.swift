@@ -18,6 +18,13 @@ final class IncomingResource {
     private var received: UInt64 = 0
     private var written: UInt64 = 0
     private var hasEnded = false
+    /// What was received and not granted again.
+    private var owed = 0
+
+    /// So much may wait to be written.
+    private static let enough: UInt64 = 1 << 20
+    /// Less is not worth a thread's while, unless it is all that there is.
+    private static let batch = 64 << 10
 
     init(
         _ name: String,
@@ -68,7 +75,16 @@ final class IncomingResource {
         received += UInt64(bytes.count)
         guard received <= size else { return finish(.failure(.incomplete)) }
         pieces.append(bytes)
+        // The peer may go on while the disk is not far behind.
+        owed += bytes.count
+        if received - written < Self.enough { settle() }
         advance()
+    }
+
+    private func settle() {
+        let count = owed
+        owed = 0
+        if count > 0 { onConsumed(count) }
     }
 
     /// The peer has sent all.
@@ -79,7 +95,8 @@ final class IncomingResource {
 
     private func advance() {
         guard let file, let path, ticket == nil, completion != nil else { return }
-        guard !pieces.isEmpty else {
+        let isLittle = received - written < UInt64(Self.batch) && received < size
+        guard !pieces.isEmpty, !isLittle || hasEnded else {
             guard hasEnded else { return }
             guard written == size else { return finish(.failure(.incomplete)) }
             self.path = nil
@@ -94,7 +111,7 @@ final class IncomingResource {
             case .failure(let error): finish(.failure(.file(error as? Errno ?? .invalid)))
             case .success(let count):
                 written += UInt64(count)
-                onConsumed(count)
+                settle()
                 onProgress(written)
                 advance()
             }

@@ -18,7 +18,7 @@ final class OutgoingResource {
     private var size: UInt64 = 0
     private var offset: UInt64 = 0
 
-    private static let piece = 256 << 10
+    private static let piece = 512 << 10
 
     init(
         _ path: String,
@@ -63,7 +63,7 @@ final class OutgoingResource {
         guard let channel, let file, ticket == nil, completion != nil else { return }
         onProgress(offset - UInt64(link.waiting(on: channel)), size)
         guard offset < size else { return link.end(channel: channel) }
-        guard link.room(on: channel) > 0 else { return }
+        guard link.waiting(on: channel) < Self.piece else { return }
         let (offset, count) = (offset, Int(min(UInt64(Self.piece), size - offset)))
         ticket = try? files.start({ FileJobs.Read(file: file, offset: offset, count: count) }) { [weak self] result in
             self?.take(result, count)

@@ -54,6 +54,10 @@ final class Channel<Value: Sendable>: Sendable {
 extension Peer: MCSessionDelegate, MCNearbyServiceBrowserDelegate, MCNearbyServiceAdvertiserDelegate {
     func session(_ session: MCSession, peer peerID: MCPeerID, didChange state: MCSessionState) { states.put(state) }
 
+    func linuxSession(_ session: MCSession, peer peerID: MCPeerID, isNotConnectedBecause error: MCError) {
+        if !isHost, error.localizedDescription != "the session was left" { fail(error.localizedDescription) }
+    }
+
     func session(_ session: MCSession, didReceive data: Data, fromPeer peerID: MCPeerID) {
         if isHost { try? session.send(data, toPeers: [peerID], with: .reliable) } else { echoes.put(data) }
     }
@@ -173,7 +177,7 @@ struct Peers {
             let advertiser = MCNearbyServiceAdvertiser(peer: peer.id, discoveryInfo: nil, serviceType: "bench")
             advertiser.delegate = peer
             advertiser.startAdvertisingPeer()
-            while true { sleep(1000) }
+            withExtendedLifetime((advertiser, peer)) { while true { sleep(1000) } }
         case "join":
             let guest = Guest()
             for _ in 0..<number {
