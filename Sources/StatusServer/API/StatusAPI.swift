@@ -282,19 +282,19 @@ extension StatusAPI {
         )
     }
 
-    /// A moment of the past: how long ago, or when.
-    private static func moment(
+    /// A moment of the past: how long ago, or when; not more than a hundred years ago.
+    static func moment(
         _ name: String,
         _ query: QueryParameters,
         before now: WallTime
     ) throws(Problem) -> WallTime? {
         guard let text = query[name] else { return nil }
         if let age = QueryParameters.age(text) { return now - age }
-        if let time = WallTime(text), time <= now { return time }
+        if let time = WallTime(text), time <= now, time >= now - .longestAge { return time }
         throw query.bad(name, text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
     }
 
-    private static func unknownProbe(_ name: String) -> Problem {
+    static func unknownProbe(_ name: String) -> Problem {
         Problem(.unknownProbe, status: 404, detail: "There is no probe '\(name)'.")
     }
 
