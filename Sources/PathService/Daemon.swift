@@ -102,7 +102,8 @@ public final class Daemon {
         advertiser = census.map { census in
             ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
         }
-        probes = ProbeWatch(loop: loop, hub: hub, clock: clock) { [engine] in ProbeSurroundings(engine.core) }
+        let stateDirectory = configuration.stateDirectory
+        probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
         diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
             let path = engine.core.path
             let judge = engine.core.judge

@@ -41,6 +41,9 @@ struct StateFile {
         return "\(path) \(what) and is now \(path).foreign"
     }
 
+    /// Removes the file, if there is one.
+    func remove() { unsafe unlink(path) }
+
     /// Begins new contents, which take the old ones' place when they are complete.
     func begin() throws(Errno) -> FileReplacement { try FileReplacement(of: path, mode: Self.mode) }
 

@@ -4,6 +4,7 @@ internal import EventHub
 internal import EventLog
 internal import LinuxIO
 internal import OrderedJSON
+internal import Probes
 internal import StatusServer
 
 /// Answers what the HTTP routes ask: documents from the store, events from memory, and older ones from the log.
@@ -93,6 +94,14 @@ final class StatusSource: StatusProviding {
 
     private static func unread(_ state: String) -> Problem {
         Problem(.notReady, status: 503, detail: "The log of earlier runs \(state); try again soon.")
+    }
+
+    func leastProbeStep(since: WallTime) -> Duration { ProbeTier.finest(reachingTo: since, at: clock.wall).step }
+
+    func probeHistory(_ name: String, since: WallTime, until: WallTime, step: Duration) throws -> [UInt8]? {
+        try store.probes?.history(name, since: since, until: until, step: step).map {
+            try OrderedJSONEncoder().encode($0) + [0x0A]
+        }
     }
 
     func reload() throws -> [UInt8] { try onReload() }

@@ -84,6 +84,10 @@ final class SmallProvider: StatusProviding {
 
     func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] { Array("{}\n".utf8) }
 
+    func leastProbeStep(since: WallTime) -> Duration { .seconds(1) }
+
+    func probeHistory(_ name: String, since: WallTime, until: WallTime, step: Duration) -> [UInt8]? { nil }
+
     func reload() throws -> [UInt8] {
         throw Problem(.configInvalid, status: 400, detail: "nwpath.yaml:1:1: unknown key 'ä'")
     }

@@ -91,6 +91,18 @@ final class FakeProvider: StatusProviding {
         Array("{\"seconds\":\((until - since).components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
     }
 
+    /// Keeps minutes for an hour and some, and hours before.
+    func leastProbeStep(since: WallTime) -> Duration {
+        since >= KernelClock().wall - .seconds(4000) ? .seconds(60) : .seconds(3600)
+    }
+
+    func probeHistory(_ name: String, since: WallTime, until: WallTime, step: Duration) throws -> [UInt8]? {
+        if let failure { throw failure }
+        guard probeStarts[name] != nil else { return nil }
+        let steps = step.components.seconds
+        return Array("{\"steps\":\((until - since).components.seconds / steps),\"of\":\(steps)}\n".utf8)
+    }
+
     func reload() throws -> [UInt8] {
         if let failure { throw failure }
         reloads += 1

@@ -16,6 +16,7 @@ final class ProbeWatch {
     private let probes: ProbeSet
     private let hub: EventHub
     private let clock: any TimeSource
+    private let histories: ProbeHistoryKeeper
     let metrics = ProbeMetrics()
     /// Called when a document of a probe shows something new.
     var onResult: () -> Void = {}
@@ -23,12 +24,14 @@ final class ProbeWatch {
     private(set) var revision: UInt64 = 0
 
     init(
+        _ engine: PathEngine,
         loop: EventLoop,
         hub: EventHub,
         clock: any TimeSource,
-        surroundings: @escaping () -> ProbeSurroundings
+        stateDirectory: String
     ) {
-        probes = ProbeSet(loop: loop, surroundings: surroundings)
+        probes = ProbeSet(loop: loop) { ProbeSurroundings(engine.core) }
+        histories = ProbeHistoryKeeper(loop: loop, clock: clock, directory: stateDirectory)
         self.hub = hub
         self.clock = clock
         probes.onEvent = { [unowned self] event in take(event) }
@@ -41,6 +44,7 @@ final class ProbeWatch {
 
     func take(_ definitions: [ProbeDefinition]) {
         metrics.expect(definitions)
+        histories.expect(definitions)
         probes.setDefinitions(definitions)
         revision += 1
     }
@@ -59,20 +63,32 @@ final class ProbeWatch {
         }
     }
 
-    func stop() { probes.stop() }
+    func stop() {
+        probes.stop()
+        histories.close()
+    }
 
-    /// Probes that this process cannot run, with what would allow it.
+    /// What came of a probe, step by step; `nil` when there is none of that name.
+    func history(_ name: String, since: WallTime, until: WallTime, step: Duration) -> ProbeHistoryDocument? {
+        guard let definition = probes.states.map(\.definition).first(where: { $0.name == name }) else { return nil }
+        let (record, now) = (histories.record(of: definition), clock.wall)
+        return ProbeHistoryDocument(record, of: definition, since: since, until: until, step: step, at: now)
+    }
+
+    /// Probes that this process cannot run, with what would allow it, and what is wrong with the file of their histories.
     var problems: [String] {
-        probes.states.compactMap { state in
+        let refused = probes.states.compactMap { state -> String? in
             guard case .notAssessed(let advice) = state.last?.outcome else { return nil }
             return "probe \(state.definition.name) is not assessed: \(advice)"
         }
+        return refused + [histories.problem].compactMap(\.self)
     }
 
     private func take(_ event: ProbeSet.Event) {
         switch event {
         case .finished(let state, let result):
             metrics.count(state, result)
+            histories.take(result, of: state.definition)
             revision += 1
             onResult()
         case .transition(let state, let transition, let result):

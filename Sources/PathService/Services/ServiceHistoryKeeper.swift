@@ -5,9 +5,7 @@ internal import MulticastDNS
 
 /// Keeps the history of services in a file of the state directory.
 ///
-/// Confined to the loop. The file is replaced as a whole by rename(2), so a reader and a crash find the old one or the
-/// new one; it is written in pieces between which the loop serves everything else, and not more often than each
-/// ``interval``. A history that cannot be read or written stops nothing.
+/// Confined to the loop. A history that cannot be read or written stops nothing; see ``StateFileWriter``.
 final class ServiceHistoryKeeper {
     static let fileName = "services.jsonl"
     /// The least time between two writings.
@@ -23,14 +21,14 @@ final class ServiceHistoryKeeper {
     private let loop: EventLoop
     private let clock: any TimeSource
     private let file: StateFile
-    private var timer: EventLoop.Timer?
-    private var lastSaved: Duration?
-    private var writing: Writing?
-
-    private struct Writing: ~Copyable {
-        let file: FileReplacement
-        var rest: ArraySlice<(key: ServiceHistory.Key, value: ServiceHistory.Entry)>
-    }
+    private lazy var writer = StateFileWriter(
+        file,
+        loop: loop,
+        clock: clock,
+        interval: Self.interval,
+        contents: { [unowned self] in pieces() },
+        onEnd: { [unowned self] error in take(error) }
+    )
 
     init(loop: EventLoop, clock: any TimeSource, directory: String) {
         self.loop = loop
@@ -55,7 +53,7 @@ final class ServiceHistoryKeeper {
     /// Takes what the census reports; `services` are those that are there.
     func take(_ event: ServiceEvent, services: @autoclosure () -> [Service]) {
         if case .censusCompleted = event {
-            guard clock.boot - (lastSaved ?? .zero) >= Self.longestSilence else { return }
+            guard clock.boot - (writer.lastBegin ?? .zero) >= Self.longestSilence else { return }
             history.refresh(services(), clock: clock)
         } else {
             history.take(event, clock: clock)
@@ -65,66 +63,37 @@ final class ServiceHistoryKeeper {
 
     /// Writes what is not yet written, at once.
     func close(services: [Service]) {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        writing = nil
+        writer.cancel()
         history.refresh(services, clock: clock)
-        guard history.hasNews else { return }
-        begin()
-        while writing != nil { step() }
+        if history.hasNews { writer.writeNow() }
     }
 
     // MARK: - Writing
 
     private func schedule() {
-        guard history.hasNews, timer == nil, writing == nil else { return }
-        let earliest = lastSaved.map { $0 + Self.interval } ?? .zero
-        // A burst of arrivals becomes one file.
-        timer = loop.schedule(at: max(earliest, clock.boot + .seconds(2))) { [weak self] in
-            self?.timer = nil
-            self?.begin()
-            self?.goOn()
-        }
+        if history.hasNews { writer.schedule() }
     }
 
-    private func goOn() {
-        // Without one it is done, or failed: what fails is tried again with the next news.
-        guard writing != nil else { return }
-        step()
-        timer = loop.schedule(after: .milliseconds(1)) { [weak self] in
-            self?.timer = nil
-            self?.goOn()
-        }
-    }
-
-    private func begin() {
+    private func pieces() -> StateFileWriter.Pieces {
         history.mark(isSaved: true)
-        lastSaved = clock.boot
-        do throws(Errno) {
-            let new = try file.begin()
-            try new.write(ServiceHistoryFormat.header(at: clock.wall).span)
-            writing = Writing(file: new, rest: history.entries.sorted { $0.key < $1.key }[...])
-        } catch {
-            fail(error)
+        var header: [UInt8]? = ServiceHistoryFormat.header(at: clock.wall)
+        var rest = history.entries.sorted { $0.key < $1.key }[...]
+        return {
+            if let first = header.take() { return first }
+            guard !rest.isEmpty else { return nil }
+            let piece = rest.prefix(Self.piece)
+            rest.removeFirst(piece.count)
+            return piece.flatMap { ServiceHistoryFormat.line($0.key, $0.value) }
         }
     }
 
-    private func step() {
-        guard let piece = writing?.rest.prefix(Self.piece) else { return }
-        do throws(Errno) {
-            let bytes = piece.flatMap { ServiceHistoryFormat.line($0.key, $0.value) }
-            try writing?.file.write(bytes.span)
-            writing?.rest.removeFirst(piece.count)
-            guard writing?.rest.isEmpty == true, let complete = writing.take() else { return }
-            try complete.file.commit()
+    /// Takes why the file could not be written; what fails is tried again with the next news.
+    private func take(_ error: Errno?) {
+        guard let error else {
             problem = nil
-        } catch {
-            fail(error)
+            // What was learnt meanwhile is not in the file.
+            return schedule()
         }
-    }
-
-    private func fail(_ error: Errno) {
-        writing = nil
         history.mark(isSaved: false)
         problem = "\(file.path) cannot be written (\(error)); what is learnt of services now is lost at the end"
     }

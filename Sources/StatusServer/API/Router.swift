@@ -14,6 +14,7 @@ enum Endpoint: String, CaseIterable {
     case diagnosis = "/api/v1/diagnosis"
     case probes = "/api/v1/probes"
     case probe = "/api/v1/probes/{name}"
+    case probeHistory = "/api/v1/probes/{name}/history"
     case services = "/api/v1/services"
     case serviceTypes = "/api/v1/services/types"
     case service = "/api/v1/services/{type}/{name}"

@@ -18,7 +18,7 @@ final class StatusAPI {
     private let router = Router()
     private lazy var page = StatusPage()
     private let description = APIDescription()
-    private let clock: any TimeSource
+    let clock: any TimeSource
     private var scraped: [MetricFormat: Scrape] = [:]
     private var lastInstance: UInt64
 
@@ -105,6 +105,7 @@ final class StatusAPI {
         case .events: return try events(request, responder)
         case .eventSocket: return try eventSocket(request, responder)
         case .history: return try history(request)
+        case .probeHistory: return try probeHistory(parameters[0], request)
         case .healthy: return try readiness(provider.health, request)
         case .ready: return try readiness(provider.readiness, request)
         case .reload: return try reload(request)

@@ -176,6 +176,10 @@ public protocol StatusProviding: AnyObject {
     ) throws -> any EventArchive
     /// Outages and availability from one moment to another, a JSON object.
     func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8]
+    /// The least step in which what came of a probe is kept since a moment; all steps are multiples of it.
+    func leastProbeStep(since: WallTime) -> Duration
+    /// What came of a probe, a JSON object; `nil` when there is no such probe.
+    func probeHistory(_ name: String, since: WallTime, until: WallTime, step: Duration) throws -> [UInt8]?
     /// Reads the configuration again; the answer is a JSON object.
     /// - Throws: A ``Problem`` of kind `configInvalid` when the new one is not valid.
     func reload() throws -> [UInt8]

@@ -1,0 +1,131 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import LinuxIO
+internal import Probes
+
+/// Keeps the history of each configured probe, and saves them in a file of the state directory.
+///
+/// Confined to the loop. A history that cannot be read or written stops nothing; see ``StateFileWriter``. Without probes
+/// nothing is read, planned or written.
+final class ProbeHistoryKeeper {
+    static let fileName = "probes.jsonl"
+    /// The least time between two writings.
+    static let interval = Duration.seconds(600)
+
+    /// Why the file could not be read or written the last time; `nil` when all is well.
+    private(set) var problem: String?
+    private var records: [ProbeKey: ProbeRecord] = [:]
+    private var hasNews = false
+    /// Whether the file holds what this run keeps, or is about to.
+    private var isOpen = false
+    private let loop: EventLoop
+    private let clock: any TimeSource
+    private let file: StateFile
+    private let limit: Int
+    private lazy var writer = StateFileWriter(
+        file,
+        loop: loop,
+        clock: clock,
+        interval: Self.interval,
+        contents: { [unowned self] in pieces() },
+        onEnd: { [unowned self] error in take(error) }
+    )
+    /// Whether what is written was too long for the file.
+    private var isCut = false
+
+    init(loop: EventLoop, clock: any TimeSource, directory: String, limit: Int = ProbeHistoryFormat.longestFile) {
+        self.loop = loop
+        self.clock = clock
+        self.limit = limit
+        file = StateFile(path: directory + "/" + Self.fileName)
+    }
+
+    /// Keeps the histories of these probes and forgets those of others; the first time, reads what an earlier run left.
+    func expect(_ definitions: [ProbeDefinition]) {
+        let keys = Set(definitions.map(ProbeKey.init))
+        guard !keys.isEmpty else { return forget() }
+        if !isOpen { open(keys) }
+        isOpen = true
+        records = records.filter { keys.contains($0.key) }
+    }
+
+    /// Counts what came of a run.
+    func take(_ result: ProbeResult, of definition: ProbeDefinition) {
+        guard isOpen, result.isAssessed else { return }
+        records[ProbeKey(definition), default: ProbeRecord()].append(result, at: clock.wall)
+        hasNews = true
+        writer.schedule()
+    }
+
+    /// What is kept of a probe.
+    func record(of definition: ProbeDefinition) -> ProbeRecord { records[ProbeKey(definition)] ?? ProbeRecord() }
+
+    /// Writes what is not yet written, at once.
+    func close() {
+        writer.cancel()
+        if hasNews { writer.writeNow() }
+    }
+
+    private func forget() {
+        guard isOpen else { return }
+        (isOpen, hasNews, records, problem) = (false, false, [:], nil)
+        writer.cancel()
+        file.remove()
+    }
+
+    private func open(_ keys: Set<ProbeKey>) {
+        do throws(Errno) {
+            guard let bytes = try file.read(upTo: limit) else { return }
+            guard let reading = ProbeHistoryFormat.read(bytes, at: clock.wall, where: keys.contains) else {
+                problem = file.setAside(because: "was not a history of probes")
+                return
+            }
+            records = reading.records
+        } catch {
+            problem = "\(file.path) cannot be read (\(error)); probes have no history of earlier runs"
+        }
+    }
+
+    // MARK: - Writing
+
+    /// What there is to write: a header, then the longest cells of all probes, and the shortest last.
+    private func pieces() -> StateFileWriter.Pieces {
+        (hasNews, isCut) = (false, false)
+        let records = records.sorted { $0.key < $1.key }
+        var header: [UInt8]? = ProbeHistoryFormat.header(at: clock.wall)
+        var lists = ProbeTier.allCases.reversed().flatMap { tier in
+            records.map { (key: $0.key, tier: tier, cells: $0.value[tier][...]) }
+        }[...]
+        var room = limit - (header?.count ?? 0)
+        return { [unowned self] in
+            if let first = header.take() { return first }
+            while let list = lists.first {
+                guard !list.cells.isEmpty else {
+                    lists.removeFirst()
+                    continue
+                }
+                let cells = list.cells.prefix(ProbeHistoryFormat.cellsInLine)
+                lists[lists.startIndex].cells.removeFirst(cells.count)
+                let line = ProbeHistoryFormat.line(list.key, list.tier, cells)
+                if line.count <= room {
+                    room -= line.count
+                    return line
+                }
+                isCut = true
+            }
+            return nil
+        }
+    }
+
+    /// Takes why the file could not be written; what fails is tried again with the next news.
+    private func take(_ error: Errno?) {
+        if let error {
+            hasNews = true
+            problem = "\(file.path) cannot be written (\(error)); what probes find out now is lost at the end"
+        } else {
+            let full = "\(file.path) is full (\(limit >> 20) MiB); some of what probes found is lost at the end"
+            problem = isCut ? full : nil
+            if hasNews { writer.schedule() }
+        }
+    }
+}
