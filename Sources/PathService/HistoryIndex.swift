@@ -80,8 +80,14 @@ final class HistoryIndex {
         present.append(.unwatched(for: duration, at: clock.wall))
     }
 
-    func history(monitor: String, since: WallTime, until: WallTime) -> OutageHistory {
-        var history = OutageHistory(monitor: monitor, since: since, until: until)
+    func history(
+        monitor: String,
+        since: WallTime,
+        until: WallTime,
+        state: OutageHistory.State = .path,
+        step: Duration? = nil
+    ) -> OutageHistory {
+        var history = OutageHistory(monitor: monitor, since: since, until: until, state: state, step: step)
         for mark in past.marks { history.take(mark) }
         var marks = present.marks[...]
         // What earlier runs said last is where an outage without an end ended.
@@ -91,9 +97,9 @@ final class HistoryIndex {
             history.take(.stopped(last))
         }
         for mark in marks { history.take(mark) }
-        if let step = step() {
-            present.append(.stepped(by: step, at: clock.wall))
-            history.take(.stepped(by: step, at: clock.wall))
+        if let jump = self.step() {
+            present.append(.stepped(by: jump, at: clock.wall))
+            history.take(.stepped(by: jump, at: clock.wall))
         }
         return history
     }

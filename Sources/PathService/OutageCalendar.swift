@@ -21,6 +21,7 @@ struct OutageCalendar {
             default: break
             }
         }
+        for index in marks.indices { placeHeadline(index) }
         align()
     }
 
@@ -32,6 +33,24 @@ struct OutageCalendar {
         let mark = marks.remove(at: index).moved(to: marks[place].time)
         marks.insert(mark, at: place)
     }
+
+    /// Moves a state of the headline to where it began, before statuses that came later and were told first.
+    private mutating func placeHeadline(_ index: Int) {
+        guard case .headline(let told, let since, _, _, _) = marks[index] else { return }
+        var begin = min(told, max(since, told - Self.turn))
+        var place = index
+        while place > 0, marks[place - 1].time > begin {
+            guard isStatus(marks[place - 1]) else {
+                begin = marks[place - 1].time
+                break
+            }
+            place -= 1
+        }
+        let mark = marks.remove(at: index).moved(to: begin)
+        marks.insert(mark, at: place)
+    }
+
+    private func isStatus(_ mark: OutageMark) -> Bool { if case .status = mark { true } else { false } }
 
     /// A jump forward lies between two marks that are so far apart.
     private func placeOfGap(_ index: Int, of jump: Duration) -> Int? {
@@ -55,7 +74,7 @@ struct OutageCalendar {
 
     private func isMovable(_ mark: OutageMark) -> Bool {
         switch mark {
-        case .status, .alive: true
+        case .status, .headline, .alive: true
         case .stopped, .opened, .started, .stepped, .unwatched: false
         }
     }

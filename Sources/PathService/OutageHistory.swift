@@ -9,7 +9,16 @@ public import OrderedJSON
 /// Pure: records in, in order; a document out. Time that no daemon watched is unknown, not down, and durations are those
 /// of the boot clock: see ``OutageCalendar``.
 public struct OutageHistory: Sendable {
-    /// One stretch of time in which a path was not satisfied.
+    /// Whose outages they are.
+    public enum State: String, Sendable {
+        /// The status of a monitor's path.
+        case path
+        /// The headline, which is judged of the default monitor: the path, or what was asked, says that something is
+        /// down.
+        case headline
+    }
+
+    /// One stretch of time in which a path was not satisfied, or the headline bad.
     public struct Outage: Encodable, Equatable, Sendable {
         /// When it began, RFC 3339.
         public var start: String
@@ -17,7 +26,7 @@ public struct OutageHistory: Sendable {
         @Nullable public var end: String?
         /// For how long it lasted so far.
         public var durationSeconds: Double
-        /// Why it began, such as `no_carrier`.
+        /// Why it began, such as `no_carrier`; of a headline its state, such as `no_internet`.
         public var reason: String
         public var message: String
 
@@ -38,10 +47,28 @@ public struct OutageHistory: Sendable {
         public var end: String
     }
 
+    /// A part of the time looked at.
+    public struct Step: Encodable, Equatable, Sendable {
+        /// When it begins, RFC 3339; it ends with the next one.
+        public var start: String
+        /// For how long the daemon knew the status.
+        public var knownSeconds: Double
+        /// For how long of that it was an outage.
+        public var downSeconds: Double
+
+        enum CodingKeys: String, CodingKey {
+            case start
+            case knownSeconds = "known_seconds"
+            case downSeconds = "down_seconds"
+        }
+    }
+
     /// The document of `/api/v1/history` and `nwpath history`.
     public struct Document: Encodable, Equatable, Sendable {
         public let schema = DocumentSchema.name(of: "history")
         public var monitor: String
+        /// `headline`; left out when it is the status of the path.
+        public var state: String?
         /// Where the time looked at begins, RFC 3339.
         public var since: String
         /// Where it ends, RFC 3339.
@@ -55,10 +82,15 @@ public struct OutageHistory: Sendable {
         public var outages: [Outage]
         /// The stretches that are not known, oldest first.
         public var unknown: [Unknown]
+        /// How long a step is; left out without steps.
+        public var stepSeconds: Int?
+        /// All steps, oldest first, which add up to the seconds above; left out unless they were asked for.
+        public var steps: [Step]?
 
         enum CodingKeys: String, CodingKey {
             case schema
             case monitor
+            case state
             case since
             case until
             case knownSeconds = "known_seconds"
@@ -66,19 +98,31 @@ public struct OutageHistory: Sendable {
             case availabilityPercent = "availability_percent"
             case outages
             case unknown
+            case stepSeconds = "step_seconds"
+            case steps
         }
     }
 
     private let monitor: String
     private let since: WallTime
     private let until: WallTime?
+    private let state: State
+    private let step: Duration?
     private var list = MarkList()
 
-    /// Looks at a monitor from one moment to another, or without end.
-    public init(monitor: String, since: WallTime, until: WallTime? = nil) {
+    /// Looks at a monitor from one moment to another, or without end; with `step` also by steps from the first on.
+    public init(
+        monitor: String,
+        since: WallTime,
+        until: WallTime? = nil,
+        state: State = .path,
+        step: Duration? = nil
+    ) {
         self.monitor = monitor
         self.since = since
         self.until = until
+        self.state = state
+        self.step = step
     }
 
     /// Takes the next record.
@@ -105,141 +149,12 @@ public struct OutageHistory: Sendable {
 
     /// The document, as of `now`.
     public func document(at now: WallTime) -> Document {
-        var ledger = OutageLedger(monitor: monitor, since: since, until: until)
-        for mark in OutageCalendar(list.marks).marks { ledger.take(mark) }
+        var ledger = OutageLedger(monitor: monitor, since: since, until: until, state: state, step: step)
+        for mark in OutageCalendar(list.marks.filter(isOfInterest)).marks { ledger.take(mark) }
         return ledger.document(at: now)
     }
-}
 
-/// Adds up marks of one calendar, none of which is earlier than the one before.
-private struct OutageLedger {
-    typealias Outage = OutageHistory.Outage
-
-    let monitor: String
-    let since: WallTime
-    let until: WallTime?
-    /// Whether what comes now is after the end.
-    private var isOver = false
-    private var last: WallTime
-    private var isSatisfied: Bool?
-    private var known: Duration = .zero
-    private var satisfied: Duration = .zero
-    private var outages: [Outage] = []
-    private var unknown: [Range<WallTime>] = []
-    private var openOutage: (start: WallTime, reason: String, message: String)?
-
-    init(monitor: String, since: WallTime, until: WallTime?) {
-        self.monitor = monitor
-        self.since = since
-        self.until = until
-        last = since
+    private func isOfInterest(_ mark: OutageMark) -> Bool {
+        if case .headline = mark { state == .headline } else { true }
     }
-
-    mutating func take(_ mark: OutageMark) {
-        guard !isOver else { return }
-        if let until, mark.time > until {
-            isOver = true
-            return lookAhead(mark, until: until)
-        }
-        switch mark {
-        case .status(let time, let monitor, let isSatisfied, let reason, let message):
-            guard monitor == self.monitor else { return }
-            advance(to: time)
-            if isSatisfied {
-                close(at: last)
-            } else if openOutage == nil {
-                openOutage = (last, reason, message)
-            }
-            self.isSatisfied = isSatisfied
-        case .stopped(let time):
-            advance(to: time)
-            forget(until: time)
-        case .started(let time, let lastHeard, _):
-            if let lastHeard { advance(to: lastHeard) }
-            forget(until: time)
-        case .unwatched(let duration, let time):
-            advance(to: time - duration)
-            let (state, open) = (isSatisfied, openOutage)
-            forget(until: time)
-            // What is so afterwards as it was before is told by nobody again.
-            isSatisfied = state
-            openOutage = open.map { (last, $0.reason, $0.message) }
-        case .opened(let time), .alive(let time), .stepped(_, let time): advance(to: time)
-        }
-    }
-
-    /// Before a later start, or a later awakening, nobody knows anything either.
-    private mutating func lookAhead(_ mark: OutageMark, until: WallTime) {
-        let end: WallTime
-        switch mark {
-        case .started(_, let lastHeard?, _): end = lastHeard
-        case .unwatched(let duration, let time): end = time - duration
-        default: return
-        }
-        guard end < until else { return }
-        advance(to: end)
-        forget(until: until)
-    }
-
-    /// What happens between two daemons nobody knows.
-    private mutating func forget(until time: WallTime) {
-        close(at: last)
-        isSatisfied = nil
-        advance(to: time)
-    }
-
-    func document(at now: WallTime) -> OutageHistory.Document {
-        var end = self
-        end.advance(to: now)
-        var outages = end.outages
-        if let open = end.openOutage { outages.append(Self.outage(open, end: nil, now: now)) }
-        return OutageHistory.Document(
-            monitor: monitor,
-            since: since.description,
-            until: now.description,
-            knownSeconds: Self.rounded(end.known),
-            satisfiedSeconds: Self.rounded(end.satisfied),
-            availabilityPercent: end.known > .zero
-                ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
-            outages: outages,
-            unknown: end.unknown.map { .init(start: $0.lowerBound.description, end: $0.upperBound.description) }
-        )
-    }
-
-    private mutating func advance(to time: WallTime) {
-        guard time > last else { return }
-        if let isSatisfied {
-            known += time - last
-            if isSatisfied { satisfied += time - last }
-        } else if unknown.last?.upperBound == last {
-            unknown[unknown.count - 1] = unknown[unknown.count - 1].lowerBound..<time
-        } else {
-            unknown.append(last..<time)
-        }
-        last = time
-    }
-
-    private mutating func close(at time: WallTime) {
-        guard let open = openOutage else { return }
-        openOutage = nil
-        // An outage that ended before the time looked at does not count.
-        guard time > since else { return }
-        outages.append(Self.outage(open, end: time, now: time))
-    }
-
-    private static func outage(
-        _ open: (start: WallTime, reason: String, message: String),
-        end: WallTime?,
-        now: WallTime
-    ) -> Outage {
-        Outage(
-            start: open.start.description,
-            end: end?.description,
-            durationSeconds: rounded((end ?? now) - open.start),
-            reason: open.reason,
-            message: open.message
-        )
-    }
-
-    private static func rounded(_ duration: Duration) -> Double { (duration.seconds * 1000).rounded() / 1000 }
 }

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import EventHub
+internal import Judgement
 public import LinuxIO
 public import OrderedJSON
 internal import PathModel
@@ -9,6 +10,9 @@ internal import PathModel
 public enum OutageMark: Equatable, Sendable {
     /// A monitor's path is in this state from now on; the reason and the message explain one that is not satisfied.
     case status(WallTime, monitor: String, isSatisfied: Bool, reason: String, message: String)
+    /// The headline is in this state since a moment that lies before the one in which it is told; the reason and the
+    /// message explain one that is bad.
+    case headline(WallTime, since: WallTime, isBad: Bool, reason: String, message: String)
     /// The daemon ended in order.
     case stopped(WallTime)
     /// A daemon opened its log; the next record tells of its start, unless that record was lost.
@@ -25,7 +29,8 @@ public enum OutageMark: Equatable, Sendable {
 
     public var time: WallTime {
         switch self {
-        case .status(let time, _, _, _, _), .stopped(let time), .opened(let time), .started(let time, _, _),
+        case .status(let time, _, _, _, _), .headline(let time, _, _, _, _), .stopped(let time), .opened(let time),
+            .started(let time, _, _),
             .alive(let time), .stepped(_, let time), .unwatched(_, let time):
             time
         }
@@ -36,6 +41,8 @@ public enum OutageMark: Equatable, Sendable {
         switch self {
         case .status(_, let monitor, let isSatisfied, let reason, let message):
             .status(time, monitor: monitor, isSatisfied: isSatisfied, reason: reason, message: message)
+        case .headline(_, let since, let isBad, let reason, let message):
+            .headline(time, since: since, isBad: isBad, reason: reason, message: message)
         case .stopped: .stopped(time)
         case .opened: .opened(time)
         case .started(_, let lastHeard, let unwatched): .started(time, lastHeard: lastHeard, unwatched: unwatched)
@@ -57,7 +64,7 @@ public enum OutageMark: Equatable, Sendable {
     public init(_ event: Event) {
         switch event.name {
         case .daemonStopping: self = .stopped(event.time)
-        case .daemonStarted, .logOpened, .clockJumped:
+        case .daemonStarted, .logOpened, .clockJumped, .headlineChanged:
             // They are rare, and their members lie in the record alone.
             self = (try? JSONValue(parsing: event.json)).flatMap { OutageMark($0) } ?? .alive(event.time)
         default:
@@ -92,6 +99,7 @@ public enum OutageMark: Equatable, Sendable {
                 reason: isSatisfied ? "" : path["unsatisfied_reason"]?.string ?? "unknown",
                 message: isSatisfied ? "" : record["message"]?.string ?? ""
             )
+        case "headline.changed": self = Self.headline(record, at: time)
         case "daemon.stopping": self = .stopped(time)
         case "daemon.started":
             let daemon = record["daemon"]
@@ -106,6 +114,19 @@ public enum OutageMark: Equatable, Sendable {
         case "clock.jumped": self = Self.jump(record["clock"], at: time)
         default: self = .alive(time)
         }
+    }
+
+    private static func headline(_ record: JSONValue, at time: WallTime) -> OutageMark {
+        let headline = record["headline"]
+        guard let state = headline?["state"]?.string else { return .alive(time) }
+        let isBad = Headline.State(rawValue: state)?.level == .bad
+        return .headline(
+            time,
+            since: headline?["since"]?.string.flatMap(WallTime.init) ?? time,
+            isBad: isBad,
+            reason: isBad ? state : "",
+            message: isBad ? record["message"]?.string ?? "" : ""
+        )
     }
 
     private static func jump(_ clock: JSONValue?, at time: WallTime) -> OutageMark {
@@ -141,7 +162,8 @@ struct MarkList {
     /// Takes a record; `read` is called only for those that matter.
     mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
         let isOfInterest =
-            name.hasPrefix("path.") || name.hasPrefix("daemon.") || name == "log.opened" || name == "clock.jumped"
+            name.hasPrefix("path.") || name.hasPrefix("daemon.")
+            || ["headline.changed", "log.opened", "clock.jumped"].contains(name)
         let mark = isOfInterest ? read() : nil
         if case .opened(let time)? = mark {
             // Written by the next daemon already: no word of the one before it.

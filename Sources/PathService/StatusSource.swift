@@ -4,6 +4,7 @@ internal import EventHub
 internal import EventLog
 internal import LinuxIO
 internal import OrderedJSON
+internal import PathModel
 internal import Probes
 internal import StatusServer
 
@@ -79,7 +80,7 @@ final class StatusSource: StatusProviding {
         return LogArchive(path: logFile, stream: stream, from: start, worker: worker, where: isWanted)
     }
 
-    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8] {
+    func history(_ request: HistoryRequest) throws -> [UInt8] {
         let reading = index.reading
         switch reading {
         case .complete: break
@@ -88,8 +89,19 @@ final class StatusSource: StatusProviding {
             index.retry()
             throw Self.unread("could not be read (\(reason)) and is read again")
         }
-        let history = index.history(monitor: monitor ?? "default", since: since, until: until)
-        return try OrderedJSONEncoder().encode(history.document(at: until)) + [0x0A]
+        let (monitor, state): (String?, OutageHistory.State) =
+            switch request.subject {
+            case .path(let monitor): (monitor, .path)
+            case .headline: (nil, .headline)
+            }
+        let history = index.history(
+            monitor: monitor ?? MonitorPolicy.standardName,
+            since: request.since,
+            until: request.until,
+            state: state,
+            step: request.step
+        )
+        return try OrderedJSONEncoder().encode(history.document(at: request.until)) + [0x0A]
     }
 
     private static func unread(_ state: String) -> Problem {

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Judgement
 import LinuxIO
 import OrderedJSON
@@ -110,5 +111,43 @@ import Testing
         try await expect(.localOnly, "++x..", exit: 2, service)
         let message = try service.json("/api/v1/status")["headline"]?["message"]?.string
         #expect(message == "192.0.2.1 on v0 does not answer")
+    }
+
+    private func waitForWord(_ state: String, _ service: Service) async throws -> JSONValue {
+        try await namespace.loop.eventually("the word of \(state)") {
+            try service.records("headline.changed").last?["headline"]?["state"]?.string == state
+        }
+        return try #require(try service.records("headline.changed").last)
+    }
+
+    @Test func `its history tells the outages that the path does not have, after a crash too`() async throws {
+        let service = try await start(probing: true)
+        try await expect(.online, "++++?", exit: 0, service)
+        try peer.ip("addr del 198.51.100.7/32 dev lo")
+        let lost = try await waitForWord("no_internet", service)
+        try peer.ip("addr add 198.51.100.7/32 dev lo")
+        let back = try await waitForWord("online", service)
+        func check() throws {
+            #expect(try service.json("/api/v1/history?since=1h")["outages"]?.array?.isEmpty == true)
+            let document = try service.json("/api/v1/history?since=1h&state=headline&monitor=default&step=10m")
+            #expect(document["state"]?.string == "headline" && document["step_seconds"]?.int == 600)
+            let outages = document["outages"]?.array ?? []
+            #expect(outages.count == 1 && outages.first?["reason"]?.string == "no_internet", "\(document)")
+            // The calendars of two runs differ by what NTP made of them meanwhile.
+            for (moment, word) in [("start", lost), ("end", back)] {
+                let shown = try #require(outages.first?[moment]?.string.flatMap(WallTime.init))
+                let since = try #require(word["headline"]?["since"]?.string.flatMap(WallTime.init))
+                #expect((-50...50).contains((shown - since) / .milliseconds(1)), "\(moment): \(shown), \(since)")
+            }
+            #expect(outages.first?["message"] == lost["message"])
+            let steps = document["steps"]?.array ?? []
+            let down = steps.reduce(0) { $0 + ($1["down_seconds"]?.double ?? 0) }
+            #expect(steps.count >= 6 && abs(down - (outages.first?["duration_seconds"]?.double ?? 0)) < 0.0025)
+        }
+        try check()
+        #expect(service.stop(SIGKILL).code != 0)
+        try await service.restart()
+        try await namespace.loop.eventually("the log of before") { try service.code("/api/v1/history") == "200" }
+        try check()
     }
 }

@@ -2,6 +2,7 @@
 
 import Documents
 import EventHub
+import Judgement
 import LinuxIO
 import OrderedJSON
 import PathModel
@@ -148,10 +149,44 @@ import Testing
         }
         events.append(hub.publish(DaemonStopping(signal: nil, uptime: .zero)))
         events.append(hub.publish(PathFlapping(monitor: "default", hasStarted: true, changes: 8, window: .seconds(60))))
-        #expect(events.count == 13)
+        for (old, new) in [(satisfied, Path(reason: .noCarrier)), (Path(reason: .noCarrier), satisfied)] {
+            events.append(hub.publish(try headlineChange(from: old, to: new)))
+        }
+        #expect(events.count == 15)
         for event in events.compactMap(\.self) {
             #expect(OutageMark(event) == OutageMark(try JSONValue(parsing: event.json)))
         }
+    }
+
+    private func headlineChange(from old: Path, to new: Path) throws -> HeadlineChanged {
+        var keeper = HeadlineKeeper()
+        for (path, time) in [(old, Duration.zero), (new, .seconds(9))] {
+            keeper.note(HeadlineJudge(HeadlineFacts(host: "h", path: path)).headline, at: time)
+        }
+        let told = keeper.takeChange(at: .seconds(10))
+        let change = try #require(told)
+        return HeadlineChanged(change, since: noon, previousSince: noon - .seconds(9))
+    }
+
+    @Test func `a headline is bad by its state`() throws {
+        for state in Headline.State.allCases.map(\.rawValue) + ["splendid"] {
+            let text =
+                #"{"time":"\#(noon + .seconds(1))","event":"headline.changed","message":"m","#
+                + #""headline":{"state":"\#(state)","since":"\#(noon)"}}"#
+            let isBad = ["offline", "local_only", "login_needed", "no_internet"].contains(state)
+            #expect(
+                OutageMark(try JSONValue(parsing: text))
+                    == .headline(
+                        noon + .seconds(1),
+                        since: noon,
+                        isBad: isBad,
+                        reason: isBad ? state : "",
+                        message: isBad ? "m" : ""
+                    )
+            )
+        }
+        let text = #"{"time":"\#(noon)","event":"headline.changed","message":"m"}"#
+        #expect(OutageMark(try JSONValue(parsing: text)) == .alive(noon))
     }
 
     @Test(arguments: [

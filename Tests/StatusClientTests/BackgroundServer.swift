@@ -82,7 +82,7 @@ final class SmallProvider: StatusProviding {
         throw Problem(.sinceTooOld, status: 410, detail: "Nothing is archived.")
     }
 
-    func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] { Array("{}\n".utf8) }
+    func history(_ request: HistoryRequest) -> [UInt8] { Array("{}\n".utf8) }
 
     func leastProbeStep(since: WallTime) -> Duration { .seconds(1) }
 

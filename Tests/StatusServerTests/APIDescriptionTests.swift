@@ -51,7 +51,11 @@ import Testing
     }
 
     @Test func `a parameter is accepted exactly where it is described`() throws {
-        let all = ["wait", "type", "name", "interface", "family", "since", "until", "limit", "event", "monitor", "x"]
+        let all = [
+            "wait", "type", "name", "interface", "family", "since", "until", "limit", "event", "monitor", "state",
+            "step",
+            "x",
+        ]
         // The page takes any, as those that trackers add to links.
         for path in paths where path.value["get"] != nil && path.key != "/" {
             let parameters = path.value["get"]?["parameters"]?.array ?? []

@@ -48,6 +48,7 @@ final class FakeProvider: StatusProviding {
     var logFailure: (any Error)?
     var reloads = 0
     var probeStarts: [String: ProbeStart] = ["web": .started, "busy": .tooSoon(.milliseconds(1400))]
+    private(set) var histories: [HistoryRequest] = []
     private(set) var failures: [String] = []
 
     var lastSequence: UInt64 { log.last?.sequence ?? 0 }
@@ -87,8 +88,11 @@ final class FakeProvider: StatusProviding {
         while !reads.isEmpty { reads.removeFirst()() }
     }
 
-    func history(since: WallTime, until: WallTime, monitor: String?) -> [UInt8] {
-        Array("{\"seconds\":\((until - since).components.seconds),\"monitor\":\"\(monitor ?? "")\"}\n".utf8)
+    func history(_ request: HistoryRequest) -> [UInt8] {
+        histories.append(request)
+        let subject = if case .path(let monitor) = request.subject { monitor ?? "" } else { "(headline)" }
+        let seconds = (request.until - request.since).components.seconds
+        return Array("{\"seconds\":\(seconds),\"monitor\":\"\(subject)\"}\n".utf8)
     }
 
     /// Keeps minutes for an hour and some, and hours before.

@@ -255,6 +255,54 @@ private func waiting(_ target: String, _ time: String) -> String {
         #expect(detail.hasPrefix("Parameter '") && detail.contains("; expected a "))
     }
 
+    @Test func `a history has steps and a state only when they are asked for`() throws {
+        let fixture = APIFixture()
+        for query in ["since=1970-01-01T00:00:10Z&until=1970-01-01T00:01:10Z", "state=path", "monitor=wired"] {
+            #expect(try fixture.get("/api/v1/history?\(query)").status == 200)
+        }
+        #expect(fixture.provider.histories.map(\.step) == [nil, nil, nil])
+        #expect(
+            fixture.provider.histories.map(\.subject)
+                == [.path(monitor: nil), .path(monitor: nil), .path(monitor: "wired")]
+        )
+    }
+
+    @Test func `the first step of a history begins at a multiple of its length`() throws {
+        let fixture = APIFixture()
+        let time = "since=1970-01-01T00:11:40Z&until=1970-01-01T00:31:00Z"
+        #expect(try fixture.get("/api/v1/history?\(time)&step=10m&state=headline&monitor=default").status == 200)
+        #expect(
+            fixture.provider.histories == [
+                HistoryRequest(
+                    .headline,
+                    since: WallTime(nanoseconds: 600_000_000_000),
+                    until: WallTime(nanoseconds: 1_860_000_000_000),
+                    step: .seconds(600)
+                )
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("state=down", "Parameter 'state' is 'down'; expected path or headline."),
+        ("state=", "Parameter 'state' is ''; expected path or headline."),
+        (
+            "state=headline&monitor=wired",
+            "Parameter 'monitor' is 'wired'; expected default, the only one with a headline, beside state=headline."
+        ),
+        ("step=", "Parameter 'step' is ''; expected a duration of whole seconds such as 10m."),
+        ("step=1500ms", "Parameter 'step' is '1500ms'; expected a duration of whole seconds such as 10m."),
+        ("since=7d&step=1s", "Parameter 'step' is '1s'; expected at least "),
+    ])
+    func `a state or a step that cannot be is refused`(query: String, detail: String) throws {
+        let fixture = APIFixture()
+        let answer = try fixture.get("/api/v1/history?\(query)")
+        #expect(answer.status == 400)
+        let found = try JSONValue(parsing: answer.text)["detail"]?.string ?? ""
+        #expect(found.hasPrefix(detail), "\(found)")
+        #expect(fixture.provider.histories.isEmpty)
+    }
+
     @Test(arguments: Endpoint.allCases)
     func `no route answers a method it does not have`(endpoint: Endpoint) throws {
         let fixture = APIFixture()

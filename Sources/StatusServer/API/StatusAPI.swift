@@ -267,20 +267,34 @@ extension StatusAPI {
     }
 
     private func history(_ request: HTTPRequest) throws -> HTTPResponse {
-        let query = try QueryParameters(request.query, allowed: ["since", "until", "monitor"])
+        let query = try QueryParameters(request.query, allowed: ["since", "until", "monitor", "state", "step"])
         let now = clock.wall
         let since = try Self.moment("since", query, before: now) ?? now - .seconds(86_400)
         let until = try Self.moment("until", query, before: now) ?? now
         guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a moment before 'until'") }
-        if let monitor = query["monitor"], try provider.isSatisfied(monitor: monitor) == nil {
-            throw Self.unknownMonitor(monitor)
+        var wanted = HistoryRequest(try historySubject(query), since: since, until: until)
+        if query["step"] != nil {
+            let grid = try StepGrid(query, since: since, until: until)
+            (wanted.since, wanted.step) = (grid.since, grid.step)
         }
-        let content = try provider.history(since: since, until: until, monitor: query["monitor"])
+        let content = try provider.history(wanted)
         return HTTPResponse(
             status: 200,
             fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
             body: .bytes(SharedBytes(content))
         )
+    }
+
+    private func historySubject(_ query: QueryParameters) throws -> HistoryRequest.Subject {
+        let monitor = query["monitor"]
+        if let monitor, try provider.isSatisfied(monitor: monitor) == nil { throw Self.unknownMonitor(monitor) }
+        switch query["state"] {
+        case nil, "path": return .path(monitor: monitor)
+        case "headline":
+            guard let monitor, monitor != "default" else { return .headline }
+            throw query.bad("monitor", monitor, "default, the only one with a headline, beside state=headline")
+        case let state?: throw query.bad("state", state, "path or headline")
+        }
     }
 
     /// A moment of the past: how long ago, or when; not more than a hundred years ago.

@@ -109,6 +109,29 @@ public enum StatusDocument: Hashable, Sendable {
     case configurationSchema
 }
 
+/// The stretch of time that a history is asked of, and of what.
+public struct HistoryRequest: Equatable, Sendable {
+    public enum Subject: Equatable, Sendable {
+        /// The status of a monitor's path; `nil` for the default monitor.
+        case path(monitor: String?)
+        /// The headline.
+        case headline
+    }
+
+    public var subject: Subject
+    public var since: WallTime
+    public var until: WallTime
+    /// How long each step is, the first of which begins at `since`; `nil` for a history without steps.
+    public var step: Duration?
+
+    public init(_ subject: Subject, since: WallTime, until: WallTime, step: Duration? = nil) {
+        self.subject = subject
+        self.since = since
+        self.until = until
+        self.step = step
+    }
+}
+
 public enum Readiness: Equatable, Sendable {
     case ready
     /// It cannot, or not yet; the text says why.
@@ -174,8 +197,8 @@ public protocol StatusProviding: AnyObject {
         from place: EventPlace,
         where isWanted: @escaping @Sendable (String) -> Bool
     ) throws -> any EventArchive
-    /// Outages and availability from one moment to another, a JSON object.
-    func history(since: WallTime, until: WallTime, monitor: String?) throws -> [UInt8]
+    /// Outages and availability of a stretch of time, a JSON object.
+    func history(_ request: HistoryRequest) throws -> [UInt8]
     /// The least step in which what came of a probe is kept since a moment; all steps are multiples of it.
     func leastProbeStep(since: WallTime) -> Duration
     /// What came of a probe, a JSON object; `nil` when there is no such probe.
