@@ -253,7 +253,8 @@ let package = Package(
                 "nwpath",
                 "TestSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
-                "Documents", "Judgement", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes", "Providers",
+                "Diagnosis", "Documents", "Judgement", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
+                "Providers",
             ],
             exclude: ["Fixtures"]
         ),

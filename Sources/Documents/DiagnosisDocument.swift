@@ -126,6 +126,43 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     }
 }
 
+/// `/api/v1/diagnosis`: what an examination found, and how far the one is that runs.
+public struct DiagnosisStateDocument: Encodable, Equatable, Sendable {
+    public struct Running: Encodable, Equatable, Sendable {
+        /// When it began, RFC 3339.
+        public var started: String
+        /// The layers that are still asked, from the cable up.
+        public var layers: [String]
+
+        public init(started: String, layers: [Layer]) {
+            self.started = started
+            self.layers = layers.map(\.rawValue)
+        }
+
+        /// Takes that every question of a layer was answered.
+        public mutating func finish(_ layer: Layer) { layers.removeAll { $0 == layer.rawValue } }
+    }
+
+    public var diagnosis: DiagnosisDocument
+    /// The examination that runs; `null` when none does.
+    public var running: Running?
+
+    private enum CodingKeys: String, CodingKey {
+        case running
+    }
+
+    public init(_ diagnosis: DiagnosisDocument, running: Running?) {
+        self.diagnosis = diagnosis
+        self.running = running
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try diagnosis.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(running, forKey: .running)
+    }
+}
+
 public struct DiagnosedPath: Encodable, Equatable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
     public var interfaces: [InterfaceReference]

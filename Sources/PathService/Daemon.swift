@@ -290,6 +290,7 @@ public final class Daemon {
         store.probes = probes
         store.diagnosis = diagnosis
         diagnosis.onResult = { [unowned self] in takeAnswers() }
+        diagnosis.onProgress = { [unowned self] in server.documentsChanged() }
         probes.onResult = { [unowned self] in takeAnswers() }
         census?.onEvent = { [unowned self] event in
             counters.count(event)
@@ -304,6 +305,7 @@ public final class Daemon {
         store.problems = { [unowned self] in problems }
         store.configuration = { [unowned self] in configuration.json }
         source.onProbe = { [unowned self] name in probes.start(name) }
+        source.onDiagnosis = { [unowned self] in try diagnosis.start() }
         store.configurationSchema = { [options] in JSONValue(Configuration.schema(paths: options.paths)) }
         source.onReload = { [unowned self] in try reloadForRequest() }
         source.onError = { [unowned self] line in options.report(line) }

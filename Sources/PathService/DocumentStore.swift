@@ -188,7 +188,10 @@ final class DocumentStore {
             let gateways = path.gateways.map(GatewayDocument.init)
             return try encoder.encode(Listing("gateways", state("gateways"), gateways))
         case .dns: return try encoder.encode(Stated(state("nameserverstate"), DNSDocument(path.dns)))
-        case .diagnosis: return try encoder.encode(diagnosis?.document ?? .idle)
+        case .diagnosis:
+            return try encoder.encode(
+                DiagnosisStateDocument(diagnosis?.document ?? .idle, running: diagnosis?.running)
+            )
         case .probes: return try encoder.encode(Listing("probes", state("probes"), probes?.documents ?? []))
         case .probe(let name):
             return try probes?.documents.first { $0.name == name }.map {

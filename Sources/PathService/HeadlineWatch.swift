@@ -40,7 +40,7 @@ final class HeadlineWatch {
             let (core, now) = (engine.core, clock.boot)
             let statusSince = core.monitors.first?.tracker.statusSince ?? now
             var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
-            facts.verdicts = diagnosis.standing.map(\.verdict)
+            facts.verdicts = diagnosis.verdicts
             facts.examination = diagnosis.sign
             facts.probes = probes.states.map { ProbeSign($0, state: core.state, servers: core.path.dns.servers) }
             return facts

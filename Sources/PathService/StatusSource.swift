@@ -19,7 +19,9 @@ final class StatusSource: StatusProviding {
     /// Reads the configuration again, for `POST /-/reload`.
     var onReload: () throws -> [UInt8] = { [] }
     /// Runs an active probe, for `POST /api/v1/probes/{name}`.
-    var onProbe: (String) -> ProbeStart = { _ in .unknown }
+    var onProbe: (String) -> RunStart? = { _ in nil }
+    /// Examines the network, for `POST /api/v1/diagnosis`.
+    var onDiagnosis: () throws -> RunStart = { .started }
     /// Takes what went wrong inside, for the journal.
     var onError: (String) -> Void = { _ in }
     var readiness = Readiness.notReady(reason: "the first look at the kernel is not done")
@@ -118,7 +120,9 @@ final class StatusSource: StatusProviding {
 
     func reload() throws -> [UInt8] { try onReload() }
 
-    func startProbe(_ name: String) throws -> ProbeStart { onProbe(name) }
+    func startProbe(_ name: String) throws -> RunStart? { onProbe(name) }
+
+    func startDiagnosis() throws -> RunStart { try onDiagnosis() }
 
     func internalError(_ error: any Error, instance: String) { onError("error \(instance): \(error)") }
 }

@@ -1,5 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Addressing
+import Diagnosis
+import Judgement
+import PathModel
+import Probes
 import Testing
 
 @testable import PathService
@@ -47,5 +52,82 @@ import Testing
         schedule.end(.sound, isFrugal: false, at: .milliseconds(200_100), chance: 0)
         schedule.pathChanged(at: .milliseconds(200_300))
         #expect(schedule.next == .seconds(201))
+    }
+
+    @Test func `whoever asks gets a round at once, but not two within a second`() {
+        var schedule = DiagnosisSchedule(at: .seconds(100))
+        #expect(schedule.runNow(isRunning: false, at: .seconds(100)) == .granted)
+        schedule.begin(at: .seconds(100))
+        #expect(schedule.runNow(isRunning: true, at: .milliseconds(100_300)) == .running)
+        #expect(schedule.runNow(isRunning: true, at: .seconds(105)) == .running)
+        schedule.end(.broken, isFrugal: false, at: .milliseconds(100_400), chance: 0)
+        #expect(schedule.runNow(isRunning: false, at: .milliseconds(100_600)) == .tooSoon(.milliseconds(400)))
+        #expect(schedule.runNow(isRunning: false, at: .seconds(101)) == .granted)
+    }
+}
+
+/// What counts of an examination that somebody asked for while the diagnosis is off.
+@Suite struct RequestedDiagnosisTests {
+    private static let verdict = Verdict(.wanDown, .broken, say: "nothing answers", action: "wait")
+
+    private static func found(_ verdicts: [Verdict] = []) -> RequestedDiagnosis {
+        let sign = ExaminationSign(
+            ended: .seconds(200),
+            validity: RequestedDiagnosis.validity,
+            reachedInternet: verdicts.isEmpty,
+            reachedDNS: false
+        )
+        return RequestedDiagnosis(verdicts, sign)
+    }
+
+    private static func path(_ router: UInt32 = 1, isReachable: Bool? = nil, isExpensive: Bool = false) -> Path {
+        let eth0 = PathInterface(name: "eth0", index: 2, type: .wiredEthernet)
+        let gateway = Gateway(
+            address: ScopedAddress(.v4(0xC000_0200 + router)),
+            interface: "eth0",
+            family: .ipv4,
+            isReachable: isReachable
+        )
+        let family = FamilyPath(interfaces: [eth0], gateways: [gateway], source: .v4(0xC000_0207))
+        return Path(status: .satisfied, reason: nil, interfaces: [eth0], ipv4: family, isExpensive: isExpensive)
+    }
+
+    private static func headline(_ requested: RequestedDiagnosis?, at now: Duration) -> Headline.State {
+        var facts = HeadlineFacts(host: "h", path: path(), statusSince: .seconds(100), now: now)
+        facts.verdicts = requested?.verdicts ?? []
+        facts.examination = requested?.sign
+        return HeadlineJudge(facts).headline.state
+    }
+
+    @Test func `it counts like the round of a network in order`() {
+        var schedule = DiagnosisSchedule(at: .seconds(200))
+        schedule.end(.sound, isFrugal: false, at: .seconds(200), chance: 0)
+        #expect(RequestedDiagnosis.validity == DiagnosisSchedule.validity(pause: schedule.next - .seconds(200)))
+        #expect(Self.found().end == .seconds(350))
+    }
+
+    @Test func `the headline says what was found until it counts no more`() {
+        let found = Self.found()
+        #expect(Self.headline(nil, at: .seconds(199)) == .connected)
+        for now in [Duration.seconds(200), found.end] { #expect(Self.headline(found, at: now) == .online) }
+        #expect(Self.headline(found, at: found.end + .milliseconds(1)) == .connected)
+        #expect(Self.headline(Self.found([Self.verdict]), at: .seconds(200)) == .noInternet)
+    }
+
+    @Test func `of another way it says nothing, and how the way is does not matter`() {
+        func change(to path: Path, from previous: Path? = Self.path()) -> PathChange {
+            PathChange(previous: previous, current: path, changed: [], previousDuration: .zero, at: .seconds(201))
+        }
+        for (verdicts, state) in [([], Headline.State.online), ([Self.verdict], .noInternet)] {
+            var found = Self.found(verdicts)
+            for path in [Self.path(isReachable: true), Self.path(isExpensive: true)] { found.take(change(to: path)) }
+            found.take(change(to: Self.path(), from: nil))
+            #expect(Self.headline(found, at: .seconds(201)) == state)
+            for path in [Self.path(9), Path(reason: .noCarrier)] {
+                var other = found
+                other.take(change(to: path))
+                #expect(Self.headline(other, at: .seconds(201)) == .connected && other.end == found.end)
+            }
+        }
     }
 }

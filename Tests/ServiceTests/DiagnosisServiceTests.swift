@@ -130,4 +130,92 @@ import Testing
         #expect(try service.json("/api/v1/diagnosis")["verdicts"]?.array?.isEmpty == true)
         withExtendedLifetime(far) {}
     }
+
+    private static func ask(_ service: Service) throws -> String {
+        try service.code("/api/v1/diagnosis", ["-X", "POST"])
+    }
+
+    private static func headline(_ service: Service) throws -> String? {
+        try service.json("/api/v1/status")["headline"]?["state"]?.string
+    }
+
+    @Test func `where it is off, one examination is made for who asks, and the headline says what it found`()
+        async throws
+    {
+        let far = try Self.connect()
+        let (service, scratch) = try await Self.start("")
+        #expect(try Self.headline(service) == "connected")
+        #expect(try service.json("/api/v1/diagnosis")["running"] == .null)
+        #expect(try Self.ask(service) == "202")
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true && $0["running"] == .null }
+        let healthy = try service.json("/api/v1/diagnosis")
+        #expect(healthy["verdicts"]?.array?.isEmpty == true && healthy["targets"]?.string == "configuration")
+        #expect(try Self.headline(service) == "online")
+        try far.ip("address del 198.51.100.80/32 dev eth1")
+        // The one before took longer than the second that must be between two.
+        #expect(try Self.ask(service) == "202")
+        // The one that runs is as good.
+        #expect(try Self.ask(service) == "202")
+        try await Self.waitForRound(service) { $0["severity"]?.string == "broken" }
+        #expect(try Self.headline(service) == "no_internet")
+        let metrics = try service.get("/metrics")
+        #expect(metrics.contains("nwpath_diagnosis_rounds_total 2\n") && !metrics.contains("nwpath_verdict{"))
+        // Of another path nobody found anything.
+        try Namespace.current.ip("route del default")
+        try Namespace.current.ip("route add default via 192.0.2.1")
+        try await Namespace.current.loop.eventually("the other path") { try Self.headline(service) == "connected" }
+        #expect(try service.json("/api/v1/diagnosis")["severity"]?.string == "broken")
+        // Nor by the rules of another configuration.
+        try scratch.write("diagnosis: {peers: [192.0.2.1]}\n", to: "nwpath.yaml")
+        service.process.signal(SIGHUP)
+        try await Self.waitForRound(service) { $0["time"] == .null && $0["severity"] == .null }
+        #expect(try service.records("verdict.raised").isEmpty)
+        withExtendedLifetime((far, scratch)) {}
+    }
+
+    @Test func `who waits sees one layer after the other come to its end`() async throws {
+        let far = try Self.connect()
+        let (service, scratch) = try await Self.start("")
+        var tag = try service.get("/api/v1/diagnosis", ["-o", "/dev/null", "-w", "%header{etag}"])
+        #expect(try Self.ask(service) == "202")
+        var steps: [[String]] = []
+        var value = JSONValue.null
+        while value["running"] != .null || steps.isEmpty {
+            let arguments = ["-w", "%header{etag}", "-H", "If-None-Match: \(tag)"]
+            let answer = try service.get("/api/v1/diagnosis?wait=20s", arguments).lines
+            value = try JSONValue(parsing: try #require(answer.first))
+            tag = try #require(answer.last)
+            let layers = value["running"]?["layers"]?.array?.compactMap(\.string)
+            if let layers { steps.append(layers) }
+            #expect(layers == nil || value["running"]?["started"]?.string != nil)
+        }
+        #expect(value["complete"]?.bool == true)
+        #expect(steps.count > 2, "\(steps)")
+        for (earlier, later) in zip(steps, steps.dropFirst()) {
+            #expect(later.count < earlier.count && Set(later).isSubset(of: earlier), "\(steps)")
+        }
+        withExtendedLifetime((far, scratch)) {}
+    }
+
+    @Test func `only who may change something starts an examination, and it needs no schedule`() async throws {
+        let far = try Self.connect()
+        let scratch = try Scratch()
+        let text = "diagnosis: {enabled: true, anchors: [{name: a, addr4: 198.51.100.80}]}\n"
+        try scratch.write(text, to: "nwpath.yaml")
+        let arguments = ["--config", scratch.file("nwpath.yaml"), "--listen", "127.0.0.1:8353"]
+        let service = try await Service(arguments, in: scratch)
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true && $0["running"] == .null }
+        let first = try #require(try service.json("/api/v1/diagnosis")["time"]?.string)
+        let url = "http://127.0.0.1:8353/api/v1/diagnosis"
+        let words = ["curl", "-s", "-X", "POST", "-o", "/dev/null", "-w", "%{http_code}", url]
+        #expect(try Namespace.current.run(words) == "403")
+        // The next round of a network in order comes after 54 s at the soonest.
+        #expect(try Self.ask(service) == "202")
+        try await Namespace.current.loop.eventually(within: .seconds(40), "another round") {
+            let value = try service.json("/api/v1/diagnosis")
+            return value["time"]?.string != first && value["complete"]?.bool == true
+        }
+        #expect(try service.json("/api/v1/diagnosis")["verdicts"]?.array?.isEmpty == true)
+        withExtendedLifetime(far) {}
+    }
 }

@@ -92,7 +92,9 @@ final class SmallProvider: StatusProviding {
         throw Problem(.configInvalid, status: 400, detail: "nwpath.yaml:1:1: unknown key 'ä'")
     }
 
-    func startProbe(_ name: String) -> ProbeStart { .unknown }
+    func startProbe(_ name: String) -> RunStart? { nil }
+
+    func startDiagnosis() -> RunStart { .started }
 
     func internalError(_ error: any Error, instance: String) {}
 }

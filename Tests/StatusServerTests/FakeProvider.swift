@@ -47,7 +47,8 @@ final class FakeProvider: StatusProviding {
     var failure: (any Error)?
     var logFailure: (any Error)?
     var reloads = 0
-    var probeStarts: [String: ProbeStart] = ["web": .started, "busy": .tooSoon(.milliseconds(1400))]
+    var probeStarts: [String: RunStart] = ["web": .started, "busy": .tooSoon(.milliseconds(1400))]
+    var diagnosisStart = RunStart.started
     private(set) var histories: [HistoryRequest] = []
     private(set) var failures: [String] = []
 
@@ -113,9 +114,14 @@ final class FakeProvider: StatusProviding {
         return Array("{\"changed\":[]}\n".utf8)
     }
 
-    func startProbe(_ name: String) throws -> ProbeStart {
+    func startProbe(_ name: String) throws -> RunStart? {
         if let failure { throw failure }
-        return probeStarts[name] ?? .unknown
+        return probeStarts[name]
+    }
+
+    func startDiagnosis() throws -> RunStart {
+        if let failure { throw failure }
+        return diagnosisStart
     }
 
     func internalError(_ error: any Error, instance: String) { failures.append(instance) }

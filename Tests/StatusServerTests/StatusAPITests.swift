@@ -207,6 +207,24 @@ private func waiting(_ target: String, _ time: String) -> String {
         }
     }
 
+    @Test func `an examination is started like a probe`() throws {
+        let fixture = APIFixture()
+        let peer = HTTPPeer.unix(process: 1, user: 0, group: 0)
+        let started = try fixture.ask("/api/v1/diagnosis", method: "POST", peer: peer).answer
+        #expect(started.status == 202 && started.field("Location") == "/api/v1/diagnosis" && started.text.isEmpty)
+        fixture.provider.diagnosisStart = .tooSoon(.milliseconds(300))
+        let busy = try fixture.ask("/api/v1/diagnosis", method: "POST", peer: peer).answer
+        #expect(busy.status == 429 && busy.field("Retry-After") == "1")
+        #expect(busy.text.contains("/problems/too-soon"))
+        #expect(try fixture.ask("/api/v1/diagnosis?wait=1s", method: "POST", peer: peer).answer.status == 400)
+        for other in [HTTPPeer.tcp, .unix(process: 1, user: geteuid() + 1, group: getegid() + 1)] {
+            let refused = try fixture.ask("/api/v1/diagnosis", method: "POST", peer: other).answer
+            #expect(refused.status == 403 && refused.text.contains("This is for root"))
+        }
+        fixture.provider.failure = Breakdown()
+        #expect(try fixture.ask("/api/v1/diagnosis", method: "POST", peer: peer).answer.status == 500)
+    }
+
     @Test func `each failure inside has a name of its own, which the journal gets`() throws {
         let fixture = APIFixture()
         fixture.provider.failure = Breakdown()

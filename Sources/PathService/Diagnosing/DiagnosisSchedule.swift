@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Probes
+
 /// When the daemon examines the network next.
 ///
 /// Pure: rounds and moments in, the next moment out. In order, once a minute; a finding that is not certain yet is
@@ -34,6 +36,14 @@ struct DiagnosisSchedule: Hashable {
     init(at now: Duration) { next = now }
 
     mutating func begin(at now: Duration) { lastStart = now }
+
+    /// What becomes of the wish to examine at once.
+    func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {
+        ProbeSchedule.Wish(isRunning: isRunning, lastStart: lastStart, at: now)
+    }
+
+    /// How long what a round found counts: until the next but one, which comes after `pause` each, would have ended.
+    static func validity(pause: Duration) -> Duration { pause * 2 + .seconds(30) }
 
     /// A round ended; `chance` from 0 to 1 keeps machines from asking in step.
     mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {

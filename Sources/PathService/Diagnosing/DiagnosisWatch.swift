@@ -12,6 +12,7 @@ internal import Netlink
 internal import PathEngine
 internal import PathModel
 internal import Probes
+internal import StatusServer
 
 /// What an examination needs to know of the machine when it starts.
 struct DiagnosisSurroundings {
@@ -33,7 +34,7 @@ struct DiagnosisSurroundings {
 
 /// The daemon's continuous diagnosis: examines the network by its schedule, keeps verdicts, publishes what changes.
 ///
-/// Nothing is examined or sent unless `diagnosis.enabled`. Confined to the daemon's loop.
+/// Unless `diagnosis.enabled`, nothing is examined or sent but for ``start()``. Confined to the daemon's loop.
 final class DiagnosisWatch {
     private let loop: EventLoop
     private let hub: EventHub
@@ -51,14 +52,20 @@ final class DiagnosisWatch {
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
     private var moments: [Duration: WallTime] = [:]
     let metrics = DiagnosisMetrics()
-    /// What the last examination found by asking; `nil` without one.
-    private(set) var sign: ExaminationSign?
+    private var lastSign: ExaminationSign?
+    /// What counts of the examination that somebody asked for while the diagnosis is off.
+    private var requested: RequestedDiagnosis?
     /// What is known, as `/api/v1/diagnosis` shows it.
     private(set) var document = DiagnosisDocument.idle
+    /// The examination that runs, as `/api/v1/diagnosis` shows it.
+    private(set) var running: DiagnosisStateDocument.Running?
+    private var isProgressUntold = false
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
-    /// Called when the document shows something new.
+    /// Called when the document shows what an examination found.
     var onResult: () -> Void = {}
+    /// Called when the document shows how far an examination is.
+    var onProgress: () -> Void = {}
 
     init(
         loop: EventLoop,
@@ -77,24 +84,44 @@ final class DiagnosisWatch {
     /// The verdicts that stand, worst first.
     var standing: [VerdictKeeper.Standing] { keeper.standing }
 
+    /// The faults that the headline is judged from, worst first.
+    var verdicts: [Verdict] { requested?.verdicts ?? keeper.standing.map(\.verdict) }
+
+    /// What the last examination found by asking; `nil` without one.
+    var sign: ExaminationSign? { requested.map(\.sign) ?? lastSign }
+
     /// Takes what the configuration says; what stands is taken back when there is to be no diagnosis any more.
     func take(_ new: TargetSettings) {
         guard new != settings else { return }
         settings = new
         cancel()
+        if requested != nil { forget() }
         guard new.isEnabled else {
             for standing in keeper.standing { publish(.cleared(standing)) }
             keeper = VerdictKeeper()
-            sign = nil
+            lastSign = nil
             return show(.idle)
         }
         schedule = DiagnosisSchedule(at: clock.boot)
         plan()
     }
 
+    /// Examines at once because somebody asked for it, also where the diagnosis is off.
+    func start() throws -> RunStart {
+        guard !isStopped else { throw Problem(.notReady, status: 503, detail: "The service is stopping.") }
+        let wish = schedule.runNow(isRunning: examination != nil, at: clock.boot)
+        guard wish == .granted else { return RunStart(wish) }
+        if settings.isEnabled { cancelTimer() }
+        try examine()
+        return .started
+    }
+
     /// Examines soon when a path changed.
     func take(_ update: EngineUpdate) {
-        guard settings.isEnabled else { return }
+        guard settings.isEnabled else {
+            for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
+            return
+        }
         carriers.note(surroundings().carriers, at: update.at)
         guard !update.isFirst, !update.paths.isEmpty else { return }
         schedule.pathChanged(at: clock.boot)
@@ -109,46 +136,78 @@ final class DiagnosisWatch {
     private func cancel() {
         examination?.cancel()
         examination = nil
+        if running != nil { show(running: nil) }
+        cancelTimer()
+    }
+
+    private func cancelTimer() {
         if let timer { loop.cancel(timer) }
         timer = nil
     }
 
     private func plan() {
         guard settings.isEnabled, !isStopped, examination == nil else { return }
-        if let timer { loop.cancel(timer) }
+        cancelTimer()
         timer = loop.schedule(at: schedule.next) { [unowned self] in
             timer = nil
-            examine()
+            // What cannot begin is tried again by the schedule.
+            try? examine()
         }
     }
 
-    private func examine() {
+    private func examine() throws {
         schedule.begin(at: clock.boot)
         let around = surroundings()
-        var order = ExaminationOrder(targets: settings.effectiveTargets, servers: around.servers)
-        order.policy = around.policy
-        order.isRepeated = true
-        carriers.note(around.carriers, at: clock.boot)
-        order.carriers = carriers
         do {
             let kernel = try self.kernel ?? LiveKernel()
             self.kernel = kernel
-            examination = try Examination(order, kernel: kernel, loop: loop, pages: pages) { [unowned self] result in
-                examination = nil
-                take(result, isFrugal: around.isFrugal)
-            }
+            examination = try Examination(
+                order(around),
+                kernel: kernel,
+                loop: loop,
+                pages: pages,
+                progress: { [unowned self] layer in
+                    var left = running
+                    left?.finish(layer)
+                    // A layer may be asked once more, and end once more.
+                    if left != running { show(running: left) }
+                },
+                completion: { [unowned self] result in
+                    examination = nil
+                    running = nil
+                    take(result, isFrugal: around.isFrugal)
+                }
+            )
         } catch {
             kernel = nil
             schedule.end(.unsettled, isFrugal: around.isFrugal, at: clock.boot, chance: 0)
             plan()
+            throw error
         }
+        let started = clock.calendar(at: clock.boot).description
+        show(running: DiagnosisStateDocument.Running(started: started, layers: Layer.ofNetwork))
+    }
+
+    private func order(_ around: DiagnosisSurroundings) -> ExaminationOrder {
+        var order = ExaminationOrder(targets: settings.effectiveTargets, servers: around.servers)
+        order.policy = around.policy
+        guard settings.isEnabled else {
+            // As `nwpath diagnose` does: nobody kept an eye on anything before.
+            order.limit = .seconds(15)
+            return order
+        }
+        order.isRepeated = true
+        carriers.note(around.carriers, at: clock.boot)
+        order.carriers = carriers
+        return order
     }
 
     private func take(_ result: ExaminationResult, isFrugal: Bool) {
         let now = clock.boot
         let diagnosis = Judge(budgets: settings.effectiveTargets.budgets).judge(result.evidence)
-        let changes = keeper.take(diagnosis, at: now)
         metrics.count(result)
+        guard settings.isEnabled else { return takeRequested(diagnosis, result, at: now) }
+        let changes = keeper.take(diagnosis, at: now)
         for change in changes { publish(change) }
         schedule.end(
             finding(diagnosis),
@@ -158,10 +217,34 @@ final class DiagnosisWatch {
         )
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
-        // It counts until the next but one would have ended.
-        sign = ExaminationSign(diagnosis, ended: now, validity: (schedule.next - now) * 2 + .seconds(30))
-        show(shown(diagnosis, result))
+        let validity = DiagnosisSchedule.validity(pause: schedule.next - now)
+        lastSign = ExaminationSign(diagnosis, ended: now, validity: validity)
+        var document = document(diagnosis, result)
+        // What is shown as wrong is what was told, not what one round saw.
+        document.verdicts = keeper.standing.map { standing in
+            VerdictDocument(standing.verdict, since: moment(standing).description)
+        }
+        document.severity = keeper.standing.first?.verdict.severity.rawValue
+        show(document)
         plan()
+    }
+
+    /// Shows for a while what was found; it raises nothing, for nobody looks a second time.
+    private func takeRequested(_ diagnosis: Diagnosis, _ result: ExaminationResult, at now: Duration) {
+        let sign = ExaminationSign(diagnosis, ended: now, validity: RequestedDiagnosis.validity)
+        let requested = RequestedDiagnosis(diagnosis.verdicts, sign)
+        self.requested = requested
+        cancelTimer()
+        timer = loop.schedule(at: requested.end) { [unowned self] in
+            timer = nil
+            forget()
+        }
+        show(document(diagnosis, result))
+    }
+
+    private func forget() {
+        requested = nil
+        show(.idle)
     }
 
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
@@ -171,9 +254,9 @@ final class DiagnosisWatch {
         return seen.isEmpty ? .sound : .broken
     }
 
-    private func shown(_ diagnosis: Diagnosis, _ result: ExaminationResult) -> DiagnosisDocument {
+    private func document(_ diagnosis: Diagnosis, _ result: ExaminationResult) -> DiagnosisDocument {
         let time = clock.calendar(at: result.started).description
-        var document = DiagnosisDocument(
+        return DiagnosisDocument(
             diagnosis,
             path: DiagnosedPath(result.evidence),
             targets: settings.origin,
@@ -186,18 +269,24 @@ final class DiagnosisWatch {
             ),
             since: { _ in time }
         )
-        // What is shown as wrong is what was told, not what one round saw.
-        document.verdicts = keeper.standing.map { standing in
-            VerdictDocument(standing.verdict, since: moment(standing).description)
-        }
-        document.severity = keeper.standing.first?.verdict.severity.rawValue
-        return document
     }
 
     private func show(_ new: DiagnosisDocument) {
         document = new
         revision += 1
         onResult()
+    }
+
+    private func show(running new: DiagnosisStateDocument.Running?) {
+        running = new
+        revision += 1
+        // Layers end in groups, which whoever waits gets at once.
+        guard !isProgressUntold else { return }
+        isProgressUntold = true
+        loop.deferring { [weak self] in
+            self?.isProgressUntold = false
+            self?.onProgress()
+        }
     }
 
     private func publish(_ change: VerdictKeeper.Change) {

@@ -54,14 +54,8 @@ final class ProbeWatch {
         if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
     }
 
-    /// Runs a probe at once.
-    func start(_ name: String) -> ProbeStart {
-        switch probes.runNow(name) {
-        case .granted, .running: .started
-        case .tooSoon(let wait): .tooSoon(wait)
-        case nil: .unknown
-        }
-    }
+    /// Runs a probe at once; `nil` when there is no such probe.
+    func start(_ name: String) -> RunStart? { probes.runNow(name).map { RunStart($0) } }
 
     func stop() {
         probes.stop()
@@ -98,6 +92,15 @@ final class ProbeWatch {
             case .portalDetected: hub.publish(CaptivePortal(state, result, isDetected: true))
             case .portalCleared: hub.publish(CaptivePortal(state, result, isDetected: false))
             }
+        }
+    }
+}
+
+extension RunStart {
+    init(_ wish: ProbeSchedule.Wish) {
+        switch wish {
+        case .granted, .running: self = .started
+        case .tooSoon(let wait): self = .tooSoon(wait)
         }
     }
 }

@@ -21,6 +21,17 @@ public struct ProbeSchedule: Hashable, Sendable {
         case running
         /// It ran moments ago: ask again after so long.
         case tooSoon(Duration)
+
+        /// What becomes of the wish for something that runs, or began last at `lastStart`.
+        public init(isRunning: Bool, lastStart: Duration?, at now: Duration) {
+            if isRunning {
+                self = .running
+            } else if let lastStart, now - lastStart < ProbeSchedule.leastGap {
+                self = .tooSoon(lastStart + ProbeSchedule.leastGap - now)
+            } else {
+                self = .granted
+            }
+        }
     }
 
     /// The least time between two runs, whatever is wished or happens on the path.
@@ -111,9 +122,8 @@ public struct ProbeSchedule: Hashable, Sendable {
 
     /// Asks for a run at once.
     public mutating func runNow(at now: Duration) -> Wish {
-        guard deadline != nil else { return .running }
-        if let lastStart, now - lastStart < Self.leastGap { return .tooSoon(lastStart + Self.leastGap - now) }
-        deadline = now
-        return .granted
+        let wish = Wish(isRunning: deadline == nil, lastStart: lastStart, at: now)
+        if wish == .granted { deadline = now }
+        return wish
     }
 }

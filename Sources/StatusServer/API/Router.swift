@@ -47,7 +47,7 @@ enum Endpoint: String, CaseIterable {
     var methods: [String] {
         switch self {
         case .reload: ["POST"]
-        case .probe: ["GET", "HEAD", "OPTIONS", "POST"]
+        case .probe, .diagnosis: ["GET", "HEAD", "OPTIONS", "POST"]
         case .eventSocket: ["GET", "OPTIONS"]
         default: ["GET", "HEAD", "OPTIONS"]
         }

@@ -110,6 +110,7 @@ final class StatusAPI {
         case .ready: return try readiness(provider.readiness, request)
         case .reload: return try reload(request)
         case .probe where request.method == "POST": return try startProbe(parameters[0], request)
+        case .diagnosis where request.method == "POST": return try startDiagnosis(request)
         case .metrics: return try metrics(request)
         default: return try document(endpoint, parameters, request, responder)
         }
@@ -315,19 +316,23 @@ extension StatusAPI {
 
     private func startProbe(_ name: String, _ request: HTTPRequest) throws -> HTTPResponse {
         _ = try QueryParameters(request.query, allowed: [])
-        switch try provider.startProbe(name) {
-        case .unknown: throw Self.unknownProbe(name)
-        case .started:
-            return .empty(status: 202, fields: [HTTPField("Location", "/api/v1/probes/\(name)")])
-        case .tooSoon(let wait):
-            let seconds = max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0))
-            let problem = Problem(
-                .tooSoon,
-                status: 429,
-                detail: "The probe '\(name)' ran less than a second ago."
-            )
-            return HTTPResponse(problem, fields: [HTTPField("Retry-After", "\(seconds)")])
+        guard let start = try provider.startProbe(name) else { throw Self.unknownProbe(name) }
+        return Self.response(to: start, of: "The probe '\(name)'", shownAt: "/api/v1/probes/\(name)")
+    }
+
+    private func startDiagnosis(_ request: HTTPRequest) throws -> HTTPResponse {
+        _ = try QueryParameters(request.query, allowed: [])
+        let start = try provider.startDiagnosis()
+        return Self.response(to: start, of: "An examination", shownAt: Endpoint.diagnosis.rawValue)
+    }
+
+    private static func response(to start: RunStart, of subject: String, shownAt location: String) -> HTTPResponse {
+        guard case .tooSoon(let wait) = start else {
+            return .empty(status: 202, fields: [HTTPField("Location", location)])
         }
+        let seconds = max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0))
+        let problem = Problem(.tooSoon, status: 429, detail: "\(subject) began less than a second ago.")
+        return HTTPResponse(problem, fields: [HTTPField("Retry-After", "\(seconds)")])
     }
 
     private func reload(_ request: HTTPRequest) throws -> HTTPResponse {

@@ -138,14 +138,12 @@ public enum Readiness: Equatable, Sendable {
     case notReady(reason: String)
 }
 
-/// What becomes of the wish to run a probe at once.
-public enum ProbeStart: Equatable, Sendable {
+/// What becomes of the wish to run a probe or an examination at once.
+public enum RunStart: Equatable, Sendable {
     /// It runs, or is about to.
     case started
     /// It ran moments ago; ask again after so long.
     case tooSoon(Duration)
-    /// There is no such probe.
-    case unknown
 }
 
 /// What a badge says.
@@ -206,8 +204,10 @@ public protocol StatusProviding: AnyObject {
     /// Reads the configuration again; the answer is a JSON object.
     /// - Throws: A ``Problem`` of kind `configInvalid` when the new one is not valid.
     func reload() throws -> [UInt8]
-    /// Runs an active probe at once.
-    func startProbe(_ name: String) throws -> ProbeStart
+    /// Runs an active probe at once; `nil` when there is no such probe.
+    func startProbe(_ name: String) throws -> RunStart?
+    /// Examines the network at once.
+    func startDiagnosis() throws -> RunStart
     /// Takes an error that was answered with a 500, for the journal.
     func internalError(_ error: any Error, instance: String)
 }
