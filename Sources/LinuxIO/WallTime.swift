@@ -30,6 +30,12 @@ public struct WallTime: Hashable, Sendable, Comparable {
     public static func - (left: WallTime, right: WallTime) -> Duration {
         .nanoseconds(left.nanoseconds - right.nanoseconds)
     }
+
+    /// The last multiple of a length since 1970 that is not later.
+    public func roundedDown(to step: Duration) -> WallTime {
+        let rest = nanoseconds % step.nanoseconds
+        return WallTime(nanoseconds: nanoseconds - (rest < 0 ? rest + step.nanoseconds : rest))
+    }
 }
 
 // MARK: - RFC 3339

@@ -49,7 +49,7 @@ private enum Invented {
 @Suite struct ProbeHistoryFormatTests {
     @Test func `what is written is read again`() {
         let records = [Invented.key("a"): Invented.record(500), Invented.key("b"): Invented.record(7)]
-        #expect(Invented.read(Invented.file(records)) == .init(records: records))
+        #expect(Invented.read(Invented.file(records)) == .init(records: records, time: Invented.now))
         let some = ProbeHistoryFormat.read(Invented.file(records), at: Invented.now) { $0.name == "b" }
         #expect(some?.records == [Invented.key("b"): Invented.record(7)] && some?.badLines == 0)
     }
@@ -190,6 +190,40 @@ private enum Invented {
         #expect(!scratch.exists("probes.jsonl"))
         second.expect([two])
         #expect(second.record(of: two).isEmpty)
+    }
+
+    @Test func `a calendar that is not set yet after a restart costs nothing that was kept`() async throws {
+        let scratch = try Scratch()
+        let (clock, one) = (ManualClock(), Invented.definition("one"))
+        func started() -> ProbeHistoryKeeper {
+            let keeper = ProbeHistoryKeeper(loop: loop, clock: clock, directory: scratch.path)
+            keeper.expect([one])
+            return keeper
+        }
+        let first = started()
+        first.take(Self.answer, of: one)
+        first.close()
+        let text = try scratch.text("probes.jsonl")
+        clock.step(wallBy: .seconds(-86_400))
+        let second = started()
+        second.take(Self.answer, of: one)
+        second.close()
+        #expect(try scratch.text("probes.jsonl") == text && sent(second, one) == 1)
+        clock.step(wallBy: .seconds(86_460))
+        second.take(Self.answer, of: one)
+        second.close()
+        // The two of today, and the one that counts as yesterday's.
+        #expect(sent(second, one) == 2 && second.record(of: one)[.coarse].map { Int($0.sent) } == [2])
+        #expect(try scratch.text("probes.jsonl") != text)
+        // Whatever is still in the future after an hour is not waited for.
+        clock.step(wallBy: .seconds(-86_400))
+        let third = started()
+        third.take(Self.answer, of: one)
+        clock.advance(by: ProbeHistoryKeeper.patience)
+        third.take(Self.answer, of: one)
+        #expect(third.record(of: one)[.coarse].map { Int($0.sent) } == [1, 1])
+        third.close()
+        #expect(started().record(of: one) == third.record(of: one))
     }
 
     @Test(arguments: ["", "hello\n", "{\"schema\":\"other/1\"}\n"])

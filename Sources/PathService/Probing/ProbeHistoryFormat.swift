@@ -21,7 +21,7 @@ extension ProbeKey {
     }
 }
 
-/// The histories of probes as lines of JSON: a header, then up to 128 cells of one probe and tier a line.
+/// The histories of probes as lines of JSON: a header, then up to 32 cells of one probe and tier a line.
 ///
 /// A line stands for itself, so what a torn write left is read as far as it goes.
 enum ProbeHistoryFormat {
@@ -30,10 +30,12 @@ enum ProbeHistoryFormat {
     /// A file that is longer was not written by this program.
     static let longestFile = 32 << 20
     /// How many cells are written in one go.
-    static let cellsInLine = 128
+    static let cellsInLine = 32
 
     struct Reading: Equatable {
         var records: [ProbeKey: ProbeRecord] = [:]
+        /// When it was written; `nil` when it does not say so.
+        var time: WallTime?
         /// Lines that say nothing, such as one that was torn, and lines with such cells.
         var badLines = 0
     }
@@ -93,7 +95,7 @@ enum ProbeHistoryFormat {
         guard let first = lines.first, let header = try? JSONValue(parsing: first),
             header["schema"]?.string == schema
         else { return nil }
-        var reading = Reading()
+        var reading = Reading(time: header["time"]?.string.flatMap { WallTime($0) })
         for line in lines.dropFirst() {
             guard let (key, tier, rows) = parse(line) else {
                 reading.badLines += 1

@@ -11,13 +11,21 @@ final class ProbeHistoryKeeper {
     static let fileName = "probes.jsonl"
     /// The least time between two writings.
     static let interval = Duration.seconds(600)
+    /// How long a calendar that is behind the file is taken for one that is not set yet.
+    static let patience = Duration.seconds(3600)
 
     /// Why the file could not be read or written the last time; `nil` when all is well.
     private(set) var problem: String?
     private var records: [ProbeKey: ProbeRecord] = [:]
     private var hasNews = false
-    /// Whether the file holds what this run keeps, or is about to.
-    private var isOpen = false
+    /// The configured probes.
+    private var keys: Set<ProbeKey> = []
+    /// When the file was looked at first, as time since boot; `nil` while there are no probes.
+    private var opened: Duration?
+    /// What the calendar must reach before the file is read and written; `nil` when it need not.
+    ///
+    /// A machine without a battery may start with a calendar that is not set yet, when all of the file is in the future.
+    private var awaited: WallTime?
     private let loop: EventLoop
     private let clock: any TimeSource
     private let file: StateFile
@@ -42,19 +50,20 @@ final class ProbeHistoryKeeper {
 
     /// Keeps the histories of these probes and forgets those of others; the first time, reads what an earlier run left.
     func expect(_ definitions: [ProbeDefinition]) {
-        let keys = Set(definitions.map(ProbeKey.init))
+        keys = Set(definitions.map(ProbeKey.init))
         guard !keys.isEmpty else { return forget() }
-        if !isOpen { open(keys) }
-        isOpen = true
+        if opened == nil { open() }
         records = records.filter { keys.contains($0.key) }
     }
 
     /// Counts what came of a run.
     func take(_ result: ProbeResult, of definition: ProbeDefinition) {
-        guard isOpen, result.isAssessed else { return }
-        records[ProbeKey(definition), default: ProbeRecord()].append(result, at: clock.wall)
+        let key = ProbeKey(definition)
+        guard result.isAssessed, keys.contains(key) else { return }
+        if let awaited, clock.wall >= awaited || isPatienceOver { open() }
+        records[key, default: ProbeRecord()].append(result, at: clock.wall)
         hasNews = true
-        writer.schedule()
+        schedule()
     }
 
     /// What is kept of a probe.
@@ -63,30 +72,50 @@ final class ProbeHistoryKeeper {
     /// Writes what is not yet written, at once.
     func close() {
         writer.cancel()
-        if hasNews { writer.writeNow() }
+        if hasNews, awaited == nil { writer.writeNow() }
     }
 
     private func forget() {
-        guard isOpen else { return }
-        (isOpen, hasNews, records, problem) = (false, false, [:], nil)
+        guard opened != nil else { return }
+        (opened, awaited, hasNews, records, problem) = (nil, nil, false, [:], nil)
         writer.cancel()
         file.remove()
     }
 
-    private func open(_ keys: Set<ProbeKey>) {
+    private func open() {
+        (opened, awaited) = (opened ?? clock.boot, nil)
         do throws(Errno) {
+            let now = clock.wall
             guard let bytes = try file.read(upTo: limit) else { return }
-            guard let reading = ProbeHistoryFormat.read(bytes, at: clock.wall, where: keys.contains) else {
+            guard let reading = ProbeHistoryFormat.read(bytes, at: now, where: keys.contains) else {
                 problem = file.setAside(because: "was not a history of probes")
                 return
             }
-            records = reading.records
+            if let time = reading.time, time > now, !isPatienceOver {
+                awaited = time
+            } else {
+                restore(reading.records, at: now)
+            }
         } catch {
             problem = "\(file.path) cannot be read (\(error)); probes have no history of earlier runs"
         }
     }
 
+    private var isPatienceOver: Bool { clock.boot - (opened ?? clock.boot) >= Self.patience }
+
+    private func restore(_ earlier: [ProbeKey: ProbeRecord], at now: WallTime) {
+        records.merge(earlier) { current, earlier in
+            var record = earlier
+            for tier in ProbeTier.allCases { record.restore(current[tier], to: tier, at: now) }
+            return record
+        }
+    }
+
     // MARK: - Writing
+
+    private func schedule() {
+        if hasNews, awaited == nil { writer.schedule() }
+    }
 
     /// What there is to write: a header, then the longest cells of all probes, and the shortest last.
     private func pieces() -> StateFileWriter.Pieces {
@@ -125,7 +154,7 @@ final class ProbeHistoryKeeper {
         } else {
             let full = "\(file.path) is full (\(limit >> 20) MiB); some of what probes found is lost at the end"
             problem = isCut ? full : nil
-            if hasNews { writer.schedule() }
+            schedule()
         }
     }
 }

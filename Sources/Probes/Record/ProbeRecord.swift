@@ -5,7 +5,7 @@ public import LinuxIO
 /// The results of a probe over 30 days, in cells of three lengths that can be merged into longer ones.
 ///
 /// Pure: moments are arguments. Cells without attempts are not stored, so a probe takes as much memory as it has results:
-/// 0.1 to 0.3 MB in a month at an interval of 30 s, and at most ``mostBytes`` whatever it measures.
+/// 0.2 MB in a month at an interval of 30 s, and at most ``mostBytes`` whatever it measures.
 public struct ProbeRecord: Hashable, Sendable {
     /// How much memory a probe takes at most, in bytes: every cell there is, and answers in every bucket of each.
     ///
@@ -51,15 +51,15 @@ public struct ProbeRecord: Hashable, Sendable {
         cells[tier] = list
     }
 
-    /// Takes cells of an earlier run, which come before those there are.
+    /// Takes cells of another record, which come after those there are.
     ///
     /// - Parameters:
-    ///   - earlier: Cells of one tier, oldest first; what is not in order, or no cell of that tier, is left out.
+    ///   - others: Cells of one tier, oldest first; what is not in order, or no cell of that tier, is left out.
     ///   - tier: How long they are.
     ///   - now: The moment now: cells that begin later, or too long ago, are left out.
-    public mutating func restore(_ earlier: [ProbeCell], to tier: ProbeTier, at now: WallTime) {
+    public mutating func restore(_ others: [ProbeCell], to tier: ProbeTier, at now: WallTime) {
         var list = self[tier]
-        for cell in earlier where tier.start(of: cell.start) == cell.start && Int(cell.sent) <= tier.mostAttempts {
+        for cell in others where tier.start(of: cell.start) == cell.start && Int(cell.sent) <= tier.mostAttempts {
             guard cell.start <= now, list.last.map({ $0.start < cell.start }) ?? true else { continue }
             list.append(cell)
         }

@@ -52,11 +52,3 @@ public enum ProbeTier: CaseIterable, Hashable, Sendable {
     /// Where the cell begins that a moment is in.
     func start(of moment: WallTime) -> WallTime { moment.roundedDown(to: step) }
 }
-
-extension WallTime {
-    /// The last multiple of a length since 1970 that is not later.
-    func roundedDown(to step: Duration) -> WallTime {
-        let rest = nanoseconds % step.nanoseconds
-        return WallTime(nanoseconds: nanoseconds - (rest < 0 ? rest + step.nanoseconds : rest))
-    }
-}

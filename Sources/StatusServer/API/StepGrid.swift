@@ -49,7 +49,7 @@ struct StepGrid: Equatable {
         var multiple = unit(since)
         while true {
             let rounded = Self.roundUp(step, multipleOf: multiple)
-            let start = Self.roundDown(since, multipleOf: rounded)
+            let start = since.roundedDown(to: rounded)
             // The first step may begin where there is less to see.
             let needed = unit(start)
             guard needed > multiple else {
@@ -88,10 +88,5 @@ struct StepGrid: Equatable {
     private static func roundUp(_ duration: Duration, multipleOf unit: Duration) -> Duration {
         let (whole, rest) = duration.nanoseconds.quotientAndRemainder(dividingBy: unit.nanoseconds)
         return unit * max(1, Int(whole) + (rest > 0 ? 1 : 0))
-    }
-
-    private static func roundDown(_ time: WallTime, multipleOf step: Duration) -> WallTime {
-        let rest = time.nanoseconds % step.nanoseconds
-        return WallTime(nanoseconds: time.nanoseconds - (rest < 0 ? rest + step.nanoseconds : rest))
     }
 }
