@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 public import Judgement
 public import LinuxIO
 public import OrderedJSON
@@ -20,6 +21,18 @@ public struct HeadlineDocument: Encodable, Equatable, Sendable {
         message = headline.message
         hint = headline.hint
         self.since = since.description
+    }
+}
+
+/// The way out of one family's packets.
+public struct FamilyChainDocument: Encodable, Equatable, Sendable {
+    /// `ipv4` or `ipv6`.
+    public var family: String
+    public var chain: [ChainElementDocument]
+
+    public init(_ chain: FamilyChain) {
+        family = chain.family.rawValue
+        self.chain = chain.chain.map(ChainElementDocument.init)
     }
 }
 

@@ -91,6 +91,7 @@ public struct OverviewDocument: Encodable, Sendable {
     var daemon: Daemon
     var headline: HeadlineDocument
     var chain: [ChainElementDocument]
+    var chains: [FamilyChainDocument]
     var path: PathDocument
     var since: String
     var message: String
@@ -106,6 +107,7 @@ public struct OverviewDocument: Encodable, Sendable {
         case daemon
         case headline
         case chain
+        case chains
         case path
         case since
         case message
@@ -145,6 +147,7 @@ public struct OverviewDocument: Encodable, Sendable {
         self.daemon = daemon
         self.headline = HeadlineDocument(headline, since: headlineSince)
         chain = headline.chain.map(ChainElementDocument.init)
+        chains = headline.familyChains.map(FamilyChainDocument.init)
         self.path = PathDocument(path)
         since = monitors.first?.since ?? state.time
         message = monitors.first?.message ?? ""
@@ -164,6 +167,7 @@ public struct OverviewDocument: Encodable, Sendable {
         try container.encode(daemon, forKey: .daemon)
         try container.encode(headline, forKey: .headline)
         try container.encode(chain, forKey: .chain)
+        try container.encode(chains, forKey: .chains)
         try container.encode(path, forKey: .path)
         try container.encode(since, forKey: .since)
         try container.encode(message, forKey: .message)

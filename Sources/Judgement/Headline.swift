@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
+
 /// How the machine's way out is, in one word, one sentence and one chain.
 public struct Headline: Hashable, Sendable {
     /// The words that people and programs get; the raw value is what documents and metrics show and never changes.
@@ -65,12 +67,31 @@ public struct Headline: Hashable, Sendable {
     public let hint: String?
     /// From this machine to the name server.
     public let chain: [ChainElement]
+    /// The same for IPv4 and IPv6, where something is wrong with one of them only; else empty.
+    public let familyChains: [FamilyChain]
 
-    public init(state: State, message: String, hint: String?, chain: [ChainElement]) {
+    public init(
+        state: State,
+        message: String,
+        hint: String?,
+        chain: [ChainElement],
+        familyChains: [FamilyChain] = []
+    ) {
+        self.familyChains = familyChains
         self.state = state
         self.message = message
         self.hint = hint
         self.chain = chain
+    }
+}
+
+/// The way out of one family's packets.
+public struct FamilyChain: Hashable, Sendable {
+    public let family: AddressFamily
+    public let chain: [ChainElement]
+
+    public init(_ family: AddressFamily, _ chain: [ChainElement]) {
+        (self.family, self.chain) = (family, chain)
     }
 }
 
@@ -86,6 +107,9 @@ public struct ChainElement: Hashable, Sendable {
         case notReached = "not_reached"
         /// Nobody asked it.
         case notAsked = "not_asked"
+
+        /// Whether something is wrong there or before it.
+        public var isWrong: Bool { self != .good && self != .notAsked }
     }
 
     public let kind: Kind

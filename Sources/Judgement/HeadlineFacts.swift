@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
 public import Diagnosis
 public import PathModel
 
@@ -21,6 +22,15 @@ public struct HeadlineFacts: Sendable {
         self.path = path
         self.statusSince = statusSince
         self.now = now
+    }
+
+    /// What is known of one family alone.
+    func restricted(to family: AddressFamily) -> HeadlineFacts {
+        var facts = self
+        if family == .ipv4 { facts.path.ipv6 = nil } else { facts.path.ipv4 = nil }
+        facts.verdicts.removeAll { $0.family != nil && $0.family != family }
+        facts.probes.removeAll { $0.family != nil && $0.family != family }
+        return facts
     }
 }
 
@@ -62,6 +72,8 @@ public struct ProbeSign: Hashable, Sendable {
 
     public var name: String
     public var place: Place
+    /// The family of its packets; `nil` where it may be either.
+    public var family: AddressFamily?
     /// Whether it failed as often as is told.
     public var isFailing: Bool
     /// Whether a portal answered in its place.
@@ -80,6 +92,7 @@ public struct ProbeSign: Hashable, Sendable {
     public init(
         _ name: String,
         _ place: Place,
+        family: AddressFamily? = nil,
         isFailing: Bool = false,
         isCaptive: Bool = false,
         answered: Duration? = nil,
@@ -90,6 +103,7 @@ public struct ProbeSign: Hashable, Sendable {
     ) {
         self.name = name
         self.place = place
+        self.family = family
         self.isFailing = isFailing
         self.isCaptive = isCaptive
         self.answered = answered

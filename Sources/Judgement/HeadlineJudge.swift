@@ -29,8 +29,20 @@ public struct HeadlineJudge {
             state: finding.state,
             message: finding.message,
             hint: finding.hint,
-            chain: ChainBuilder(facts: facts, signs: self, finding: finding).chain
+            chain: chain,
+            familyChains: familyChains
         )
+    }
+
+    private var chain: [ChainElement] { ChainBuilder(facts: facts, signs: self, finding: finding).chain }
+
+    private var familyChains: [FamilyChain] {
+        guard facts.path.status == .satisfied, facts.path.supportsIPv4, facts.path.supportsIPv6 else { return [] }
+        let chains = AddressFamily.allCases.map { family in
+            FamilyChain(family, HeadlineJudge(facts.restricted(to: family)).chain)
+        }
+        let wrong = chains.map { $0.chain.map(\.condition.isWrong) }
+        return Set(wrong).count > 1 ? chains : []
     }
 
     struct Finding {

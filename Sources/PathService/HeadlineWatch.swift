@@ -100,6 +100,7 @@ extension ProbeSign {
         self.init(
             definition.name,
             place,
+            family: definition.family ?? address?.family,
             isFailing: probe.schedule.isFailing,
             isCaptive: probe.schedule.isCaptive,
             answered: probe.lastSuccess,

@@ -259,4 +259,34 @@ import Testing
         keeper.note(good, at: .seconds(30))
         #expect(keeper.takeChange(at: .seconds(31))?.previousDuration == .seconds(20))
     }
+
+    @Test func `each family has a chain of its own where one alone is broken`() throws {
+        func conditions(_ headline: Headline) -> [String] {
+            headline.familyChains.map { chain in
+                "\(chain.family) " + chain.chain.map(\.condition.rawValue).joined(separator: " ")
+            }
+        }
+        let far = ProbeSign("far", .beyond, family: .ipv4, answered: .seconds(290))
+        let far6 = ProbeSign("far6", .beyond, family: .ipv6, isFailing: true, answered: .seconds(150))
+        let names = ProbeSign("names", .nameServer, answered: .seconds(290))
+        let one = Self.judge(Self.facts(gateways: true)) { $0.probes = [far, far6, names] }
+        #expect(one.state == .online)
+        #expect(
+            conditions(one) == ["ipv4 good good good good good", "ipv6 good good good broken not_reached"]
+        )
+        let verdict = Self.judge(Self.facts(gateways: true)) { facts in
+            facts.probes = [far, names]
+            facts.verdicts = [Self.verdict(.ipv6Broken, family: .ipv6)]
+        }
+        #expect(conditions(verdict).last?.hasSuffix("broken not_reached") == true)
+        // Nothing is wrong, nobody was asked, both are broken, or there is one family: one chain tells it all.
+        #expect(conditions(Self.judge(Self.facts()) { $0.probes = [far, names] }).isEmpty)
+        #expect(conditions(Self.judge(Self.facts())).isEmpty)
+        let both = Self.judge(Self.facts()) { facts in
+            facts.probes = [ProbeSign("far", .beyond, family: .ipv4, isFailing: true), far6]
+        }
+        #expect(both.state == .noInternet && conditions(both).isEmpty)
+        #expect(conditions(Self.judge(Self.facts(hasIPv6: false)) { $0.probes = [far, far6] }).isEmpty)
+        #expect(conditions(Self.judge(Self.offline(.noCarrier)) { $0.probes = [far, far6] }).isEmpty)
+    }
 }
