@@ -1,24 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import LinuxIO
+import TestSupport
 import Testing
 
 @testable import Probes
-
-/// Numbers that are the same in every run of a test.
-struct RepeatableGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 @Suite struct ProbeRecordTests {
     /// The beginning of a day.
@@ -29,7 +15,7 @@ struct RepeatableGenerator: RandomNumberGenerator {
     static let loss = ProbeResult(.failure(.timeout, detail: ""), duration: .seconds(1))
 
     /// A duration from 1 us to 5 min, as often between any two powers of ten.
-    static func duration(_ generator: inout RepeatableGenerator) -> Duration {
+    static func duration(_ generator: inout SeededRandom) -> Duration {
         let digits = Int.random(in: 3...11, using: &generator)
         let ten = (0..<digits).reduce(Int64(1)) { power, _ in power * 10 }
         return min(.seconds(300), .nanoseconds(Int64.random(in: ten...ten * 10, using: &generator)))
@@ -47,7 +33,7 @@ struct RepeatableGenerator: RandomNumberGenerator {
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `quantiles are within five percent of the exact ones`(seed: UInt64) throws {
-        var generator = RepeatableGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         for count in [1, 2, 3, 19, 20, 21, 500] {
             var record = ProbeRecord()
             var durations: [Duration] = []
@@ -80,7 +66,7 @@ struct RepeatableGenerator: RandomNumberGenerator {
 
     @Test(arguments: [4, 5] as [UInt64])
     func `cells that are merged come to the same as one`(seed: UInt64) {
-        var generator = RepeatableGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         var record = ProbeRecord()
         for second in stride(from: 0, to: 3600, by: 2) {
             let isLost = Int.random(in: 0..<5, using: &generator) == 0
@@ -129,7 +115,7 @@ struct RepeatableGenerator: RandomNumberGenerator {
 
     @Test func `a probe takes no more than it may, whatever it measures`() {
         var record = ProbeRecord()
-        var generator = RepeatableGenerator(seed: 6)
+        var generator = SeededRandom(seed: 6)
         for tier in ProbeTier.allCases {
             let buckets = Self.fullestBuckets(tier)
             let list = (0..<tier.capacity + 50).compactMap { index in
@@ -163,7 +149,7 @@ struct RepeatableGenerator: RandomNumberGenerator {
 
     @Test func `a month of an ordinary probe takes a fraction of it`() {
         var record = ProbeRecord()
-        var generator = RepeatableGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         for attempt in 0..<86_400 {
             let duration = Duration.microseconds(Int.random(in: 8000...24_000, using: &generator))
             record.append(ProbeRecordTests.answer(duration), at: Self.start + .seconds(attempt * 30))
