@@ -9,7 +9,7 @@
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
 # make conformance  Autobahn's cases for the WebSocket codec and the library Network, servers and clients
 # make lab FAULT=dns.servfail  a network with that fault to look at, in namespaces; without FAULT the list of faults
-# make screenshots  pictures of the status page, into docs/
+# make screenshots  pictures of the status page in every state, into .build/screenshots; four of them into docs/
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -77,7 +77,13 @@ else
 endif
 
 screenshots: test-dependencies
-	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/docs" Tests/run --filter PageTests
+	@rm -rf .build/screenshots
+	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/.build/screenshots" Tests/run --filter 'PageTests|StateTableTests'
+	@cp .build/screenshots/state-1-online-1280-light.png docs/page-light.png
+	@cp .build/screenshots/state-7-no-internet-1280-dark.png docs/page-dark.png
+	@cp .build/screenshots/state-10-offline-390-dark.png docs/page-phone.png
+	@cp .build/screenshots/crowd-drawer-1280-light.png docs/page-nearby.png
+	@ls .build/screenshots
 
 install: build
 	@packaging/install-files install "$(DESTDIR)" "$(PREFIX)"

@@ -110,7 +110,9 @@ let package = Package(
                 "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
                 "Metrics", "Spelling", "WebSocketWire",
             ],
-            resources: ["page.html", "page.css", "text.js", "sections.js", "live.js"].map { .embedInCode("Page/\($0)") }
+            resources: [
+                "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",
+            ].map { .embedInCode("Page/\($0)") }
                 + [.embedInCode("Resources/openapi.json")]
         ),
         .target(

@@ -13,12 +13,13 @@ import Testing
     private func service(
         _ arguments: [String] = [],
         in scratch: Scratch,
-        takesCensus: Bool = false
+        takesCensus: Bool = false,
+        host: String = "office"
     ) async throws -> Service {
-        let listen = ["--listen", "127.0.0.1:18353", "--listen", "unix:" + scratch.file("api.sock")]
+        let listen = ["--listen", Browser.address, "--listen", "unix:" + scratch.file("api.sock")]
         // A name and a resolver of its own, so that no picture shows those of the machine.
         try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
-        let script = "hostname office; mount --bind \(scratch.file("resolv.conf")) /etc/resolv.conf; exec \"$@\""
+        let script = "hostname \(host); mount --bind \(scratch.file("resolv.conf")) /etc/resolv.conf; exec \"$@\""
         let wrapper = ["unshare", "--mount", "--uts", "sh", "-ec", script, "sh"]
         return try await Service(arguments + listen, in: scratch, takesCensus: takesCensus, inside: wrapper)
     }
@@ -30,57 +31,11 @@ import Testing
         try Uplink.connect()
     }
 
-    /// Starts a check; ``finish(_:)`` waits for its end.
-    private func look(_ check: String, _ scratch: Scratch) throws -> RunningCommand {
-        let words = [Place.fixtures + "/browser.py", check, "http://127.0.0.1:18353/", scratch.path]
-        let inside = ["nsenter", "--net=\(Namespace.current.path)", "env", "HOME=\(scratch.path)", "PYTHONUTF8=1"]
-        return try RunningCommand(inside + [try Place.python.get()] + words, captures: true)
-    }
-
-    private func finish(_ browser: RunningCommand) {
-        let outcome = Service.outcome(of: browser)
-        #expect(outcome.code == 0, "\(outcome.output)")
-    }
-
-    /// Waits for a mark the browser's check makes, or for its failure.
-    private func marked(_ name: String, _ scratch: Scratch) async -> Bool {
-        await loop.eventually(within: .seconds(300), "the browser at '\(name)'") {
-            scratch.exists(name) || scratch.exists("failed")
-        }
-        return scratch.exists(name)
-    }
-
-    /// A month as the log tells it: two short outages in the last day, one longer ago, and an hour without a daemon.
-    private func month() throws -> String {
-        let now = loop.clock.wall
-        var sequence = 0
-        func line(_ ago: Int, _ event: String, _ rest: String = "") -> String {
-            sequence += 1
-            let head = #"{"time":"\#(now - .seconds(ago))","seq":\#(sequence),"stream":"7f3a","#
-            return head + #""schema":"nwpath.event/1","event":"\#(event)","severity":"info","host":"h","#
-                + #""message":"eth0 has no carrier"\#(rest)}"# + "\n"
-        }
-        func path(_ ago: Int, _ isSatisfied: Bool) -> String {
-            let status = isSatisfied ? "satisfied" : "unsatisfied"
-            let reason = isSatisfied ? "null" : "\"no_carrier\""
-            let body = #","monitor":"default","path":{"status":"\#(status)","unsatisfied_reason":\#(reason)}"#
-            return line(ago, "path.changed", body)
-        }
-        let (hour, day) = (3600, 86_400)
-        let opening = line(26 * day, "log.opened", #","log":{"file":"\#(String(repeating: "x", count: 200))"}"#)
-        return [
-            opening, line(26 * day, "daemon.started"), path(26 * day, true), path(10 * day, false),
-            path(10 * day - 7200, true), path(20 * hour, false), path(20 * hour - 240, true),
-            line(9 * hour, "daemon.stopping"), line(8 * hour, "daemon.started"), path(8 * hour, true),
-            path(3 * hour, false), path(3 * hour - 72, true), line(1, "census.completed"),
-        ].joined()
-    }
-
     @Test func `it shows the state, for everybody, and lets nothing go unseen`() async throws {
         let neighbour = try Neighbour()
         try Namespace.current.ip("route replace default via 192.0.2.1")
         let scratch = try Scratch()
-        try scratch.write(try month(), to: "events.jsonl")
+        try scratch.write(Past.log(at: loop.clock.wall), to: "events.jsonl")
         try scratch.write("monitors: {wifi: {required_type: wifi}}\n", to: "nwpath.yaml")
         let service = try await service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
         try neighbour.offer(
@@ -92,16 +47,9 @@ import Testing
             ],
             in: scratch
         )
-        let browser = try look("content", scratch)
-        if await marked("seen", scratch) { neighbour.leave() }
-        finish(browser)
-        for name in ["page-light.png", "page-dark.png"] {
-            let size = Int(try Command.run(["stat", "-c", "%s", scratch.file(name)]).trimmed) ?? 0
-            #expect(size > 10_000, "\(name): \(size) bytes")
-            guard let folder = unsafe getenv("NWPATH_TEST_SCREENSHOTS") else { continue }
-            #expect(size < 150_000, "\(name): \(size) bytes")
-            try Command.run(["cp", scratch.file(name), "\(unsafe String(cString: folder))/\(name)"])
-        }
+        let browser = try Browser("content", in: scratch)
+        if await browser.reached("seen") { neighbour.leave() }
+        try browser.finish()
         withExtendedLifetime(service) {}
     }
 
@@ -109,12 +57,38 @@ import Testing
         try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
-        let browser = try look("live", scratch)
-        if await marked("steady", scratch) { _ = service.stop(SIGKILL) }
-        if await marked("lost", scratch) {
-            try await service.restart(["--listen", "127.0.0.1:18353", "--listen", "unix:" + service.socket])
+        let browser = try Browser("live", in: scratch)
+        if await browser.reached("steady") { _ = service.stop(SIGKILL) }
+        if await browser.reached("lost") {
+            try await service.restart(["--listen", Browser.address, "--listen", "unix:" + service.socket])
         }
-        finish(browser)
+        try browser.finish()
+    }
+
+    @Test func `a crowd of interfaces and services has room, and the rare states too`() async throws {
+        let neighbour = try Neighbour()
+        for index in 1...11 {
+            try Namespace.current.ip("link add wan\(index) type veth peer name end\(index)")
+            try Namespace.current.ip("link set wan\(index) up")
+        }
+        try Namespace.current.ipBatch(["route replace default via 192.0.2.1"])
+        let scratch = try Scratch()
+        let long = "a-machine-with-a-name-of-sixty-characters-in-rack-4711-row-9"
+        let service = try await service(in: scratch, takesCensus: true, host: long)
+        let types = ["_ipp._tcp", "_http._tcp", "_ssh._tcp", "_hap._tcp", "_smb._tcp", "_test._tcp"]
+        try neighbour.offer(
+            (0..<500).map { index in
+                Neighbour.Offer("Thing \(index)", types[index % types.count]).with {
+                    $0.host = Array("host-\(index % 41)".utf8)
+                    $0.addresses = ["192.0.2.\(10 + index % 41)"]
+                }
+            },
+            in: scratch
+        )
+        try await loop.eventually(within: .seconds(60), "all services") {
+            try service.json("/api/v1/services")["services"]?.array?.count == 500
+        }
+        try Browser("crowd,rare", in: scratch).finish()
     }
 
     @Test func `names of strangers do nothing but stand there`() async throws {
@@ -139,14 +113,14 @@ import Testing
         try await loop.eventually("all services") {
             try service.json("/api/v1/services")["services"]?.array?.count == names.count
         }
-        finish(try look("hostile", scratch))
+        try Browser("hostile", in: scratch).finish()
     }
 
     @Test func `it runs its own script only, below any prefix, and is of use without one`() async throws {
         try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
-        finish(try look("tabs,prefix,policy,later,without_script", scratch))
+        try Browser("tabs,prefix,policy,without_script", in: scratch).finish()
         withExtendedLifetime(service) {}
     }
 }

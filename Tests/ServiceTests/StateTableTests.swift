@@ -9,7 +9,8 @@ import Testing
 
 /// The table of docs/headline.md: what every surface says in ten states, beside what ping, curl and getent get.
 ///
-/// The router, and everything beyond it, is one namespace with real servers: dnsmasq for names, python for pages.
+/// The router, and everything beyond it, is one namespace with real servers: dnsmasq for names, python for pages. A real
+/// browser shows each state too.
 @Suite(.inNamespace) struct StateTableTests {
     private let namespace = Namespace.current
     private let far: Namespace
@@ -110,7 +111,21 @@ import Testing
             """,
             to: "nwpath.yaml"
         )
-        return try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+        let now = namespace.loop.clock.wall
+        try scratch.write(Past.log(at: now), to: "events.jsonl")
+        let usual = [
+            (name: "far", method: "icmp", target: "198.51.100.7", microseconds: 400),
+            (name: "far6", method: "icmp", target: "2001:db8:7::7", microseconds: 450),
+            (name: "page", method: "http", target: "http://198.51.100.7/", microseconds: 11_000),
+            (name: "names", method: "dns", target: "far.test", microseconds: 14_000),
+        ]
+        try scratch.write(Past.probes(usual, at: now), to: "probes.jsonl")
+        return try await Service(arguments, in: scratch)
+    }
+
+    private var arguments: [String] {
+        let listen = ["--listen", Browser.address, "--listen", "unix:" + scratch.file("api.sock")]
+        return ["--config", scratch.file("nwpath.yaml")] + listen
     }
 
     /// Waits for a state with that chain, and holds every surface and every program against it.
@@ -119,6 +134,7 @@ import Testing
         _ chain: String,
         _ truth: String,
         _ service: Service,
+        _ browser: Browser,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let letters = ["good": "+", "degraded": "~", "broken": "x", "not_reached": ".", "not_asked": "?"]
@@ -149,40 +165,47 @@ import Testing
             ["nsenter", "--net=\(namespace.path)", try Place.program, "wait", "online", "--timeout", "1s"] + socket
         let waited = try RunningCommand(wait, captures: true).wait()
         #expect((waited == 0) == (state == .online), sourceLocation: sourceLocation)
+        try await browser.look(at: state.word)
     }
 
     @Test func `in ten states every surface agrees with what programs get`() async throws {
         let service = try await start()
-        try await expect(.online, "+++++", "pwn6", service)
+        let browser = try Browser("states", in: scratch)
+        try await expect(.online, "+++++", "pwn6", service, browser)
         try scratch.write("", to: "portal")
-        try await expect(.loginNeeded, "+++x.", "p-n6", service)
+        try await expect(.loginNeeded, "+++x.", "p-n6", service, browser)
         try Command.run(["rm", scratch.file("portal")])
-        try await expect(.online, "+++++", "pwn6", service)
+        try await expect(.online, "+++++", "pwn6", service, browser)
         servers[1].signal(SIGKILL)
-        try await expect(.noInternet, "++++x", "pw-6", service)
+        try await expect(.noInternet, "++++x", "pw-6", service, browser)
         let again = try names()
-        try await expect(.online, "+++++", "pwn6", service)
+        try await expect(.online, "+++++", "pwn6", service, browser)
         try far.ip("addr del 2001:db8:7::7/128 dev lo")
-        try await expect(.online, "+++~+", "pwn-", service)
+        try await expect(.online, "+++~+", "pwn-", service, browser)
+        let chains = try service.json("/api/v1/status")["chains"]?.array ?? []
+        #expect(chains.map { $0["family"]?.string } == ["ipv4", "ipv6"])
+        #expect(chains.map { $0["chain"]?.array?[3]["condition"]?.string } == ["good", "broken"])
         try far.ipBatch(["addr del 198.51.100.7/32 dev lo"])
-        try await expect(.noInternet, "++?x.", "----", service)
+        try await expect(.noInternet, "++?x.", "----", service, browser)
         try far.ipBatch(["addr add 198.51.100.7/32 dev lo", "addr add 2001:db8:7::7/128 dev lo"])
-        try await expect(.online, "+++++", "pwn6", service)
+        try await expect(.online, "+++++", "pwn6", service, browser)
         try namespace.ipBatch(["route del default", "route del ::/0"])
-        try await expect(.localOnly, "++x..", "----", service)
+        try await expect(.localOnly, "++x..", "----", service, browser)
         try far.ip("link set v1 down")
-        try await expect(.offline, "+x...", "----", service)
+        try await expect(.offline, "+x...", "----", service, browser)
         try far.ip("link set v1 up")
         try namespace.waitUntilRunning("v0")
         try far.ip("addr replace 2001:db8::1/64 dev v1 nodad")
         try restoreRoutes()
-        try await expect(.online, "+++++", "pwn6", service)
+        try await expect(.online, "+++++", "pwn6", service, browser)
         // A service that is gone says nothing, and what it said before its crash is no evidence for the next.
         _ = service.stop(SIGKILL)
         #expect(try service.check("path").hasSuffix("\n3\n") && truth() == Truth("pwn6"))
+        try await browser.look(at: "No contact")
         try far.ip("addr del 198.51.100.7/32 dev lo")
-        try await service.restart(["--config", scratch.file("nwpath.yaml")])
-        try await expect(.noInternet, "+++~x", "---6", service)
+        try await service.restart(arguments)
+        try await expect(.noInternet, "+++~x", "---6", service, browser)
+        try browser.finish()
         withExtendedLifetime(again) {}
     }
 }

@@ -9,12 +9,14 @@ struct StatusPage {
     let snapshot: Snapshot
     let fields: [HTTPField]
 
-    /// Joins the parts; the page is told which of `routes` it may ask.
-    init(routes: [String] = Endpoint.allCases.map(\.rawValue)) {
-        let script = PackageResources.text_js + PackageResources.sections_js + PackageResources.live_js
-        let style = PackageResources.page_css
-        var page = PackageResources.page_html
-        page.replace("data-routes=\"\"", with: Array("data-routes=\"\(routes.joined(separator: " "))\"".utf8))
+    /// Joins the parts.
+    init() {
+        let script = Squeezer.script.squeeze(
+            PackageResources.text_js + PackageResources.headline_js + PackageResources.lanes_js
+                + PackageResources.happened_js + PackageResources.nearby_js + PackageResources.live_js
+        )
+        let style = Squeezer.style.squeeze(PackageResources.page_css)
+        var page = Squeezer.markup.squeeze(PackageResources.page_html)
         page.replace("<link rel=\"stylesheet\" href=\"page.css\">", with: Self.element("style", style))
         page.replace("<script src=\"page.js\"></script>", with: Self.element("script", script))
         snapshot = Snapshot(constant: page)

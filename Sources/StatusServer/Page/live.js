@@ -1,18 +1,21 @@
 // Asks, shows, and asks again at each event: what is shown never rests on a single message having come through.
 
-const routes = new Set(document.documentElement.dataset.routes.split(' '));
-const state = { status: null, histories: {}, services: [], gone: [], events: [], next: null };
+const state = { status: null, day: null, history: null, probes: [], records: new Map(), diagnosis: null, services: [], gone: [], events: [], next: null };
 const kept = 500;
 const goneFor = 600;
 
+class NoContact extends Error {}
+
 /** The JSON of a route below this page's own address; `null` when there is no such thing. */
 async function ask(path) {
-  const response = await fetch(path, { headers: { Accept: 'application/json' }, cache: 'no-cache', signal: AbortSignal.timeout(15000) });
+  const response = await fetch(path, { headers: { Accept: 'application/json' }, cache: 'no-cache', signal: AbortSignal.timeout(15000) })
+    .catch(() => { throw new NoContact(path); });
   contact.at = Date.now();
   readClock(response);
+  contact.isRefused = response.status === 401;
   if (response.status === 404 || response.status === 410) return null;
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return response.json();
+  if (!response.ok) throw new NoContact(`${path}: ${response.status}`);
+  return response.json().catch(() => { throw new NoContact(path); });
 }
 
 /** What the log says since it was last asked, and whether it had to be begun anew. */
@@ -44,40 +47,89 @@ async function readGone(events, isNew) {
 }
 
 /** Right after a start the log of earlier runs is still being read: then there is no history yet. */
-async function readHistories() {
+async function readHistory() {
   try {
-    const [day_, week, month] = await Promise.all(['24h', '7d', '30d'].map((span) => ask(`api/v1/history?since=${span}`)));
-    state.histories = { '24 h': day_, '7 d': week, '30 d': month };
+    state.day = await ask('api/v1/history?state=headline&since=24h');
+    chooseSpan(state.day);
+    const span = time.span;
+    const history = await ask(`api/v1/history?state=headline&since=${span}&step=${spans[span][2]}`);
+    if (span === time.span) state.history = history;
   } catch {
-    setTimeout(() => want(true), 2000);
+    clearTimeout(retry);
+    retry = setTimeout(() => document.hidden || want(true), 2000);
   }
+}
+let retry;
+
+/** What each probe measured over the time shown. */
+async function readRecords() {
+  const span = time.span ?? '1h';
+  const read = await Promise.all(state.probes.slice(0, time.areAllShown ? undefined : mostLanes).map(async ({ name }) =>
+    [name, await ask(`api/v1/probes/${encodeURIComponent(name)}/history?since=${span}&step=${spans[span][2]}`)]));
+  if (span === time.span) state.records = new Map(read.filter(([, record]) => record));
 }
 
 /** Reads everything that may have changed and shows it. */
 async function refresh(isFull) {
   const [status, { events, isNew }] = await Promise.all([ask('api/v1/status'), readEvents()]);
+  state.status = status;
+  // What matters most is on the screen before the rest is asked for.
+  show();
   const tells = (...kinds) => isFull || isNew || events.some((event) => kinds.some((kind) => event.event.startsWith(kind)));
   const jobs = [readGone(events, isNew)];
-  if (tells('path.', 'daemon.')) jobs.push(readHistories());
+  const probes = ask('api/v1/probes').then((answer) => { state.probes = answer?.probes ?? []; });
+  jobs.push(probes);
+  if (tells('path.', 'headline.', 'daemon.', 'probe.')) jobs.push(Promise.all([readHistory(), probes]).then(readRecords));
   if (tells('service', 'census')) jobs.push(ask('api/v1/services').then((answer) => { state.services = answer?.services ?? []; }));
-  if (routes.has('/api/v1/probes')) jobs.push(ask('api/v1/probes').then((answer) => showProbes(answer?.probes ?? [])));
-  if (routes.has('/api/v1/diagnosis')) jobs.push(ask('api/v1/diagnosis').then((answer) => showDiagnosis(answer?.verdicts ?? [])));
+  jobs.push(ask('api/v1/diagnosis').then((answer) => { state.diagnosis = answer; }));
   await Promise.all(jobs);
-  state.status = status;
+  if (opened.at && !outageAt(Date.parse(opened.at))?.end) await readOutage();
   show();
 }
 
 function show() {
-  showBanner(state.status);
-  showTiles(state.status, state.histories);
-  if (state.histories['24 h']) showTimeline(state.histories['24 h']);
-  showPaths(state.status);
-  showInterfaces(state.status);
-  showGateways(state.status);
-  showServices(state.services, state.gone);
-  showEvents(state.events);
-  byId('services-section').hidden = !state.status.services && state.services.length === 0;
-  markScrolling();
+  const { status } = state;
+  if (!status || contact.isLost) return;
+  showHeadline(status);
+  showChains(status);
+  showAsking(status);
+  showDiagnosis(state.diagnosis);
+  showMore(status, state.day);
+  showSpans();
+  showTime(state.history, state.probes, state.records);
+  showHappened(state.events);
+  showMachine(status);
+  showNearby(status, state.services);
+  showDrawer(state.services, state.gone);
+}
+
+// Where the reader is: the overview, an outage of it, all events, or the drawer of services.
+
+function goTo() {
+  let place_ = location.hash.slice(1);
+  try { place_ = decodeURIComponent(place_); } catch { /* It is shown as it is. */ }
+  const [name, value] = place_.split(/=(.*)/s);
+  if (name === 'main') return;
+  const isEvery = name === 'events';
+  const wasEvery = !byId('every').hidden;
+  byId('overview').hidden = isEvery;
+  byId('spans').hidden = isEvery;
+  byId('every').hidden = !isEvery;
+  if (isEvery && !wasEvery) {
+    readEvery();
+    byId('every-title').focus();
+  }
+  if (name === 'services' && !byId('drawer').open) {
+    byId('drawer').showModal();
+    byId('drawer-search').value = '';
+    drawer.shown = 50;
+    offer(byId('drawer-type'), value ? [[value, typeName(value)]] : []);
+    byId('drawer-type').value = value ?? '';
+    showDrawer(state.services, state.gone);
+  }
+  if (name !== 'services' && byId('drawer').open) byId('drawer').close();
+  const outage = name === 'outage' && Date.parse(value) ? value : null;
+  if (outage !== opened.at) openOutage(outage);
 }
 
 // Refreshing: at once after the first event, then as often as answers come, never two at a time.
@@ -98,7 +150,8 @@ async function want(isFull = false) {
     try {
       await refresh(full);
       found();
-    } catch {
+    } catch (error) {
+      if (!(error instanceof NoContact)) console.error(error);
       lost();
       isFullWanted = true;
       break;
@@ -110,12 +163,12 @@ async function want(isFull = false) {
 
 // The stream is only a bell. Its events have names, so each name has to be listened to.
 
-const names = ['log.opened', 'log.gap', 'daemon.started', 'daemon.stopping', 'config.reloaded', 'config.rejected',
-  'stream.reset', 'netlink.overrun', 'clock.jumped', 'path.snapshot', 'path.changed', 'path.flapping', 'headline.changed',
-  'interface.added', 'interface.changed', 'interface.removed', 'address.added', 'address.removed', 'route.changed',
-  'gateway.changed', 'gateway.unreachable', 'gateway.reachable', 'dns.changed', 'probe.failed', 'probe.recovered',
-  'captive_portal.detected', 'captive_portal.cleared', 'verdict.raised', 'verdict.cleared',
-  'service.added', 'service.changed', 'service.removed', 'service.resolve_failed', 'service_type.added', 'service_type.removed', 'census.completed', 'mdns.name_conflict'];
+const names = ['log.opened log.gap daemon.started daemon.stopping config.reloaded config.rejected stream.reset netlink.overrun',
+  'clock.jumped path.snapshot path.changed path.flapping headline.changed interface.added interface.changed',
+  'interface.removed address.added address.removed route.changed gateway.changed gateway.unreachable',
+  'gateway.reachable dns.changed probe.failed probe.recovered captive_portal.detected captive_portal.cleared',
+  'verdict.raised verdict.cleared service.added service.changed service.removed service.resolve_failed',
+  'service_type.added service_type.removed census.completed mdns.name_conflict'].join(' ').split(' ');
 
 // One stream for all tabs that are looked at: a browser opens six connections to a server, and each stream holds one. The
 // tab that has it tells the others; tabs that nobody looks at have none and tell nothing.
@@ -136,8 +189,8 @@ function announce(word) {
 }
 
 function take(word) {
-  if (word === 'open') setLive('live: connected', 'live');
-  if (word === 'closed') setLive('live: disconnected', 'lost');
+  if (word === 'open') setLive('live', 'live');
+  if (word === 'closed') setLive('not live', 'lost');
   if (word !== 'here') want(word === 'closed');
 }
 
@@ -185,43 +238,50 @@ function lookOn() {
 
 // Contact. Without it what is shown is old, and says so, until the service answers again.
 
-const contact = { at: null, isLost: false, since: Date.now(), pause: 2, retryAt: null };
+const contact = { at: null, isLost: false, isRefused: false, since: Date.now(), pause: 2, retryAt: null };
 
 function setLive(word, kind) {
   byId('live').dataset.state = kind;
-  setText(byId('live'), word);
+  setText('live', word);
 }
 
 function found() {
   if (!contact.isLost) return;
   Object.assign(contact, { isLost: false, pause: 2, retryAt: null });
-  byId('banner').classList.remove('stale');
-  byId('banner-text').removeAttribute('aria-live');
-  setText(byId('retry'), '');
+  document.body.classList.remove('stale');
+  setText('retry', '');
+  if (stream?.readyState === EventSource.OPEN) setLive('live', 'live');
+  else say('ask');
+  byId('cause').removeAttribute('aria-live');
   reopenAt = 0;
+  show();
 }
 
 function lost() {
   if (contact.retryAt !== null) return;
-  setLive('live: disconnected', 'lost');
-  byId('banner').classList.add('stale');
+  setLive('no contact', 'lost');
+  document.body.classList.add('stale');
   if (!contact.isLost) contact.since = contact.at ?? contact.since;
   contact.isLost = true;
   contact.retryAt = Date.now() + contact.pause * 1000;
   contact.pause = Math.min(30, contact.pause * 2);
   showLoss();
   // Read out once, not at every second.
-  byId('banner-text').setAttribute('aria-live', 'off');
+  byId('cause').setAttribute('aria-live', 'off');
 }
 
 function showLoss() {
-  const last = state.status && headlines[state.status.headline.state]?.[1].toLowerCase();
-  const seen = last ? `, last seen ${last} at ${hourAndMinute(new Date(contact.at))}` : '';
-  byId('banner').dataset.state = 'lost';
-  setText(byId('banner-symbol'), '?');
-  setText(byId('banner-text'), `No contact for ${duration(Math.floor((Date.now() - contact.since) / 1000))}${seen}`);
-  byId('banner-hint').hidden = true;
-  byId('banner-since').replaceChildren();
+  const last = state.status && headlines[state.status.headline.state]?.[1];
+  byId('hero').dataset.state = 'lost';
+  setText('word', contact.isRefused ? 'Not allowed' : 'No contact');
+  update('since', null, () => []);
+  setText('since', `for ${duration(Math.floor((Date.now() - contact.since) / 1000))}`);
+  shown.delete(byId('since'));
+  setText('message', contact.isRefused ? 'nwpath asks for another password now.' : 'nwpath does not answer.');
+  setText('hint', [contact.isRefused && 'Load this page again and log in.',
+    last && `Last seen: ${last}, at ${toTheSecond(new Date(contact.at))}. What follows is from then.`].filter(Boolean).join(' '));
+  shown.delete(byId('hint'));
+  byId('more').hidden = true;
   document.title = `? ${state.status?.host ?? location.hostname}`;
 }
 
@@ -243,20 +303,37 @@ function tick() {
   if (!contact.isLost) return countOn();
   showLoss();
   const rest = Math.ceil((contact.retryAt - Date.now()) / 1000);
-  if (rest > 0) return setText(byId('retry'), `reconnecting in ${rest} s`);
+  if (rest > 0) return setText('retry', `trying again in ${rest} s`);
   contact.retryAt = null;
-  setText(byId('retry'), '');
+  setText('retry', '');
   want(true);
 }
 
-byId('openapi').hidden = !routes.has('/api/v1/openapi.json');
-byId('services-search').addEventListener('input', () => showServices(state.services, state.gone));
-byId('services-type').addEventListener('change', () => showServices(state.services, state.gone));
-byId('events-kind').addEventListener('change', () => showEvents(state.events));
-window.addEventListener('resize', markScrolling);
+for (const [name, act] of [['drawer-search', 'input'], ['drawer-type', 'change']]) {
+  byId(name).addEventListener(act, () => {
+    drawer.shown = 50;
+    showDrawer(state.services, state.gone);
+  });
+}
+byId('drawer-more').addEventListener('click', () => { drawer.shown += 200; showDrawer(state.services, state.gone); });
+byId('drawer-close').addEventListener('click', () => byId('drawer').close());
+byId('drawer').addEventListener('close', () => { if (location.hash.startsWith('#services')) history.replaceState(null, '', location.pathname + location.search); });
+byId('every-since').addEventListener('change', readEvery);
+byId('every-kind').addEventListener('change', showEvery);
+byId('every-search').addEventListener('input', showEvery);
+byId('every-more').addEventListener('click', () => { every.shown += 500; showEvery(); });
+byId('rights').addEventListener('submit', (event) => {
+  event.preventDefault();
+  asking.token = byId('token').value;
+  byId('token').value = '';
+  askNow();
+});
+watchPointer();
+window.addEventListener('hashchange', goTo);
 window.addEventListener('pagehide', () => closeStream(true));
 document.addEventListener('visibilitychange', lookOn);
 setInterval(tick, 1000);
 setInterval(feel, 10000);
 setInterval(() => document.hidden || want(true), 60000);
 lookOn();
+goTo();

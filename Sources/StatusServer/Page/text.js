@@ -2,42 +2,79 @@
 // Words, times and elements. Whatever comes from the network reaches the page as a text node or not at all.
 
 const byId = (id) => document.getElementById(id);
-const setText = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+/** An element by its name in the document, or itself. */
+const at = (node) => (typeof node === 'string' ? byId(node) : node);
+function setText(node, text) {
+  node = at(node);
+  if (node.textContent !== text) node.textContent = text;
+}
+
+const isSaid = (value) => value !== undefined && value !== null && value !== false;
+const present = (children) => children.flat(3).filter(isSaid);
+
+function build(node, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (isSaid(value)) node.setAttribute(key, value === true ? '' : value);
+  }
+  node.append(...present(children));
+  return node;
+}
 
 /** An element with attributes and children; strings become text nodes. */
-function element(name, attributes = {}, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== false) node.setAttribute(key, value === true ? '' : value);
-  }
-  node.append(...children.flat().filter((child) => child !== undefined && child !== null));
-  return node;
-}
-
+const element = (name, attributes = {}, ...children) => build(document.createElement(name), attributes, children);
 /** The same for SVG. */
-function drawing(name, attributes = {}, ...children) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  node.append(...children);
-  return node;
+const drawing = (name, attributes = {}, ...children) =>
+  build(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+
+function button(text, attributes, act) {
+  const made = element('button', { type: 'button', ...attributes }, text);
+  made.addEventListener('click', act);
+  return made;
 }
 
-/** A symbol for the eye beside a word for everybody. */
-const verdict = (kind, word) => {
-  const symbol = { ok: '✓', bad: '✗', warn: '▲' }[kind];
-  return symbol
-    ? element('span', { class: `${kind} nowrap` }, element('span', { 'aria-hidden': 'true' }, symbol + ' '), word)
-    : element('span', { class: 'muted' }, word);
-};
+/** A link to a service of the network: the scheme is ours, and the place an address, never a name that somebody chose. */
+function link(key, scheme, address, port, path, text) {
+  const place = `${scheme}://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return element('a', { href: place + encodeURI(path), rel: 'noreferrer', 'data-key': key }, text);
+}
 
-const lines = (list) => list.map((item) => element('div', {}, item));
-const code = (text) => element('span', { class: 'code' }, text);
+/** A link to another place of this page. */
+const jump = (place, attributes, ...children) => element('a', { href: `#${place}`, ...attributes }, ...children);
+
+/** Puts new children into a node when what they show is different; what has the focus keeps it. */
+const shown = new WeakMap();
+function update(node, data, make) {
+  node = at(node);
+  const key = JSON.stringify(data);
+  if (shown.get(node) === key) return;
+  shown.set(node, key);
+  const focused = node.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  node.replaceChildren(...present([make()]));
+  if (focused) [...node.querySelectorAll('[data-key]')].find((other) => other.dataset.key === focused)?.focus();
+}
+
+const code = (text) => element('code', {}, text);
 const words = (text) => String(text).replaceAll('_', ' ');
+const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
+const pair = (name, ...values) => [element('dt', {}, name), element('dd', {}, values.map((value) => element('div', {}, value)))];
+/** A word for everybody beside what only a shape or a colour says. */
+const aside = (text) => element('span', { class: 'hidden' }, text);
+const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' }).compare;
 
-/** Such as `3 d 4 h`, `4 min 12 s` or `73 ms`; at most two units. */
+/** A text whose `commands` stand between backticks. */
+const marked = (text) => text.split('`').map((part, index) => (index % 2 ? code(part) : part));
+
+/** A clause as a sentence; names such as `eth0` stay as they are. */
+function sentence(text, names = []) {
+  const first = text.split(' ')[0];
+  const head = names.includes(first) || /[^a-z]/.test(first) ? text : text[0].toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(head) ? head : `${head}.`;
+}
+
+/** Such as `3 d 4 h`, `4 min 12 s` or `0.7 s`; at most two units. */
 function duration(seconds) {
   if (!Number.isFinite(seconds)) return '?';
-  if (seconds > 0 && seconds < 1) return `${Math.max(1, Math.round(seconds * 1000))} ms`;
+  if (seconds > 0 && seconds < 0.95) return `${Math.max(0.1, seconds).toFixed(1)} s`;
   let rest = Math.max(0, Math.round(seconds));
   const parts = [];
   for (const [unit, size] of [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]]) {
@@ -50,6 +87,14 @@ function duration(seconds) {
   return parts.join(' ') || '0 s';
 }
 
+/** How long an answer took: `98 µs`, `0.4 ms`, `11 ms`, `1.2 s`. */
+function delay(seconds) {
+  if (seconds < 0.0001) return `${Math.round(seconds * 1e6)} µs`;
+  if (seconds < 0.00995) return `${(seconds * 1000).toFixed(1)} ms`;
+  return seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+}
+
+/** Rounded down, so that 100 % is what had no outage. */
 const percent = (share) => `${share === 100 ? '100' : (Math.floor(share * 100) / 100).toFixed(2)} %`;
 
 // The service's clock, as far as its `Date` header tells: durations are counted on one clock.
@@ -64,58 +109,32 @@ const secondsSince = (time) => Math.max(0, (now() - Date.parse(time)) / 1000);
 const digits = (number) => String(number).padStart(2, '0');
 const hourAndMinute = (date) => `${digits(date.getHours())}:${digits(date.getMinutes())}`;
 const day = (date) => `${date.getFullYear()}-${digits(date.getMonth() + 1)}-${digits(date.getDate())}`;
+const weekday = (date) => ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'][date.getDay()];
+const isToday = (date) => day(date) === day(new Date(now()));
 
-/** A moment in the reader's time zone, without the day when it is today's. */
-function moment(text) {
-  const date = new Date(text);
-  if (Number.isNaN(date.getTime())) return String(text);
-  const clock = `${hourAndMinute(date)}:${digits(date.getSeconds())}`;
-  const shown = day(date) === day(new Date(now())) ? clock : `${day(date)} ${clock}`;
-  return element('time', { datetime: text, title: text }, shown);
+/** Such as `14:32`, `Wed 14:32` or `11-03 14:32`, in the reader's time zone. */
+function shortMoment(date) {
+  if (isToday(date)) return hourAndMinute(date);
+  return `${now() - date < 6 * 86400e3 ? weekday(date) : day(date).slice(5)} ${hourAndMinute(date)}`;
 }
+
+/** A moment in the reader's time zone. */
+function moment(text, show = shortMoment) {
+  const date = new Date(text);
+  return element('time', { datetime: text, title: text }, Number.isNaN(date.getTime()) ? String(text) : show(date));
+}
+const toTheSecond = (date) => `${isToday(date) ? '' : `${day(date)} `}${hourAndMinute(date)}:${digits(date.getSeconds())}`;
 
 /** How long ago something was; counts on by itself. */
-const age = (text, suffix = '') => element('time', { datetime: text, title: text, 'data-age': suffix }, duration(secondsSince(text)) + suffix);
+const age = (text) => element('time', { datetime: text, title: text, 'data-age': true }, duration(secondsSince(text)));
 function countOn() {
-  for (const node of document.querySelectorAll('time[data-age]')) {
-    setText(node, duration(secondsSince(node.dateTime)) + node.dataset.age);
-  }
-}
-
-/** Puts rows into a table; a row is a list of cells, the first its header, or has `class` and `cells`. */
-function fill(table, rows, emptyText) {
-  const body = table.tBodies[0];
-  const columns = table.tHead.rows[0].cells.length;
-  const made = rows.map((row) => {
-    const cells = row.cells ?? row;
-    return element('tr', { class: row.class }, cells.map((cell, index) => {
-      const content = cell instanceof Node || Array.isArray(cell) ? cell : String(cell ?? '');
-      return index === 0 ? element('th', { scope: 'row' }, content) : element('td', {}, content);
-    }));
-  });
-  if (made.length === 0) made.push(element('tr', {}, element('td', { class: 'empty', colspan: columns }, emptyText)));
-  body.replaceChildren(...made);
+  for (const node of document.querySelectorAll('time[data-age]')) setText(node, duration(secondsSince(node.dateTime)));
 }
 
 /** Offers the values in a list to choose from, and keeps what was chosen. */
 function offer(select, values) {
-  const offered = [...select.options].slice(1).map((option) => option.value);
-  if (select.value && !values.includes(select.value)) values = [...values, select.value].sort();
-  if (offered.join('\n') === values.join('\n')) return;
-  const chosen = select.value;
-  select.replaceChildren(select.options[0], ...values.map((value) => element('option', { value }, value)));
+  const [chosen, everything] = [select.value, select.options[0]];
+  const offered = chosen && !values.some(([value]) => value === chosen) ? [...values, [chosen, chosen]] : values;
+  update(select, offered, () => [everything, offered.map(([value, text]) => element('option', { value }, text))]);
   select.value = chosen;
-}
-
-/** A table that scrolls sideways can be reached by keyboard, and only then. */
-function markScrolling() {
-  for (const region of document.querySelectorAll('.scroll')) {
-    if (region.scrollWidth > region.clientWidth) {
-      region.tabIndex = 0;
-      region.setAttribute('role', 'group');
-      region.setAttribute('aria-label', region.querySelector('caption').textContent);
-    } else {
-      for (const name of ['tabindex', 'role', 'aria-label']) region.removeAttribute(name);
-    }
-  }
 }

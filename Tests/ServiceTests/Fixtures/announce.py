@@ -60,4 +60,4 @@ signal.signal(signal.SIGTERM, stop)
 while True:
     send(120)
     pathlib.Path(announced).touch()
-    signal.sigtimedwait([signal.SIGTERM], 0.2) and stop()
+    signal.sigtimedwait([signal.SIGTERM], max(0.2, len(services) / 250)) and stop()

@@ -5,7 +5,7 @@ The checks are the functions below. A check that needs the world to change while
 directory and waits for what it shall see. It fails by an exception, and a file `failed`; what the browser's console
 says is a failure too. One browser serves all checks of a run.
 """
-import base64, contextlib, http.client, http.server, os, re, subprocess, sys, threading, time
+import base64, contextlib, http.client, http.server, json, os, re, subprocess, sys, threading, time
 import urllib.parse, urllib.request
 
 from axe_core_python.selenium import Axe
@@ -59,11 +59,6 @@ class Page:
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
 
-    def rows(self, table):
-        """The text of each cell of each row."""
-        script = "return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map(r => [...r.cells].map(c => c.innerText))"
-        return self.run(script, table)
-
     def count(self, selector):
         return self.run("return document.querySelectorAll(arguments[0]).length", selector)
 
@@ -81,9 +76,32 @@ class Page:
         self.wait(f"{text!r} in {selector}", lambda: text in self.text(selector))
 
     def ready(self):
-        self.wait_for("#live", "live: connected")
-        self.wait("a verdict", lambda: ": " in self.text("#banner-text"))
-        self.wait("a history", lambda: self.count("#timeline rect.ok, #timeline rect.bad") > 0)
+        self.wait("a stream", lambda: self.text("#live") == "live")
+        self.wait("a headline", lambda: self.text("#word") != "…")
+        self.wait("a history", lambda: self.count("#lanes rect.known, #lanes rect.down") > 0)
+
+    def state(self):
+        return self.run("return document.querySelector('#hero').dataset.state")
+
+    def click(self, selector):
+        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
+    def chain(self):
+        """Of each node of the first chain its condition, name and figure."""
+        return self.run("return [...document.querySelectorAll('.chain')[0].children].map(n => "
+                        "[n.className, n.querySelector('b').textContent, n.querySelector('i').textContent])")
+
+    def facts(self, selector):
+        """The values of a list of pairs, by name."""
+        return dict(self.run("return [...document.querySelectorAll(`${arguments[0]} dt`)].map(t => "
+                             "[t.textContent, t.nextElementSibling.innerText])", selector))
+
+    def items(self, selector):
+        return self.run("return [...document.querySelectorAll(arguments[0])].map(n => n.innerText)", selector)
+
+    def size(self, width, height=900):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
     def console(self):
         return [entry["message"] for entry in self.driver.get_log("browser")]
@@ -117,104 +135,159 @@ def same(found, wanted):
 def content(driver):
     with Page(driver) as page:
         page.ready()
-        page.wait("the services", lambda: len(page.rows("#services")) == 4)
-        same(page.text("#banner-text"), "Connected: the kernel would send through up0 to 192.0.2.1; nobody beyond was asked")
-        same(page.run("return document.querySelector('#banner').dataset.state"), "ok")
-        assert page.driver.title.startswith("✓ "), page.driver.title
-        tiles = dict(page.run("return [...document.querySelectorAll('#tiles li')].map(d => [d.children[0].textContent,"
-                              "[...d.children].slice(1).map(c => c.innerText).join(' ')])"))
-        for name, start in [("IPv4", "✓ yes"), ("IPv6", "no"), ("Expensive", "no"), ("Constrained", "no"),
-                            ("Captive portal", "– not checked"), ("Available 24 h", "99."), ("Available 7 d", "99."),
-                            ("Available 30 d", "99.")]:
-            assert tiles[name].startswith(start), (name, tiles[name])
-        assert "of 25 d 23 h known" in tiles["Available 30 d"] and "known" not in tiles["Available 7 d"], tiles
-        timeline(page)
-        same([row[:3] for row in page.rows("#paths")], [["default", "✓ satisfied", "up0"], ["wifi", "✗ unsatisfied\n" + page.text("#paths tr:nth-child(2) div"), "–"]])
-        link = page.rows("#interfaces")[0]
-        same(link[0], "up0")
-        assert link[2] == "✓ usable" and link[3].startswith("yes") and "192.0.2.2/24" in link[4], link
-        same(link[5], "192.0.2.1")
-        same(page.rows("#gateways")[0][:2], ["192.0.2.1", "up0"])
-        assert page.text("#dns").startswith("Usable"), page.text("#dns")
-        assert not page.is_shown("#probes-section") and not page.is_shown("#diagnosis") and not page.is_shown("#problems")
-        search(page)
-        recent(page)
-        same(page.run("return [...document.querySelectorAll('footer a')].filter(a => !a.hidden).map(a => a.getAttribute('href'))")[:2],
-             ["metrics", "api/v1/status"])
-        assert page.text("#snapshot").startswith("State "), page.text("#snapshot")
+        page.wait("the services", lambda: page.text("#nearby-count").startswith("4 services on "))
+        same([page.text("#word"), page.state()], ["Connected", "ok"])
+        same(page.text("#cause"), "Through up0 and 192.0.2.1, over IPv4. Nothing beyond was asked.")
+        assert page.driver.title == "✓ office: Connected", page.driver.title
+        assert page.text("#more").startswith("Last outage ") and page.text("#more").endswith("for 1 min 12 s."), page.text("#more")
+        same([node[:2] for node in page.chain()], [["good", "office"], ["good", "up0"], ["good", "192.0.2.1"],
+                                                   ["not_asked", "Internet"], ["not_asked", "DNS"]])
+        time_axis(page)
+        nodes(page)
+        facts = page.facts("#machine")
+        assert facts["up0"].startswith("up, ") and "192.0.2.2/24" in facts["up0"], facts
+        same(facts["Gateways"], "192.0.2.1")
+        assert "default ✓" in facts["Monitors"] and "wifi ✗" in facts["Monitors"], facts
+        assert page.is_shown("#unmeasured") and not page.is_shown("#diagnosis") and page.text("#problems") == ""
+        outage(page)
+        drawer(page)
+        events(page)
+        same(page.run("return [...document.querySelectorAll('footer a')].map(a => a.getAttribute('href'))")[:2], ["metrics", "api/v1/status"])
+        assert page.text("#snapshot").startswith("state "), page.text("#snapshot")
         keyboard(page)
         accessible(page)
         narrow(page)
         page.expect_quiet()
+        page.driver.get(url + "#services")
+        page.wait("the drawer", lambda: page.count("#services li") == 4)
         mark("seen")
-        page.wait("the services went", lambda: page.count("#services tr.gone") == 4)
-        assert all("gone" in row[-1] and "goodbye" in row[-1] for row in page.rows("#services")), page.rows("#services")
+        page.wait("the services went", lambda: page.count("#services li.gone") == 4)
+        assert all("gone" in row and "goodbye" in row for row in page.items("#services li")), page.items("#services li")
         page.driver.refresh()
-        page.wait("they are remembered", lambda: page.count("#services tr.gone") == 4)
+        page.wait("they are remembered", lambda: page.count("#services li.gone") == 4)
         page.expect_quiet()
 
 
-def timeline(page):
-    same(page.count("#timeline > svg rect"), 96)
-    text = page.text("#timeline-text")
-    assert text.startswith("2 outages, 5 min 12 s; 1 h"), text
-    assert text in page.run("return document.querySelector('#timeline > svg').getAttribute('aria-label')")
-    assert 2 <= page.count("#timeline > svg rect.bad") <= 4, page.count("#timeline > svg rect.bad")
-    assert 3 <= page.count("#timeline > svg rect.unknown") <= 5, page.count("#timeline > svg rect.unknown")
-    assert "down" in page.text("#timeline rect.bad title"), page.text("#timeline rect.bad title")
-    same([row[1:] for row in page.rows("#outages")], [["1 min 12 s", "eth0 has no carrier"], ["4 min", "eth0 has no carrier"]])
+def time_axis(page):
+    """A day is shown where half of it is known; an outage is red by its share, and what nobody knows is grey."""
+    same(page.text("#spans [aria-pressed=true]"), "24 h")
+    text = page.text("#summary")
+    assert re.match(r"99\.\d\d % online · 2 outages, 5 min 12 s · 1 h.* not recorded", text), text
+    assert 144 <= page.count("#lanes g rect.known, #lanes svg > rect") <= 146, page.count("#lanes svg > rect")
+    assert 2 <= page.count("#lanes rect.down") <= 4, page.count("#lanes rect.down")
+    assert 5 <= page.count("#lanes rect.unknown") <= 8, page.count("#lanes rect.unknown")
+    heights = page.run("return [...document.querySelectorAll('#lanes rect.down')].map(r => Number(r.getAttribute('height')))")
+    assert all(height <= 12 for height in heights), heights
+    for span, cells in [("30d", 180), ("7d", 168), ("1h", 120), ("24h", 144)]:
+        page.click(f"#spans [data-key='{span}']")
+        page.wait(f"the cells of {span}", lambda: cells <= page.count("#lanes rect.known, #lanes rect.unknown") <= cells + 2)
+    plots = page.driver.find_element(By.ID, "plots")
+    page.run("arguments[0].focus()", plots)
+    plots.send_keys(Keys.END)
+    assert "online" in page.text("#readout"), page.text("#readout")
+    assert page.is_shown("#rule line")
+    for _ in range(8 * 6 + 3):
+        plots.send_keys(Keys.ARROW_LEFT)
+    page.wait("what was not recorded", lambda: "not recorded" in page.text("#readout"))
+    page.run("document.activeElement.blur()")
+    same(page.text("#readout"), "")
 
 
-def search(page):
-    field = page.driver.find_element(By.ID, "services-search")
+def nodes(page):
+    """Each node opens what is known of it, and keeps the focus."""
+    for index, name, value in [(1, "Type", "wired"), (2, "Metric", "0"), (4, "Servers", "192.0.2.1"), (0, "default", "satisfied")]:
+        page.driver.find_elements(By.CSS_SELECTOR, ".chain button")[index].click()
+        assert value in page.facts("#node")[name], page.facts("#node")
+        same(page.run("return document.activeElement.getAttribute('aria-expanded')"), "true")
+    page.axe()
+    page.driver.find_elements(By.CSS_SELECTOR, ".chain button")[0].click()
+    assert not page.is_shown("#node")
+
+
+def outage(page):
+    """An outage opens into its cause and its events, at a place of its own."""
+    page.click("#more a")
+    page.wait("its events", lambda: page.count("#happened .detail ol li") >= 2)
+    assert "eth0 has no carrier" in page.text("#happened .detail"), page.text("#happened .detail")
+    assert "1 min 12 s" in page.text("#happened .detail > p"), page.text("#happened .detail > p")
+    place = page.driver.current_url
+    assert "#outage=" in place, place
+    page.driver.refresh()
+    page.ready()
+    page.wait("the outage of the address", lambda: page.count("#happened .detail ol li") >= 2)
+    page.axe()
+    page.click("#happened [aria-expanded=true]")
+    same([page.count("#happened .detail"), "#" in page.driver.current_url], [0, False])
+    page.driver.find_element(By.CSS_SELECTOR, "#lanes g[data-outage]").click()
+    page.wait("the cell's outage", lambda: page.count("#happened .detail ol li") >= 2)
+    page.driver.get(url)
+    page.ready()
+
+
+def drawer(page):
+    page.wait("the chips", lambda: sorted(page.items("#types a")) == ["AirPlay 1", "Printers 2", "Web 1"])
+    page.driver.find_element(By.PARTIAL_LINK_TEXT, "Printers").click()
+    page.wait("the printers", lambda: page.text("#drawer-count") == "2 of 4 services")
+    assert page.driver.current_url.endswith("#services=_ipp._tcp"), page.driver.current_url
+    same(page.items("#services li b"), ["Office Printer", "日本語プリンタ"])
+    kinds = Select(page.driver.find_element(By.ID, "drawer-type"))
+    same([option.text for option in kinds.options], ["all types", "Printers", "AirPlay", "Web"])
+    kinds.select_by_index(0)
+    field = page.driver.find_element(By.ID, "drawer-search")
     field.send_keys("office")
-    same([row[0] for row in page.rows("#services")], ["Office Printer"])
-    same(page.text("#services-count"), "1 of 4 services")
+    same([page.items("#services li b"), page.text("#drawer-count")], [["Office Printer"], "1 of 4 services"])
+    place = page.run("return document.querySelector('#services a').href")
+    assert re.fullmatch(r"http://[0-9.:\[\]a-f]+:631/?", place), place
     field.clear()
     field.send_keys("nothing like it")
-    same(page.rows("#services"), [["Nothing matches"]])
-    field.clear()
-    field.send_keys(Keys.SPACE, Keys.BACKSPACE)
-    kinds = Select(page.driver.find_element(By.ID, "services-type"))
-    same([option.text for option in kinds.options], ["all types", "_airplay._tcp", "_http._tcp", "_ipp._tcp"])
-    kinds.select_by_visible_text("_ipp._tcp")
-    same([row[0] for row in page.rows("#services")], ["Office Printer", "日本語プリンタ"])
-    kinds.select_by_index(0)
+    same(page.items("#services"), ["Nothing matches"])
+    page.axe()
+    field.send_keys(Keys.ESCAPE, Keys.ESCAPE)
+    page.wait("the end of the drawer", lambda: not page.run("return document.querySelector('#drawer').open"))
+    assert "#" not in page.driver.current_url, page.driver.current_url
 
 
-def recent(page):
-    everything = page.rows("#events")
-    assert 5 < len(everything) <= 50, len(everything)
-    kinds = Select(page.driver.find_element(By.ID, "events-kind"))
+def events(page):
+    page.driver.find_element(By.PARTIAL_LINK_TEXT, "all events").click()
+    page.wait("all events", lambda: page.count("#every-list li") > 8)
+    same([page.is_shown("#overview"), page.is_shown("#every")], [False, True])
+    kinds = Select(page.driver.find_element(By.ID, "every-kind"))
     kinds.select_by_visible_text("path")
-    rows = page.rows("#events")
-    assert rows and all(row[1].startswith("path.") for row in rows), rows
+    rows = page.items("#every-list li")
+    assert rows and all("path." in row for row in rows), rows
     kinds.select_by_index(0)
+    page.driver.find_element(By.ID, "every-search").send_keys("daemon.started")
+    assert all("daemon.started" in row for row in page.items("#every-list li")), page.items("#every-list li")
+    Select(page.driver.find_element(By.ID, "every-since")).select_by_index(2)
+    page.wait("a month", lambda: page.text("#every-count").startswith("3 of "))
+    page.axe()
+    page.driver.find_element(By.PARTIAL_LINK_TEXT, "overview").click()
+    page.wait("the overview", lambda: page.is_shown("#overview"))
 
 
 def keyboard(page):
     """Everything that can be used is reached by Tab, in order, and shows it."""
-    page.driver.refresh()
+    page.driver.get("about:blank")
+    page.driver.get(url)
     page.ready()
-    page.wait("the services", lambda: len(page.rows("#services")) == 4)
+    page.wait("the services", lambda: page.count("#types a") == 3)
     reached = []
     for _ in range(40):
         page.driver.switch_to.active_element.send_keys(Keys.TAB)
         name, outline = page.run(
             "const e = document.activeElement; const s = getComputedStyle(e);"
-            "return [e.id || e.getAttribute('href') || e.className, `${s.outlineStyle} ${s.outlineWidth}`]")
+            "return [e.dataset.key || e.id || e.getAttribute('href') || e.className, `${s.outlineStyle} ${s.outlineWidth}`]")
         if not name or name in reached:
             break
         reached.append(name)
         assert outline.startswith(("solid", "auto")) and not outline.endswith(" 0px"), (name, outline)
-    wanted = ["#main", "services-search", "services-type", "events-kind", "api/v1/events", "metrics", "api/v1/status"]
+    wanted = ["#main", "1h", "30d", "0 host", "0 dns", "ask", "plots", "#events", "#services", "_ipp._tcp", "metrics", "api/v1/status"]
     same([name for name in reached if name in wanted], wanted)
     skip = page.driver.find_element(By.CSS_SELECTOR, ".skip")
     page.run("arguments[0].focus()", skip)
     skip.send_keys(Keys.ENTER)
     same(page.run("return document.activeElement.id"), "main")
-    same(page.run("return document.querySelectorAll('h1').length + document.querySelectorAll('main').length"), 2)
-    same(page.run("return [...document.querySelectorAll('th')].filter(h => !h.scope).length"), 0)
+    same(page.run("return document.querySelectorAll('#overview h1').length + document.querySelectorAll('main').length"), 2)
 
 
 def accessible(page):
@@ -224,32 +297,145 @@ def accessible(page):
         brightness = sum(int(part) for part in background[4:-1].split(","))
         assert (brightness < 120) == (scheme == "dark"), (scheme, background)
         page.axe()
-        picture(page, f"page-{scheme}.png")
     page.scheme("light")
 
 
+def narrow(page):
+    """Nothing is cut off or scrolled sideways at any width."""
+    for width in [320, 390, 768, 1280, 2560]:
+        page.size(width)
+        fits(page, width)
+        page.axe()
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def fits(page, width):
+    wide = page.run("return document.scrollingElement.scrollWidth")
+    assert wide <= width, (wide, page.run(
+        "return [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > arguments[0])"
+        ".map(e => e.tagName + '#' + e.id + '.' + e.getAttribute('class'))", width))
+
+
 def picture(page, name):
-    """From the top down to the services; the recent changes are left out."""
-    height = page.run("document.activeElement.blur(); scrollTo(0, 0);"
-                      "return Math.ceil(document.querySelector('#services-section').getBoundingClientRect().bottom) + 20")
-    clip = {"x": 0, "y": 0, "width": page.run("return innerWidth"), "height": height, "scale": 1}
+    """The whole page as it is."""
+    page.run("document.activeElement.blur(); scrollTo(0, 0)")
+    width, height = page.run("return [innerWidth, document.documentElement.scrollHeight]")
+    clip = {"x": 0, "y": 0, "width": width, "height": min(height, 3000), "scale": 1}
     shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
-    with open(os.path.join(directory, name), "wb") as file:
+    with open(os.path.join(directory, name + ".png"), "wb") as file:
         file.write(base64.b64decode(shot["data"]))
 
 
-def narrow(page):
-    """On the narrowest telephone nothing is cut off: tables scroll by themselves, and by keyboard."""
-    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False})
-    page.wait("narrow tables scroll", lambda: page.count(".scroll[tabindex='0'][role=group][aria-label]") > 1)
-    width = page.run("return document.scrollingElement.scrollWidth")
-    assert width <= 320, (width, page.run(
-        "return [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > 320 && !e.closest('.scroll'))"
-        ".map(e => e.tagName + '#' + e.id + '.' + e.className)"))
-    page.axe()
-    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    page.wait("wide tables do not", lambda: page.count(".scroll[tabindex]") == 0)
+def every_view(page, name):
+    """In light and dark, on a telephone and wide: nothing is cut off, everybody can read it, and a picture of each."""
+    for width, scheme in [(320, "light"), (390, "dark"), (1280, "dark"), (1280, "light")]:
+        page.size(width)
+        page.scheme(scheme)
+        fits(page, width)
+        page.axe()
+        picture(page, f"{name}-{width}-{scheme}")
+
+
+def states(driver):
+    """Looks at each state that the test brings about, until there is none any more."""
+    look = os.path.join(directory, "look")
+    with Page(driver) as page:
+        page.ready()
+        while not os.path.exists(look + ".end"):
+            if not os.path.exists(look):
+                time.sleep(0.02)
+                continue
+            name, word = open(look, encoding="utf-8").read().split("\n")
+            os.remove(look)
+            page.wait(word, lambda: page.text("#word") == word)
+            every_view(page, f"state-{name}")
+            page.console()
+            mark("looked-" + name.split("-")[0])
+
+
+def crowd(driver):
+    with Page(driver) as page:
+        page.ready()
+        page.wait("the services", lambda: page.text("#nearby-count") == "500 services on 41 hosts")
+        same(page.count("#types a"), 6)
+        assert page.count("#machine dt") <= 10, page.items("#machine dt")
+        every_view(page, "crowd")
+        page.driver.find_element(By.CSS_SELECTOR, "#machine button").click()
+        same(len([name for name in page.items("#machine dt") if name.startswith("wan")]), 11)
+        page.click("#nearby h2 a")
+        page.wait("the first fifty", lambda: page.count("#services li") == 50)
+        hosts = page.items("#services h3")
+        assert hosts[0].startswith("host-0.local") and hosts[2].startswith("host-2.local"), hosts
+        every_view(page, "crowd-drawer")
+        page.click("#drawer-more")
+        same(page.count("#services li"), 250)
+        page.expect_quiet()
+
+
+def rare(driver):
+    """States that no network of a test brings about: documents of a stand-in, changed from the real ones."""
+    status = json.load(urllib.request.urlopen(url + "api/v1/status"))
+    diagnosis = json.load(urllib.request.urlopen(url + "api/v1/diagnosis"))
+    slow = dict(status, headline=dict(status["headline"], state="slow", message="answers take 420 ms instead of 12 ms while the line is filled",
+                                      hint="limit what uploads, or let the router manage its queue"))
+    slow["chain"] = [dict(node, condition="degraded" if node["element"] == "internet" else "good") for node in status["chain"]]
+    portal = dict(status, headline=dict(status["headline"], state="login_needed", message="a portal answers the probe web", hint="open a web page and log in"))
+    probe = {"name": "web", "target": "http://example.test/", "interval_seconds": 30, "captive_portal": True,
+             "last": {"success": False, "reason": "redirected", "location": "http://portal.example.test/login?from=up0"}}
+    hostile = dict(probe, last=dict(probe["last"], location="javascript:alert(1)"))
+    first = dict(status, services={"count": 0, "types": 0, "last_census": None})
+    for name, extra, check in [
+            ("slow", {"/api/v1/status": slow}, lambda page: same([page.state(), page.chain()[3][0]], ["warn", "degraded"])),
+            ("portal", {"/api/v1/status": portal, "/api/v1/probes": {"probes": [probe]}},
+             lambda page: same([page.text("#more"), page.run("return document.querySelector('#more a').href")],
+                               ["It is at portal.example.test.", "http://portal.example.test/login?from=up0"])),
+            ("hostile-portal", {"/api/v1/status": portal, "/api/v1/probes": {"probes": [hostile]}}, lambda page: same(page.is_shown("#more"), False)),
+            ("first-minute", {"/api/v1/status": first, "/api/v1/services": {"services": []}},
+             lambda page: same(page.text("#types"), "Listening; nobody was heard yet."))]:
+        with Page(driver, between(extra={path: json.dumps(body) for path, body in extra.items()})) as page:
+            page.ready()
+            page.wait(name, lambda: page.text("#host") == status["host"])
+            check(page)
+            every_view(page, "rare-" + name)
+            page.expect_quiet()
+    progress(driver, diagnosis)
+    refused(driver)
+
+
+def progress(driver, diagnosis):
+    """One click asks; how far it is can be seen, and then what was found, as `nwpath diagnose` says it."""
+    asked = dict(diagnosis, running={"started": "2026-11-26T12:00:00Z", "layers": ["wan", "dns"]})
+    found = dict(diagnosis, running=None, time="2026-11-26T12:00:00Z", duration_seconds=2.1, verdicts=[
+        {"code": "wan.unreachable", "message": "192.0.2.1 answers, and nothing beyond it does", "hint": "check the modem and the provider"}],
+        ladder=[{"layer": "gateway", "state": "ok", "codes": [], "message": None}, {"layer": "wan", "state": "faulty", "codes": ["wan.unreachable"], "message": None},
+                {"layer": "dns", "state": "not_assessed", "codes": [], "message": "hidden by wan.unreachable"}])
+    extra = {"/api/v1/diagnosis": json.dumps(dict(diagnosis, running=None))}
+    with Page(driver, between(extra=extra, writes={"/api/v1/diagnosis": [202]})) as page:
+        page.ready()
+        extra["/api/v1/diagnosis"] = extra["/api/v1/diagnosis?wait=20s"] = json.dumps(asked)
+        page.click("#asking button")
+        page.wait("the progress", lambda: page.text("#asking") == "Asking: wan, dns")
+        page.axe()
+        extra["/api/v1/diagnosis"] = extra["/api/v1/diagnosis?wait=20s"] = json.dumps(found)
+        page.wait("what was found", lambda: page.is_shown("#diagnosis") and "and nothing beyond it does. Check the modem" in page.text("#diagnosis"))
+        same(page.items("#diagnosis li"), ["✓ gateway sound", "✗ wan wan.unreachable", "○ dns hidden by wan.unreachable"])
+        every_view(page, "rare-diagnosed")
+
+
+def refused(driver):
+    """Whoever may not ask is told who may; a wrong token is told from none."""
+    with Page(driver, between(writes={"/api/v1/diagnosis": [403, 401, 429, 202]})) as page:
+        page.ready()
+        page.click("#asking button")
+        page.wait_for("#refusal", "sudo nwpath diagnose")
+        same(page.run("return document.activeElement.id"), "token")
+        every_view(page, "rare-refused")
+        page.driver.find_element(By.ID, "token").send_keys("secret", Keys.ENTER)
+        page.wait_for("#refusal", "That is not the token.")
+        page.driver.find_element(By.ID, "token").send_keys("other", Keys.ENTER)
+        page.wait_for("#asking", "It was asked a moment ago.")
+        assert not page.is_shown("#rights")
+        same(Between.shown, ["Bearer secret", "Bearer other"])
 
 
 # What changes while somebody looks.
@@ -257,50 +443,49 @@ def narrow(page):
 def live(driver):
     with Page(driver) as page:
         page.ready()
-        same(page.run("return document.querySelector('#banner').dataset.state"), "ok")
-        kinds = page.driver.find_element(By.ID, "events-kind")
-        Select(kinds).select_by_visible_text("path")
-        page.run("arguments[0].focus()", kinds)
+        same(page.state(), "ok")
+        node = page.driver.find_elements(By.CSS_SELECTOR, ".chain button")[1]
+        node.click()
         ip("link set peer0 down")
-        page.wait("the loss", lambda: page.run("return document.querySelector('#banner').dataset.state") == "bad")
-        page.wait_for("#banner-text", "Offline: up0 has no carrier")
+        page.wait("the loss", lambda: page.state() == "bad")
+        page.wait_for("#cause", "up0 has no carrier. ")
+        same(page.text("#word"), "Offline")
         page.wait("the title", lambda: page.driver.title.startswith("✗ ") and "no carrier" in page.driver.title)
-        page.wait_for("#paths tbody", "✗ unsatisfied")
-        page.wait_for("#events tbody", "path.changed")
-        page.wait_for("#timeline-text", "1 outage")
-        page.wait_for("#outages tbody", "so far")
+        same([node[0] for node in page.chain()], ["good", "broken", "not_reached", "not_reached", "not_reached"])
+        page.wait_for("#node", "no carrier")
+        same(page.run("return document.activeElement.dataset.key"), "0 interface")
+        page.wait_for("#happened", "Offline")
+        page.wait_for("#summary", "1 outage")
+        page.wait("the outage", lambda: page.count("#happened .row") == 1)
+        page.click("#happened .row")
+        page.wait_for("#happened .detail", "so far")
         for scheme in ["light", "dark"]:
             page.scheme(scheme)
             page.axe()
         ip("link set peer0 up")
         ip("route replace default via 192.0.2.1")
-        page.wait("the recovery", lambda: page.run("return document.querySelector('#banner').dataset.state") == "ok")
+        page.wait("the recovery", lambda: page.state() == "ok")
         page.wait("the title", lambda: page.driver.title.startswith("✓ "))
-        page.wait("the end of the outage", lambda: "so far" not in page.text("#outages tbody"))
-        same(kinds.get_attribute("value"), "path")
-        same(page.run("return document.activeElement.id"), "events-kind")
-        assert all("path." in row[1] for row in page.rows("#events")), page.rows("#events")
-        Select(kinds).select_by_index(0)
+        page.wait("the end of the outage", lambda: "so far" not in page.text("#happened"))
+        page.wait_for("#happened", "again after")
         page.expect_quiet()
         mark("steady")
-        page.wait("the loss of the service", lambda: page.text("#live") == "live: disconnected")
-        page.wait_for("#retry", "reconnecting in")
-        same(page.run("return document.querySelector('#banner').classList.contains('stale')"), True)
-        gone = re.compile(r"No contact for \d+ s, last seen connected at \d\d:\d\d")
-        page.wait("what is known", lambda: gone.fullmatch(page.text("#banner-text")))
-        same(page.run("return document.querySelector('#banner').dataset.state"), "lost")
-        same(page.driver.title, "? office")
+        page.wait("the loss of the service", lambda: page.text("#word") == "No contact")
+        page.wait_for("#retry", "trying again in")
+        same(page.run("return document.body.classList.contains('stale')"), True)
+        page.wait("what is known", lambda: re.search(r"Last seen: Connected, at \d\d:\d\d:\d\d\.", page.text("#cause")))
+        same([page.state(), page.driver.title], ["lost", "? office"])
         ages = "return [...document.querySelectorAll('time[data-age]')].map(age => age.textContent)"
-        before, said = page.run(ages), page.text("#banner-text")
-        page.wait("the time without contact grows", lambda: page.text("#banner-text") != said)
+        before, said = page.run(ages), page.text("#since")
+        page.wait("the time without contact grows", lambda: page.text("#since") != said)
         same(page.run(ages), before)
         for scheme in ["light", "dark"]:
             page.scheme(scheme)
             page.axe()
         mark("lost")
-        page.wait_for("#live", "live: connected")
-        page.wait("it is fresh", lambda: not page.run("return document.querySelector('#banner').classList.contains('stale')"))
-        page.wait_for("#events tbody", "daemon.started")
+        page.wait("contact", lambda: page.text("#live") == "live" and page.text("#word") == "Connected")
+        same(page.run("return document.body.classList.contains('stale')"), False)
+        page.wait_for("#happened", "started")
 
 
 def tabs(driver):
@@ -319,7 +504,7 @@ def tabs(driver):
         ip("link set peer0 down")
         for page in reversed(pages):
             driver.switch_to.window(page.handle)
-            page.wait_for("#banner-text", "Offline: up0 has no carrier")
+            page.wait_for("#cause", "up0 has no carrier")
         ip("link set peer0 up")
         ip("route replace default via 192.0.2.1")
         # Whoever goes on has the stream soon.
@@ -327,7 +512,7 @@ def tabs(driver):
             driver.switch_to.window(page.handle)
             page.driver.close()
         driver.switch_to.window(pages[0].handle)
-        pages[0].wait_for("#banner-text", "Connected: ")
+        pages[0].wait_for("#word", "Connected")
         pages[0].ready()
         page.wait("a stream", lambda: streams() == ["1"])
         pages[0].expect_quiet()
@@ -342,15 +527,19 @@ def hostile(driver):
     with Page(driver) as page:
         page.ready()
         names = [line for line in open(os.path.join(directory, "names"), encoding="utf-8").read().split("\0") if line]
-        page.wait("the services", lambda: len(page.rows("#services")) == len(names))
-        shown = page.run("return [...document.querySelectorAll('#services tbody th')].map(h => h.textContent)")
-        same(sorted(shown), sorted(names))
-        page.wait("the changes", lambda: all(name in page.text("#events tbody") for name in names))
-        same(page.count("img, iframe, object, embed, base, form"), 0)
+        page.wait("the services", lambda: page.text("#nearby-count").startswith(f"{len(names)} services"))
+        page.click("#nearby h2 a")
+        page.wait("the drawer", lambda: page.count("#services li") == len(names))
+        same(sorted(page.run("return [...document.querySelectorAll('#services li > b')].map(b => b.textContent)")), sorted(names))
+        page.axe()
+        page.driver.get(url + "#events")
+        page.wait("the changes", lambda: all(name in page.text("#every-list") for name in names))
+        same(page.count("img, iframe, object, embed, base"), 0)
         same(page.count("script"), 1)
         same(page.run("return [typeof window.hacked, document.querySelectorAll('[onerror], [onload], [onclick], [style]').length]"),
              ["undefined", 0])
-        same(page.run("return [...document.querySelectorAll('main a')].map(a => a.getAttribute('href'))"), ["api/v1/events"])
+        places = page.run("return [...document.querySelectorAll('main a, dialog a')].map(a => a.getAttribute('href'))")
+        assert all(place.startswith(("#", "api/v1/")) for place in places), places
         page.axe()
         page.expect_quiet()
 
@@ -359,8 +548,19 @@ def hostile(driver):
 
 class Between(http.server.BaseHTTPRequestHandler):
     """Hands on what is asked below a prefix, changed by `change(path, body)`, and answers what `extra` has."""
-    prefix, change, extra = "", staticmethod(lambda path, body: body), {}
+    prefix, change, extra, writes, shown = "", staticmethod(lambda path, body: body), {}, {}, []
     protocol_version = "HTTP/1.0"
+
+    def do_POST(self):
+        """Answers with the next status that `writes` has for the path, and remembers the credentials."""
+        if self.headers.get("Authorization"):
+            self.shown.append(self.headers["Authorization"])
+        self.send_response(self.writes[self.path].pop(0))
+        self.end_headers()
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.end_headers()
 
     def do_GET(self):
         if not self.path.startswith(self.prefix + "/"):
@@ -414,7 +614,7 @@ def prefix(driver):
         page.ready()
         same(asked, ["/"])
         ip("link set peer0 down")
-        page.wait_for("#banner-text", "no carrier")
+        page.wait_for("#cause", "no carrier")
         page.expect_quiet()
         page.driver.find_element(By.LINK_TEXT, "Status").click()
         page.wait("the link below the prefix", lambda: page.driver.current_url.endswith("/machines/one/api/v1/status"))
@@ -427,8 +627,8 @@ def policy(driver):
     changed = between(change=staticmethod(lambda path, body: body.replace(b"'use strict';", b"'use strict'; ", 1)))
     with Page(driver, changed) as page:
         page.wait("the refusal", lambda: any("Content Security Policy" in line for line in page.console()))
-        same(page.text("#banner-text"), "Asking the service")
-    with Page(driver, between(change=staticmethod(lambda path, body: body.replace(b"#main", b"#mein", 1)))) as page:
+        same(page.text("#message"), "Asking the service.")
+    with Page(driver, between(change=staticmethod(lambda path, body: body.replace(b"\"#main\"", b"\"#mein\"", 1)))) as page:
         page.ready()
     with Page(driver) as page:
         page.ready()
@@ -440,25 +640,6 @@ def policy(driver):
         same(page.driver.execute_async_script(
             "const done = arguments[0]; const s = document.createElement('script'); s.textContent = 'window.hacked = 1';"
             "document.body.append(s); setTimeout(() => done(typeof window.hacked), 50)"), "undefined")
-
-
-def later(driver):
-    """Probes and a diagnosis are shown where the service has them, and no others are asked for."""
-    probes = ('{"probes":[{"name":"<b>gateway</b>","target":"192.0.2.1","last":{"success":true,"duration_seconds":0.0042},'
-              '"loss_percent":1.5,"p95_seconds":0.012,"recent_seconds":[0.004,0.005,null,0.012]},'
-              '{"name":"web","target":"example.test","last":{"success":false,"reason":"timeout"}}]}')
-    diagnosis = '{"verdicts":[{"code":"gateway.silent","message":"The gateway does not answer.","hint":"Look at the router."}]}'
-    behaviour = {"extra": {"/api/v1/probes": probes, "/api/v1/diagnosis": diagnosis}, "change": staticmethod(
-        lambda path, body: body.replace(b'data-routes="', b'data-routes="/api/v1/probes /api/v1/diagnosis ', 1))}
-    with Page(driver, between(**behaviour)) as page:
-        page.ready()
-        page.wait("the probes", lambda: page.is_shown("#probes-section") and page.is_shown("#diagnosis"))
-        same([row[:5] for row in page.rows("#probes")], [["<b>gateway</b>", "192.0.2.1", "✓ 4 ms", "1.50 %", "12 ms"],
-                                                         ["web", "example.test", "✗ timeout", "–", "–"]])
-        same(page.count("#probes .spark polyline"), 1)
-        assert "Look at the router." in page.text("#diagnosis")
-        page.axe()
-        page.expect_quiet()
 
 
 def without_script(driver):

@@ -1,0 +1,174 @@
+// What happened: events folded by cause, an outage with what belongs to it, and all of them on a page of their own.
+
+const quiet = new Set(['census.completed', 'log.opened', 'path.snapshot', 'service_type.added', 'service_type.removed',
+  'service.resolve_failed', 'route.changed']);
+const mostRows = 12;
+const together = 2500;
+const opened = { at: null, events: null };
+
+/** The outage of a moment; one that is older than the time asked about seems to begin with it. */
+function outageAt(moment_) {
+  for (const history_ of [state.day, state.history]) {
+    const found = history_?.outages.find((outage) => {
+      const start = Date.parse(outage.start);
+      return (start - together <= moment_ || start - Date.parse(history_.since) < 1500) && (!outage.end || moment_ < Date.parse(outage.end));
+    });
+    if (found) return found;
+  }
+}
+
+const nameOf = (thing) => thing?.name ?? thing;
+const isOfService = (event) => event.event.startsWith('service.');
+
+/** Whether an event follows from the first one of a group. */
+function belongs(event, { first, followers }) {
+  const distance = Date.parse(event.time) - Date.parse(first.time);
+  if (event.cause?.seq !== undefined) return event.cause.seq === first.seq;
+  if (isOfService(event) && event.event === first.event) return distance <= 60000;
+  if (!first.cause || distance > together) return false;
+  if (event.event === 'headline.changed') return !followers.some((other) => other.event === 'headline.changed');
+  return isOfService(event) && nameOf(event.service?.interface) === nameOf(first.interface);
+}
+
+/** Groups of one cause each, newest first. */
+function fold(events) {
+  const groups = [];
+  for (const event of events) {
+    if (quiet.has(event.event)) continue;
+    const group = groups.slice(-4).reverse().find((other) => belongs(event, other));
+    if (group) group.followers.push(event);
+    else groups.push({ first: event, followers: [] });
+  }
+  return groups.reverse();
+}
+
+function tone({ first, followers }) {
+  const headline = [...followers, first].find((event) => event.event === 'headline.changed');
+  if (headline) return headlines[headline.headline.state]?.[0] ?? '';
+  const all = [first, ...followers];
+  if (all.some((event) => event.severity === 'error')) return 'bad';
+  if (all.some((event) => event.severity === 'warning')) return 'warn';
+  return /(recovered|reachable|cleared)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
+}
+const toneWords = { bad: 'outage', warn: 'warning', ok: 'good', '': 'note' };
+
+/** A message without what is the same in all of them. */
+const brief = (text) => text.replace(/^Path default( is (un)?satisfied)?:? /, '');
+
+/** What a group is in one line: what came first, and what went with it. */
+function line({ first, followers }) {
+  if (isOfService(first)) return [first.message, followers.length > 0 ? `and ${plural(followers.length, 'other')}` : ''];
+  const parts = [];
+  const headline = [first, ...followers].find((event) => event.event === 'headline.changed');
+  const path = followers.findLast((event) => event.event === 'path.changed');
+  const now_ = headline?.headline.state;
+  const before = headline?.previous;
+  if (before && isBad(before.state) && !isBad(now_)) {
+    return [`${headlines[now_]?.[1] ?? words(now_)} again`, `after ${duration(before.duration_seconds)} of ${headlines[before.state][1]}`];
+  }
+  if (headline) parts.push(headlines[now_]?.[1] ?? words(now_));
+  else if (path) parts.push(brief(path.message));
+  for (const [kind, some] of [['address', 'addresses'], ['gateway', 'gateways'], ['service', 'services']]) {
+    const count = new Set(followers.filter((event) => event.event.startsWith(`${kind}.`)).map((event) => JSON.stringify(
+      [event.service?.name, event.service?.type, event.gateway?.address ?? event.previous?.address, event.address?.address]))).size;
+    if (count > 0) parts.push(`${count} ${count === 1 ? kind : some} with it`);
+  }
+  return [first === headline ? headline.headline.message : sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join('; ')];
+}
+
+function showHappened(events) {
+  const groups = fold(events);
+  const today = groups.filter((group) => isToday(new Date(group.first.time))).length;
+  setText('count', today > 0 ? `${plural(today, 'change')} today` : '');
+  const rows = groups.slice(0, mostRows).map((group) => ({ key: `${group.first.stream} ${group.first.seq}`, time: group.first.time, tone: tone(group),
+    line: line(group), outage: tone(group) === 'bad' ? outageAt(Date.parse(group.first.time) + 1)?.start : undefined }));
+  const open = opened.at && (outageAt(Date.parse(opened.at)) ?? { start: opened.at, end: opened.at });
+  if (open && !rows.some((row) => row.outage === open.start)) {
+    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [open.message || 'Outage', ''], outage: open.start });
+    rows.sort((left, right) => Date.parse(right.time) - Date.parse(left.time));
+  }
+  // A group and the ones that follow from it may tell of one outage: its first row opens it.
+  const first = new Map(rows.map((row) => [row.outage, row.key]));
+  update('happened', [rows, open, opened.events, day(new Date(now()))], () => rows.length === 0
+    ? element('li', {}, element('em', {}, 'Nothing yet')) : rows.map((row_) => row(row_, first.get(row_.outage) === row_.key && open)));
+}
+
+function row({ key, time: at_, tone: kind, line: [text, note], outage }, open) {
+  const isOpen = open && open.start === outage;
+  const said = [text, ' ', note && element('em', {}, note)];
+  return element('li', {}, moment(at_), element('span', { class: `dot ${kind}` }, aside(toneWords[kind] ?? kind)),
+    outage ? element('div', {}, button(said, { class: 'row', 'data-key': key, 'aria-expanded': String(Boolean(isOpen)) }, () => {
+      history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage}`);
+      goTo();
+    })) : element('span', {}, said),
+    isOpen && detail(open));
+}
+
+/** Cause, what was found, and the events, from a little before the outage to a little after its end. */
+function detail(outage) {
+  const end = outage.end ? Date.parse(outage.end) + 3000 : Infinity;
+  const events = opened.events?.filter((event) => Date.parse(event.time) <= end && Date.parse(event.time) >= Date.parse(opened.at) - 2000 && !quiet.has(event.event));
+  const found = (events ?? []).filter((event) => event.event === 'verdict.raised');
+  const length = outage.end === outage.start ? '' : outage.end
+    ? [' to ', moment(outage.end, toTheSecond), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
+  return element('div', { class: 'detail' },
+    element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${outage.message}` : ''),
+    found.map((event) => element('p', {}, element('b', {}, event.verdict?.message ?? event.message), ' ', event.verdict?.hint && marked(sentence(event.verdict.hint)))),
+    !events ? element('p', {}, 'Asking for its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
+      : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, moment(event.time, toTheSecond), ' ', event.message))));
+}
+
+function openOutage(start) {
+  Object.assign(opened, { at: start, events: null });
+  show();
+  return readOutage();
+}
+
+async function readOutage() {
+  const start = opened.at;
+  if (!start) return;
+  const page = await ask(`api/v1/events?limit=200&since=${Math.ceil(secondsSince(start)) + 2}s`).catch(() => undefined);
+  if (opened.at === start && page !== undefined) opened.events = page?.events ?? [];
+  show();
+}
+
+// All events.
+
+const every = { events: null, shown: 200, isReading: false };
+const mostEvents = 5000;
+
+async function readEvery() {
+  const list = [];
+  Object.assign(every, { events: list, shown: 200, isReading: true });
+  try {
+    for (let place_ = byId('every-since').value; place_ && list.length < mostEvents;) {
+      const page = await ask(`api/v1/events?limit=1000&since=${encodeURIComponent(place_)}`);
+      if (every.events !== list) return;
+      list.push(...page?.events ?? []);
+      place_ = page?.events.length === 1000 ? page.next : null;
+      showEvery();
+    }
+  } catch {
+    lost();
+  }
+  if (every.events !== list) return;
+  every.isReading = false;
+  showEvery();
+}
+
+function showEvery() {
+  if (byId('every').hidden || !every.events) return;
+  const kind = (event) => event.event.split('.')[0];
+  offer(byId('every-kind'), [...new Set(every.events.map(kind))].sort().map((name) => [name, words(name)]));
+  const [wanted, text] = [byId('every-kind').value, byId('every-search').value.trim().toLowerCase()];
+  const found = every.events.filter((event) => (!wanted || kind(event) === wanted)
+    && (!text || `${event.event} ${event.message}`.toLowerCase().includes(text))).reverse();
+  setText('every-count', `${found.length} of ${plural(every.events.length, 'event')}${every.isReading ? ' so far' : ''}`);
+  byId('every-more').hidden = found.length <= every.shown;
+  update('every-list', found.slice(0, every.shown).map((event) => [event.stream, event.seq]), () => found.length === 0
+    ? element('li', {}, element('em', {}, every.events.length === 0 ? 'Nothing yet' : 'Nothing matches')) : found.slice(0, every.shown).map((event) => {
+      const kind_ = { error: 'bad', warning: 'warn' }[event.severity] ?? '';
+      return element('li', {}, moment(event.time, (date) => `${day(date)} ${toTheSecond(date).slice(-8)}`), element('span', { class: `dot ${kind_}` }, aside(event.severity)),
+        element('span', {}, event.message, ' ', element('em', {}, event.event)));
+    }));
+}

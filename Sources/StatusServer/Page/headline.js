@@ -1,0 +1,218 @@
+// The headline, the way out as a chain, and what is asked at once.
+
+const headlines = {
+  online: ['ok', 'Online'], connected: ['ok', 'Connected'], slow: ['warn', 'Slow'], login_needed: ['bad', 'Login needed'],
+  no_internet: ['bad', 'No Internet'], local_only: ['bad', 'Local only'], offline: ['bad', 'Offline'],
+};
+const isBad = (state) => headlines[state]?.[0] === 'bad';
+
+function showHeadline(status) {
+  const { state, message, hint, since } = status.headline;
+  const [kind, word] = headlines[state] ?? ['', words(state)];
+  const names = [status.host, ...status.interfaces.map((link) => link.name)];
+  byId('hero').dataset.state = kind;
+  setText('word', word);
+  update('since', since, () => ['for ', age(since)]);
+  const isPlain = kind === 'ok' && status.chain.every((element) => element.condition !== 'degraded');
+  const text = isPlain ? way(status) : sentence(message, names);
+  setText('message', text);
+  const advice = [!isPlain && hint, ...status.path.warnings.map(words)].filter(Boolean).map((part) => sentence(part));
+  if (state === 'connected') advice.unshift('Nothing beyond was asked.');
+  update('hint', advice, () => marked(advice.join(' ')));
+  const sign = { ok: '✓', warn: '!', bad: '✗' }[kind] ?? '…';
+  document.title = `${sign} ${status.host}: ${word}${isPlain ? '' : `, ${message}`}`;
+  setText('host', status.host);
+  setText('version', `nwpath ${status.daemon.version}`);
+  update('problems', status.problems, () => status.problems.map((problem) =>
+    element('li', {}, `▲ ${problem.part}: ${problem.message}`)));
+  update('snapshot', [status.stream, status.seq], () => [`state ${status.stream}.${status.seq} of `, moment(status.time, toTheSecond)]);
+}
+
+/** Such as `Through eth0 and 192.168.7.1, over IPv4 and IPv6.` */
+function way({ path }) {
+  const list = (...words_) => words_.filter(Boolean).join(' and ');
+  return `Through ${list(path.interfaces[0]?.name, path.gateways[0])}, over ${list(path.supports_ipv4 && 'IPv4', path.supports_ipv6 && 'IPv6')}.`;
+}
+
+/** Where everything is right the last outage, and where a portal wants a login the way to it. */
+function showMore(status, history) {
+  const last = headlines[status.headline.state]?.[0] === 'ok' && history?.outages.findLast((outage) => outage.end);
+  const portal = status.headline.state === 'login_needed' && state.probes.find((probe) => probe.captive_portal)?.last?.location;
+  const way_ = portal && URL.canParse(portal) ? new URL(portal) : null;
+  const isWeb = way_ && ['http:', 'https:'].includes(way_.protocol);
+  byId('more').hidden = !last && !isWeb;
+  update('more', [last, isWeb && portal], () => [
+    last && ['Last outage ', jump(`outage=${last.start}`, {}, moment(last.start)), `, for ${duration(last.duration_seconds)}.`],
+    isWeb && ['It is at ', element('a', { href: way_.href, rel: 'noreferrer' }, way_.host), '.'],
+  ]);
+}
+
+// The chain. A node opens what is known of it.
+
+let openNode = null;
+
+/** What stands under the name of a node: one figure, or what is wrong. */
+function figure(node, status) {
+  if (typeof node.round_trip_seconds === 'number') return delay(node.round_trip_seconds);
+  const link = status.interfaces.find((other) => other.name === node.name);
+  const gateway = status.gateways.find((other) => other.address === node.name);
+  switch (node.condition) {
+    case 'not_reached': return 'not reached';
+    case 'not_asked': return 'not asked';
+    case 'broken':
+      if (node.element === 'interface') return link?.problem ? words(link.problem) : 'not usable';
+      if (node.element === 'gateway') return node.name ? 'no answer' : 'no default route';
+      return status.headline.state === 'login_needed' && node.element === 'internet' ? 'login needed' : 'no answer';
+    default:
+      if (node.element === 'host') return status.monitors.length > 1 ? plural(status.monitors.length, 'monitor') : 'this machine';
+      if (node.element === 'interface') return link?.type ?? '';
+      if (node.element === 'gateway') return { true: 'neighbour known', false: 'no answer' }[gateway?.reachable] ?? 'answers';
+      return node.condition === 'degraded' ? 'worse than it should be' : 'answers';
+  }
+}
+
+function nodeName(node) {
+  const titles = { interface: 'no interface', gateway: 'gateway', internet: 'Internet', dns: 'DNS' };
+  return node.element === 'internet' || node.element === 'dns' ? titles[node.element] : node.name ?? titles[node.element];
+}
+
+/** The way out that is in use, for each family where one alone is broken, and the other uplinks, of which the kernel alone knows. */
+function chains(status) {
+  const used = new Set(status.chain.filter((node) => node.element === 'interface').map((node) => node.name));
+  const others = [...new Set(status.gateways.map((gateway) => gateway.interface.name))].filter((name) => !used.has(name));
+  const families = { ipv4: 'IPv4', ipv6: 'IPv6' };
+  const ways = status.chains.map(({ family, chain }) => chain.map((node) => (node.element === 'host' ? { ...node, figure: `over ${families[family]}` } : node)));
+  return [...(ways.length > 0 ? ways : [status.chain]), ...others.map((name) => {
+    const gateway = status.gateways.find((other) => other.interface.name === name);
+    const link = status.interfaces.find((other) => other.name === name);
+    const isBroken = link && !link.usable;
+    const silent = gateway.reachable === false;
+    const condition = isBroken ? 'not_reached' : silent ? 'broken' : gateway.reachable ? 'good' : 'not_asked';
+    const beyond = isBroken || silent ? 'not_reached' : 'not_asked';
+    return [
+      { element: 'host', name: status.host, condition: 'good' },
+      { element: 'interface', name, condition: isBroken ? 'broken' : 'good' },
+      { element: 'gateway', name: gateway.address, condition },
+      { element: 'internet', name: null, condition: beyond }, { element: 'dns', name: null, condition: beyond },
+    ];
+  })];
+}
+
+function showChains(status) {
+  const all = chains(status).map((chain, row) => chain.map((node) => ({ figure: figure(node, status), ...node, key: `${row} ${node.element}` })));
+  update('chains', [all, openNode], () => all.map((chain, row) =>
+    element('ol', { class: 'chain', 'aria-label': `The way out: ${nodeName(chain[1])}, ${chain[0].figure}` },
+      chain.map((node) => element('li', { class: node.condition },
+        button([element('b', { title: nodeName(node) }, nodeName(node)), ' ', aside(`${words(node.condition)}, `), element('i', {}, node.figure)],
+          { 'data-key': node.key, 'aria-expanded': String(openNode === node.key), 'aria-controls': 'node' }, () => {
+            openNode = openNode === node.key ? null : node.key;
+            show();
+          }))))));
+  const open = all.flat().find((node) => node.key === openNode);
+  byId('node').hidden = !open;
+  if (open) {
+    const facts = nodeFacts(open, status);
+    update('node', [open, facts], () => element('dl', {}, facts.map(([name, ...values]) => pair(name, ...values.map(code)))));
+  }
+}
+
+function nodeFacts(node, status) {
+  const link = status.interfaces.find((other) => other.name === node.name);
+  const gateway = status.gateways.find((other) => other.address === node.name);
+  switch (node.element) {
+    case 'host': return status.monitors.map(({ monitor, message, path }) => [monitor, message ?? path.status]);
+    case 'interface': return !link ? [['Why', status.headline.message]] : [
+      ['State', link.usable ? 'usable' : words(link.problem ?? 'not usable')], ['Type', [link.type, link.kind].filter(Boolean).join(', ')],
+      ['MTU', String(link.mtu)], ['Carrier', `${link.carrier ? 'yes' : 'no'}, ${plural(link.carrier_changes, 'change')}`],
+      ...(link.master ? [['Part of', link.master]] : []),
+      ['Addresses', ...addresses(link, true)]];
+    case 'gateway': return !gateway ? [['Why', status.headline.message]] : [
+      ['Interface', gateway.interface.name], ['Metric', String(gateway.metric)],
+      ['Neighbour', { true: 'reachable', false: 'does not answer' }[gateway.reachable] ?? 'not asked'],
+      ['Others', ...status.gateways.filter((other) => other !== gateway).map((other) => `${other.address} by ${other.interface.name}`)]];
+    case 'dns': return [['Servers', ...status.dns.servers], ['Search', ...status.dns.search], ['Source', status.dns.source || 'none'],
+      ['Usable', status.dns.usable ? 'yes' : 'no']].filter((fact) => fact.length > 1);
+    default: return state.probes.map((probe) => [probe.name, `${probe.target}: ${outcome(probe)}`]);
+  }
+}
+
+function outcome(probe) {
+  if (!probe.last) return 'not asked yet';
+  return probe.last.success ? delay(probe.last.duration_seconds) : words(probe.last.message ?? probe.last.reason ?? 'failed');
+}
+
+// Asking at once: what `nwpath diagnose` would say, by whoever may.
+
+const asking = { word: '', token: null };
+
+function showAsking(status) {
+  const running = state.diagnosis?.running;
+  const isGood = headlines[status.headline.state]?.[0] === 'ok';
+  const wish = status.headline.state === 'connected' ? 'Ask now' : 'Diagnose';
+  const isOffered = !running && (!isGood || wish === 'Ask now' || state.diagnosis?.time);
+  update('asking', [running, isOffered, wish, asking.word], () => [
+    isOffered && button(wish, { 'data-key': 'ask' }, askNow),
+    running && element('span', { role: 'status' }, running.layers.length > 0 ? `Asking: ${running.layers.map(words).join(', ')}` : 'Asking'),
+    !running && asking.word && element('span', { role: 'status', class: 'mute' }, marked(asking.word)),
+  ]);
+}
+
+async function askNow() {
+  if (/[^\x21-\x7e]/.test(asking.token ?? '')) return refuse(401);
+  const headers = asking.token ? { Authorization: `Bearer ${asking.token}` } : {};
+  asking.word = '';
+  try {
+    const response = await fetch('api/v1/diagnosis', { method: 'POST', headers });
+    const isRefused = response.status === 401 || response.status === 403;
+    byId('rights').hidden = !isRefused;
+    if (response.status === 429) asking.word = 'It was asked a moment ago.';
+    else if (isRefused) refuse(response.status);
+    else if (!response.ok) asking.word = `It cannot be asked: ${response.status}.`;
+    else return await follow();
+  } catch {
+    lost();
+  }
+  show();
+}
+
+function refuse(status) {
+  const reason = !asking.token ? 'Asking is for root, the daemon’s own user and whoever has the token: `sudo nwpath diagnose`, or'
+    : status === 401 ? 'That is not the token.' : 'This service has no token: see `token_file` in its configuration, or `sudo nwpath diagnose`.';
+  asking.token = null;
+  byId('refusal').replaceChildren(...marked(reason));
+  byId('token').focus();
+}
+
+/** Shows how far it is until it is done. */
+async function follow() {
+  byId('rights').hidden = true;
+  for (let tag = null; ;) {
+    const response = await fetch('api/v1/diagnosis?wait=20s', { headers: tag ? { 'If-None-Match': tag } : {}, cache: 'no-store' });
+    if (response.status === 304) continue;
+    if (!response.ok) return want(true);
+    tag = response.headers.get('ETag');
+    state.diagnosis = await response.json();
+    show();
+    if (!state.diagnosis.running) return want(true);
+    await new Promise((done) => setTimeout(done, shortest));
+  }
+}
+
+const rungs = { ok: ['ok', '✓', 'sound'], faulty: ['bad', '✗'] };
+
+/** Verdicts that stand, and each layer from the cable up. */
+function showDiagnosis(found) {
+  byId('diagnosis').hidden = !found?.time || found.ladder.length === 0;
+  if (byId('diagnosis').hidden) return;
+  update('diagnosis', found, () => [
+    element('h2', {}, 'Diagnosis ', element('span', {}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
+    found.verdicts.map((verdict) => element('p', {}, element('b', {}, sentence(verdict.message ?? words(verdict.code))), ' ',
+      verdict.hint && marked(sentence(verdict.hint)))),
+    found.verdicts.length === 0 && element('p', {}, 'Nothing is wrong.'),
+    element('ol', {}, found.ladder.map((rung) => {
+      const [kind, sign, word] = rungs[rung.state] ?? ['mute', '○'];
+      const said = rung.message ?? (rung.codes.join(', ') || word || words(rung.state));
+      return element('li', {}, element('span', { class: kind, 'aria-hidden': 'true' }, `${sign} `), `${words(rung.layer)} `, element('em', {}, said));
+    })),
+  ]);
+}

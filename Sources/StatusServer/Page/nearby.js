@@ -1,0 +1,101 @@
+// This machine, and the services nearby.
+
+const mostLinks = 6;
+let areAllLinksShown = false;
+
+function addresses(link, isFull) {
+  return link.addresses.map((address) => `${address.address}/${address.prefix_length}${isFull && address.flags.length > 0 ? ` ${address.flags.join(' ')}` : ''}`);
+}
+
+function showMachine(status) {
+  const used = status.path.interfaces.map((link) => link.name);
+  const rank = (link) => (used.includes(link.name) ? used.indexOf(link.name) : link.usable ? 100 : link.required ? 200 : 300);
+  const links = [...status.interfaces].sort((left, right) => rank(left) - rank(right) || natural(left.name, right.name));
+  const some = areAllLinksShown || links.length <= mostLinks + 1 ? links : links.slice(0, mostLinks);
+  const cost = [status.path.is_expensive && 'expensive', status.path.is_constrained && 'constrained'].filter(Boolean);
+  const gateways = status.gateways.map((gateway) => gateway.address);
+  const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
+  update('machine', [some, links.length, cost, gateways, status.dns, monitors], () => [
+    some.map((link) => pair(link.name, [link.usable ? 'up' : element('span', { class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
+      words(link.problem ?? 'not usable')), `, ${link.type}${link.required ? ', required' : ''}`], ...addresses(link).map(code))),
+    links.length > some.length && [element('dt'), element('dd', {}, button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); }))],
+    pair('Gateways', ...(gateways.length > 0 ? gateways.map(code) : ['none'])),
+    pair('DNS', ...(status.dns.servers.length > 0 ? status.dns.servers.map((server, index) => [code(server), index === 0 && status.dns.source ? ` (${status.dns.source})` : '']) : ['none']),
+      ...(status.dns.usable || status.dns.servers.length === 0 ? [] : [element('span', { class: 'bad' }, 'not in reach')])),
+    cost.length > 0 && pair('Cost', cost.join(', ')),
+    monitors.length > 1 && pair('Monitors', monitors.map(([name, isGood], index) => [index > 0 ? ' · ' : '', `${name} `,
+      element('span', { class: isGood ? 'ok' : 'bad' }, isGood ? '✓' : '✗', aside(isGood ? ' satisfied' : ' unsatisfied'))])),
+  ]);
+}
+
+/** Plain words for types that people meet; others are shown as they are called. */
+const typeNames = { '_ipp._tcp': 'Printers', '_ipps._tcp': 'Printers (TLS)', '_http._tcp': 'Web', '_https._tcp': 'Web (TLS)',
+  '_ssh._tcp': 'SSH', '_sftp-ssh._tcp': 'SFTP', '_smb._tcp': 'Files', '_airplay._tcp': 'AirPlay', '_googlecast._tcp': 'Cast',
+  '_hap._tcp': 'HomeKit', '_uscan._tcp': 'Scanners', '_workstation._tcp': 'Computers', '_mqtt._tcp': 'MQTT', '_prometheus-http._tcp': 'Prometheus' };
+const typeName = (type) => typeNames[type] ?? type.slice(1).split('.')[0];
+const schemes = { '_http._tcp': 'http', '_https._tcp': 'https', '_ipps._tcp': 'https', '_ipp._tcp': 'http', '_ssh._tcp': 'ssh', '_sftp-ssh._tcp': 'sftp', '_smb._tcp': 'smb' };
+const mostChips = 7;
+
+function counted(services) {
+  const counts = new Map();
+  for (const { type } of services) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return [...counts].sort(([left, many], [right, more]) => more - many || natural(typeName(left), typeName(right)));
+}
+
+function showNearby(status, services) {
+  byId('nearby').hidden = !status.services && services.length === 0;
+  const hosts = new Set(services.map((service) => service.host)).size;
+  setText('nearby-count', services.length > 0 ? `${plural(services.length, 'service')} on ${plural(hosts, 'host')}` : '');
+  const types = counted(services);
+  const chips = types.length > mostChips + 1 ? types.slice(0, mostChips) : types;
+  update('types', [types, status.services?.last_census === null], () => types.length === 0
+    ? element('span', { class: 'mute' }, status.services?.last_census ? 'Nobody offers anything here.' : 'Listening; nobody was heard yet.')
+    : [chips.map(([type, count]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${typeName(type)} `, element('b', {}, count))),
+      types.length > chips.length && jump('services', { class: 'chip', 'data-key': 'more' }, `+${types.length - chips.length} types`)]);
+}
+
+// The drawer: services by host, in natural order, narrowed by what the reader typed.
+
+const drawer = { shown: 50, open: new Set() };
+const interfaceName = (service) => service.interface.name ?? service.interface;
+const serviceKey = (service) => [service.name, service.type, interfaceName(service)].join('\u0000');
+
+function showDrawer(services, gone) {
+  if (!byId('drawer').open) return;
+  const present = new Set(services.map(serviceKey));
+  const rows = [...services.map((service) => ({ service })), ...gone.filter((entry) => !present.has(serviceKey(entry.service)))];
+  offer(byId('drawer-type'), counted(rows.map(({ service }) => service)).map(([type]) => [type, typeName(type)]));
+  const [wanted, type] = [byId('drawer-search').value.trim().toLowerCase(), byId('drawer-type').value];
+  const found = rows.filter(({ service }) => (!type || service.type === type) && (!wanted
+    || [service.name, service.type, typeName(service.type), service.host, interfaceName(service), ...service.addresses].some((text) => text.toLowerCase().includes(wanted))));
+  found.sort((left, right) => natural(left.service.host, right.service.host) || natural(left.service.name, right.service.name) || natural(left.service.type, right.service.type));
+  setText('drawer-count', `${found.length} of ${plural(rows.length, 'service')}`);
+  byId('drawer-more').hidden = found.length <= drawer.shown;
+  const some = found.slice(0, drawer.shown);
+  update('services', some, () => {
+    if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'None heard yet' : 'Nothing matches');
+    const hosts = [...new Set(some.map(({ service }) => service.host))];
+    return hosts.map((host) => [host, some.filter(({ service }) => service.host === host)]).map(([host, entries]) => [element('h3', {}, host, ' ', element('em', {}, entries[0].service.addresses.join(', '))),
+      element('ul', {}, entries.map(serviceRow))]);
+  });
+}
+
+/** The text of a service; it stays open when the drawer is drawn again. */
+function text(key, title, pairs) {
+  const node = element('details', { open: drawer.open.has(key) }, element('summary', { 'data-key': `text ${key}` }, title), element('dl', {}, pairs));
+  node.addEventListener('toggle', () => (node.open ? drawer.open.add(key) : drawer.open.delete(key)));
+  return node;
+}
+
+function serviceRow({ service, event }) {
+  const scheme = schemes[service.type];
+  const path = scheme?.startsWith('http') && typeof service.txt?.path === 'string' ? service.txt.path : '';
+  const place_ = `${service.host}:${service.port}`;
+  const address = service.addresses.find((other) => !other.includes('%'));
+  const key = serviceKey(service);
+  const texts = Object.entries(service.txt ?? {}).map(([key, value]) => pair(key, value === null ? '' : String(value)));
+  return element('li', { class: event ? 'gone' : undefined }, element('b', {}, service.name), ' ', element('em', {}, `${typeName(service.type)}, on ${interfaceName(service)}`),
+    element('div', {}, scheme && !event && address ? link(key, scheme, address, service.port, path && !path.startsWith('/') ? `/${path}` : path, place_) : place_,
+      element('em', {}, event ? [' · gone ', age(event.time), ` ago (${words(event.removed?.reason ?? 'unknown')})`] : [' · heard ', age(service.last_seen), ' ago'])),
+    texts.length > 0 && text(key, `${service.type}, ${plural(texts.length, 'text')}`, texts));
+}
