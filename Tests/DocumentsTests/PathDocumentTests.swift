@@ -178,7 +178,7 @@ import Testing
         let value = try JSONValue(parsing: try pretty(overview()))
         #expect(
             value.object?.keys == [
-                "schema", "stream", "seq", "time", "host", "daemon", "headline", "chain", "path", "since",
+                "schema", "stream", "seq", "time", "host", "daemon", "headline", "chain", "chains", "path", "since",
                 "message", "sentence", "monitors", "interfaces", "gateways", "dns", "problems",
             ]
         )

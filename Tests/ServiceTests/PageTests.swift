@@ -68,8 +68,12 @@ import Testing
     @Test func `a crowd of interfaces and services has room, and the rare states too`() async throws {
         let neighbour = try Neighbour()
         for index in 1...11 {
-            try Namespace.current.ip("link add wan\(index) type veth peer name end\(index)")
-            try Namespace.current.ip("link set wan\(index) up")
+            try Namespace.current.ipBatch([
+                "link add wan\(index) type veth peer name end\(index)", "link set wan\(index) up",
+                "link set end\(index) up",
+                "addr add 198.18.\(index).2/24 dev wan\(index)",
+                "route add default via 198.18.\(index).1 dev wan\(index) metric \(100 + index)",
+            ])
         }
         try Namespace.current.ipBatch(["route replace default via 192.0.2.1"])
         let scratch = try Scratch()

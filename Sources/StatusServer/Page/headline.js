@@ -51,6 +51,9 @@ function showMore(status, history) {
 
 let openNode = null;
 
+const linkType = (link) => ({ wiredEthernet: 'wired', other: '' }[link?.type] ?? link?.type ?? '');
+const trouble = (link) => ({ lower_layer_down: 'no carrier' }[link?.problem] ?? words(link?.problem ?? 'not usable'));
+
 /** What stands under the name of a node: one figure, or what is wrong. */
 function figure(node, status) {
   if (typeof node.round_trip_seconds === 'number') return delay(node.round_trip_seconds);
@@ -60,12 +63,12 @@ function figure(node, status) {
     case 'not_reached': return 'not reached';
     case 'not_asked': return 'not asked';
     case 'broken':
-      if (node.element === 'interface') return link?.problem ? words(link.problem) : 'not usable';
+      if (node.element === 'interface') return trouble(link);
       if (node.element === 'gateway') return node.name ? 'no answer' : 'no default route';
       return status.headline.state === 'login_needed' && node.element === 'internet' ? 'login needed' : 'no answer';
     default:
       if (node.element === 'host') return status.monitors.length > 1 ? plural(status.monitors.length, 'monitor') : 'this machine';
-      if (node.element === 'interface') return link?.type ?? '';
+      if (node.element === 'interface') return linkType(link);
       if (node.element === 'gateway') return { true: 'neighbour known', false: 'no answer' }[gateway?.reachable] ?? 'answers';
       return node.condition === 'degraded' ? 'worse than it should be' : 'answers';
   }
@@ -76,26 +79,21 @@ function nodeName(node) {
   return node.element === 'internet' || node.element === 'dns' ? titles[node.element] : node.name ?? titles[node.element];
 }
 
-/** The way out that is in use, for each family where one alone is broken, and the other uplinks, of which the kernel alone knows. */
+/** The way out that is in use, for each family where one alone is broken, and other uplinks, of which the kernel alone knows. */
 function chains(status) {
-  const used = new Set(status.chain.filter((node) => node.element === 'interface').map((node) => node.name));
-  const others = [...new Set(status.gateways.map((gateway) => gateway.interface.name))].filter((name) => !used.has(name));
   const families = { ipv4: 'IPv4', ipv6: 'IPv6' };
-  const ways = status.chains.map(({ family, chain }) => chain.map((node) => (node.element === 'host' ? { ...node, figure: `over ${families[family]}` } : node)));
-  return [...(ways.length > 0 ? ways : [status.chain]), ...others.map((name) => {
-    const gateway = status.gateways.find((other) => other.interface.name === name);
-    const link = status.interfaces.find((other) => other.name === name);
-    const isBroken = link && !link.usable;
-    const silent = gateway.reachable === false;
-    const condition = isBroken ? 'not_reached' : silent ? 'broken' : gateway.reachable ? 'good' : 'not_asked';
-    const beyond = isBroken || silent ? 'not_reached' : 'not_asked';
-    return [
-      { element: 'host', name: status.host, condition: 'good' },
-      { element: 'interface', name, condition: isBroken ? 'broken' : 'good' },
-      { element: 'gateway', name: gateway.address, condition },
-      { element: 'internet', name: null, condition: beyond }, { element: 'dns', name: null, condition: beyond },
-    ];
-  })];
+  const all = status.chains.map(({ family, chain }) => chain.map((node) => (node.element === 'host' ? { ...node, figure: `over ${families[family]}` } : node)));
+  if (all.length === 0) all.push(status.chain);
+  const seen = new Set(all.flat().map((node) => node.name));
+  for (const [name, address, answers] of [...status.gateways.map((gateway) => [gateway.interface.name, gateway.address, gateway.reachable]),
+    ...status.monitors.map(({ path }) => [path.interfaces[0]?.name, path.gateways[0]])]) {
+    if (!address || seen.has(name) || all.length > 3) continue;
+    seen.add(name);
+    const beyond = answers === false ? 'not_reached' : 'not_asked';
+    all.push([['host', status.host, 'good'], ['interface', name, 'good'], ['gateway', address, { true: 'good', false: 'broken' }[answers] ?? 'not_asked'],
+      ['internet', null, beyond], ['dns', null, beyond]].map(([element_, name_, condition]) => ({ element: element_, name: name_, condition })));
+  }
+  return all;
 }
 
 function showChains(status) {
@@ -122,7 +120,7 @@ function nodeFacts(node, status) {
   switch (node.element) {
     case 'host': return status.monitors.map(({ monitor, message, path }) => [monitor, message ?? path.status]);
     case 'interface': return !link ? [['Why', status.headline.message]] : [
-      ['State', link.usable ? 'usable' : words(link.problem ?? 'not usable')], ['Type', [link.type, link.kind].filter(Boolean).join(', ')],
+      ['State', link.usable ? 'usable' : trouble(link)], ['Type', [linkType(link), link.kind].filter(Boolean).join(', ')],
       ['MTU', String(link.mtu)], ['Carrier', `${link.carrier ? 'yes' : 'no'}, ${plural(link.carrier_changes, 'change')}`],
       ...(link.master ? [['Part of', link.master]] : []),
       ['Addresses', ...addresses(link, true)]];

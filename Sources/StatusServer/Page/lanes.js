@@ -21,7 +21,7 @@ function showSpans() {
 
 /** Such as `99.62 % online · 2 outages, 5 min 12 s · 1 h not recorded`. */
 function summary(history) {
-  const [, length] = spans[time.span];
+  const length = (Date.parse(history.until) - Date.parse(history.since)) / 1000;
   const known = history.known_seconds;
   const down = known - history.satisfied_seconds;
   const count = history.outages.length;

@@ -17,7 +17,7 @@ function showMachine(status) {
   const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
   update('machine', [some, links.length, cost, gateways, status.dns, monitors], () => [
     some.map((link) => pair(link.name, [link.usable ? 'up' : element('span', { class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
-      words(link.problem ?? 'not usable')), `, ${link.type}${link.required ? ', required' : ''}`], ...addresses(link).map(code))),
+      trouble(link)), linkType(link) && `, ${linkType(link)}`, link.required && ', required'], ...addresses(link).map(code))),
     links.length > some.length && [element('dt'), element('dd', {}, button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); }))],
     pair('Gateways', ...(gateways.length > 0 ? gateways.map(code) : ['none'])),
     pair('DNS', ...(status.dns.servers.length > 0 ? status.dns.servers.map((server, index) => [code(server), index === 0 && status.dns.source ? ` (${status.dns.source})` : '']) : ['none']),
