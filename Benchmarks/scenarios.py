@@ -2,7 +2,7 @@
 """The benchmarks: one function each, one network namespace per round."""
 import contextlib, math, os, signal, time
 
-import connections, discovery, endpoint, measure, peers
+import connections, discovery, endpoint, measure, page, peers
 from measure import Failed, IpMonitor, Nwpath, generate, ip
 
 
@@ -274,4 +274,4 @@ def containers(bench):
 
 ALL = {each.__name__: each for each in (routes, latency, storm, overrun, flaps, start, idle, containers,
                                     discovery.mdns, discovery.hostile, endpoint.streams, endpoint.http, connections.connections,
-                                    peers.peers)}
+                                    peers.peers, page.page)}

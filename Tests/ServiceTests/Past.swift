@@ -11,25 +11,34 @@ enum Past {
     /// A month as the log tells it: two short outages in the last day, one longer ago, and an hour without a daemon.
     static func log(at now: WallTime) -> String {
         var sequence = 0
-        func line(_ ago: Int, _ event: String, _ rest: String = "") -> String {
+        func line(_ ago: Int, _ event: String, _ message: String, _ rest: String = "", isError: Bool = false) -> String
+        {
             sequence += 1
             let head = #"{"time":"\#(now - .seconds(ago))","seq":\#(sequence),"stream":"7f3a","#
-            return head + #""schema":"nwpath.event/1","event":"\#(event)","severity":"info","host":"h","#
-                + #""message":"eth0 has no carrier"\#(rest)}"# + "\n"
+            return head + #""schema":"nwpath.event/1","event":"\#(event)","#
+                + #""severity":"\#(isError ? "error" : "info")","host":"h","message":"\#(message)"\#(rest)}"# + "\n"
         }
         func path(_ ago: Int, _ isSatisfied: Bool) -> String {
             let status = isSatisfied ? "satisfied" : "unsatisfied"
             let reason = isSatisfied ? "null" : "\"no_carrier\""
             let body = #","monitor":"default","path":{"status":"\#(status)","unsatisfied_reason":\#(reason)}"#
-            return line(ago, "path.changed", body)
+            let end = isSatisfied ? " through eth0" : ": eth0 has no carrier"
+            return line(ago, "path.changed", "Path default is \(status)\(end)", body, isError: !isSatisfied)
         }
         let (hour, day) = (3600, 86_400)
-        let opening = line(26 * day, "log.opened", #","log":{"file":"\#(String(repeating: "x", count: 200))"}"#)
+        let opening = line(
+            26 * day,
+            "log.opened",
+            "Event log opened",
+            #","log":{"file":"\#(String(repeating: "x", count: 200))"}"#
+        )
+        func started(_ ago: Int) -> String { line(ago, "daemon.started", "nwpath 0.1.0 started") }
         return [
-            opening, line(26 * day, "daemon.started"), path(26 * day, true), path(10 * day, false),
-            path(10 * day - 7200, true), path(20 * hour, false), path(20 * hour - 240, true),
-            line(9 * hour, "daemon.stopping"), line(8 * hour, "daemon.started"), path(8 * hour, true),
-            path(3 * hour, false), path(3 * hour - 72, true), line(1, "census.completed"),
+            opening, started(26 * day), path(26 * day, true), path(10 * day, false), path(10 * day - 7200, true),
+            path(20 * hour, false), path(20 * hour - 240, true),
+            line(9 * hour, "daemon.stopping", "Stopping on SIGTERM"),
+            started(8 * hour), path(8 * hour, true), path(3 * hour, false), path(3 * hour - 72, true),
+            line(1, "census.completed", "Census completed"),
         ].joined()
     }
 

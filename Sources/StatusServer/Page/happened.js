@@ -18,6 +18,7 @@ function outageAt(moment_) {
 }
 
 const nameOf = (thing) => thing?.name ?? thing;
+const headlineOf = ({ first, followers }) => [first, ...followers].find((event) => event.event === 'headline.changed');
 const isOfService = (event) => event.event.startsWith('service.');
 
 /** Whether an event follows from the first one of a group. */
@@ -26,15 +27,22 @@ function belongs(event, { first, followers }) {
   if (event.cause?.seq !== undefined) return event.cause.seq === first.seq;
   if (isOfService(event) && event.event === first.event) return distance <= 60000;
   if (!first.cause || distance > together) return false;
-  if (event.event === 'headline.changed') return !followers.some((other) => other.event === 'headline.changed');
+  if (event.event === 'headline.changed') return !headlineOf({ first, followers });
   return isOfService(event) && nameOf(event.service?.interface) === nameOf(first.interface);
+}
+
+/** Whether a probe or the diagnosis says what a headline beside it says too. */
+function isTold(event, all) {
+  const isFault = /(failed|detected|raised)$/.test(event.event);
+  return /^(probe|captive_portal|verdict)/.test(event.event) && all.some((other) => other.headline && isBad(other.headline.state) === isFault
+    && Math.abs(Date.parse(other.time) - Date.parse(event.time)) <= 15000);
 }
 
 /** Groups of one cause each, newest first. */
 function fold(events) {
   const groups = [];
   for (const event of events) {
-    if (quiet.has(event.event)) continue;
+    if (quiet.has(event.event) || isTold(event, events)) continue;
     const group = groups.slice(-4).reverse().find((other) => belongs(event, other));
     if (group) group.followers.push(event);
     else groups.push({ first: event, followers: [] });
@@ -43,7 +51,7 @@ function fold(events) {
 }
 
 function tone({ first, followers }) {
-  const headline = [...followers, first].find((event) => event.event === 'headline.changed');
+  const headline = headlineOf({ first, followers });
   if (headline) return headlines[headline.headline.state]?.[0] ?? '';
   const all = [first, ...followers];
   if (all.some((event) => event.severity === 'error')) return 'bad';
@@ -59,21 +67,23 @@ const brief = (text) => text.replace(/^Path default( is (un)?satisfied)?:? /, ''
 function line({ first, followers }) {
   if (isOfService(first)) return [first.message, followers.length > 0 ? `and ${plural(followers.length, 'other')}` : ''];
   const parts = [];
-  const headline = [first, ...followers].find((event) => event.event === 'headline.changed');
+  const headline = headlineOf({ first, followers });
   const path = followers.findLast((event) => event.event === 'path.changed');
   const now_ = headline?.headline.state;
   const before = headline?.previous;
+  const word = headlines[now_]?.[1] ?? words(now_);
   if (before && isBad(before.state) && !isBad(now_)) {
-    return [`${headlines[now_]?.[1] ?? words(now_)} again`, `after ${duration(before.duration_seconds)} of ${headlines[before.state][1]}`];
+    return [`${word} again`, `after ${duration(before.duration_seconds)} of ${headlines[before.state][1]}`];
   }
-  if (headline) parts.push(headlines[now_]?.[1] ?? words(now_));
+  if (first === headline) return isBad(now_) ? [sentence(headline.headline.message), word] : [word, headline.headline.message];
+  if (headline) parts.push(word);
   else if (path) parts.push(brief(path.message));
   for (const [kind, some] of [['address', 'addresses'], ['gateway', 'gateways'], ['service', 'services']]) {
     const count = new Set(followers.filter((event) => event.event.startsWith(`${kind}.`)).map((event) => JSON.stringify(
       [event.service?.name, event.service?.type, event.gateway?.address ?? event.previous?.address, event.address?.address]))).size;
     if (count > 0) parts.push(`${count} ${count === 1 ? kind : some} with it`);
   }
-  return [first === headline ? headline.headline.message : sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join('; ')];
+  return [sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join('; ')];
 }
 
 function showHappened(events) {
@@ -84,7 +94,7 @@ function showHappened(events) {
     line: line(group), outage: tone(group) === 'bad' ? outageAt(Date.parse(group.first.time) + 1)?.start : undefined }));
   const open = opened.at && (outageAt(Date.parse(opened.at)) ?? { start: opened.at, end: opened.at });
   if (open && !rows.some((row) => row.outage === open.start)) {
-    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [open.message || 'Outage', ''], outage: open.start });
+    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], outage: open.start });
     rows.sort((left, right) => Date.parse(right.time) - Date.parse(left.time));
   }
   // A group and the ones that follow from it may tell of one outage: its first row opens it.
@@ -96,7 +106,7 @@ function showHappened(events) {
 function row({ key, time: at_, tone: kind, line: [text, note], outage }, open) {
   const isOpen = open && open.start === outage;
   const said = [text, ' ', note && element('em', {}, note)];
-  return element('li', {}, moment(at_), element('span', { class: `dot ${kind}` }, aside(toneWords[kind] ?? kind)),
+  return element('li', {}, moment(at_), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
     outage ? element('div', {}, button(said, { class: 'row', 'data-key': key, 'aria-expanded': String(Boolean(isOpen)) }, () => {
       history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage}`);
       goTo();
@@ -112,7 +122,7 @@ function detail(outage) {
   const length = outage.end === outage.start ? '' : outage.end
     ? [' to ', moment(outage.end, toTheSecond), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
   return element('div', { class: 'detail' },
-    element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${outage.message}` : ''),
+    element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${brief(outage.message)}` : ''),
     found.map((event) => element('p', {}, element('b', {}, event.verdict?.message ?? event.message), ' ', event.verdict?.hint && marked(sentence(event.verdict.hint)))),
     !events ? element('p', {}, 'Asking for its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
       : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, moment(event.time, toTheSecond), ' ', event.message))));
@@ -168,7 +178,7 @@ function showEvery() {
   update('every-list', found.slice(0, every.shown).map((event) => [event.stream, event.seq]), () => found.length === 0
     ? element('li', {}, element('em', {}, every.events.length === 0 ? 'Nothing yet' : 'Nothing matches')) : found.slice(0, every.shown).map((event) => {
       const kind_ = { error: 'bad', warning: 'warn' }[event.severity] ?? '';
-      return element('li', {}, moment(event.time, (date) => `${day(date)} ${toTheSecond(date).slice(-8)}`), element('span', { class: `dot ${kind_}` }, aside(event.severity)),
+      return element('li', {}, moment(event.time, toTheSecond), element('span', { class: `dot ${kind_}` }, aside(event.severity)),
         element('span', {}, event.message, ' ', element('em', {}, event.event)));
     }));
 }

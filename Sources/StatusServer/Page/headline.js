@@ -126,8 +126,7 @@ function nodeFacts(node, status) {
       ['Addresses', ...addresses(link, true)]];
     case 'gateway': return !gateway ? [['Why', status.headline.message]] : [
       ['Interface', gateway.interface.name], ['Metric', String(gateway.metric)],
-      ['Neighbour', { true: 'reachable', false: 'does not answer' }[gateway.reachable] ?? 'not asked'],
-      ['Others', ...status.gateways.filter((other) => other !== gateway).map((other) => `${other.address} by ${other.interface.name}`)]];
+      ['Neighbour', { true: 'reachable', false: 'does not answer' }[gateway.reachable] ?? 'not asked']];
     case 'dns': return [['Servers', ...status.dns.servers], ['Search', ...status.dns.search], ['Source', status.dns.source || 'none'],
       ['Usable', status.dns.usable ? 'yes' : 'no']].filter((fact) => fact.length > 1);
     default: return state.probes.map((probe) => [probe.name, `${probe.target}: ${outcome(probe)}`]);

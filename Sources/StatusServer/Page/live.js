@@ -274,13 +274,12 @@ function showLoss() {
   const last = state.status && headlines[state.status.headline.state]?.[1];
   byId('hero').dataset.state = 'lost';
   setText('word', contact.isRefused ? 'Not allowed' : 'No contact');
-  update('since', null, () => []);
-  setText('since', `for ${duration(Math.floor((Date.now() - contact.since) / 1000))}`);
-  shown.delete(byId('since'));
+  const length = `for ${duration(Math.floor((Date.now() - contact.since) / 1000))}`;
+  update('since', length, () => length);
   setText('message', contact.isRefused ? 'nwpath asks for another password now.' : 'nwpath does not answer.');
-  setText('hint', [contact.isRefused && 'Load this page again and log in.',
-    last && `Last seen: ${last}, at ${toTheSecond(new Date(contact.at))}. What follows is from then.`].filter(Boolean).join(' '));
-  shown.delete(byId('hint'));
+  const hint = [contact.isRefused && 'Load this page again and log in.',
+    last && `Last seen: ${last}, at ${toTheSecond(new Date(contact.at))}. What follows is from then.`].filter(Boolean).join(' ');
+  update('hint', hint, () => hint);
   byId('more').hidden = true;
   document.title = `? ${state.status?.host ?? location.hostname}`;
 }

@@ -316,24 +316,24 @@ def fits(page, width):
         ".map(e => e.tagName + '#' + e.id + '.' + e.getAttribute('class'))", width))
 
 
-def picture(page, name):
-    """The whole page as it is."""
+def picture(page, name, isWhole):
+    """The whole page as it is, or what a reader sees of it at once."""
     page.run("document.activeElement.blur(); scrollTo(0, 0)")
-    width, height = page.run("return [innerWidth, document.documentElement.scrollHeight]")
+    width, height = page.run("return [innerWidth, arguments[0] ? document.documentElement.scrollHeight : innerHeight]", isWhole)
     clip = {"x": 0, "y": 0, "width": width, "height": min(height, 3000), "scale": 1}
     shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
     with open(os.path.join(directory, name + ".png"), "wb") as file:
         file.write(base64.b64decode(shot["data"]))
 
 
-def every_view(page, name):
+def every_view(page, name, isWhole=True):
     """In light and dark, on a telephone and wide: nothing is cut off, everybody can read it, and a picture of each."""
     for width, scheme in [(320, "light"), (390, "dark"), (1280, "dark"), (1280, "light")]:
         page.size(width)
         page.scheme(scheme)
         fits(page, width)
         page.axe()
-        picture(page, f"{name}-{width}-{scheme}")
+        picture(page, f"{name}-{width}-{scheme}", isWhole)
 
 
 def states(driver):
@@ -353,9 +353,35 @@ def states(driver):
             mark("looked-" + name.split("-")[0])
 
 
+def folding(page):
+    """One line a cause: what came first, what became of the way out, and what went with it."""
+    def event(second, seq, name, message, severity="info", **members):
+        return dict(members, time=f"2026-11-26T12:00:{second:04.1f}Z", seq=seq, stream="7f3a", event=name, message=message, severity=severity)
+
+    cause = {"kind": "kernel"}
+    lost = event(1, 1, "interface.changed", "eth0 lost carrier", "warning", interface={"name": "eth0"}, cause=cause)
+    path = event(1.1, 2, "path.changed", "Path default is unsatisfied: eth0 has no carrier", "error", cause={"seq": 1})
+    gone = [event(1.2, 3 + index, "service.removed", "x went away", service={"name": f"s{index}", "type": "_ipp._tcp", "interface": {"name": "eth0"}})
+            for index in range(3)]
+    offline = event(2.1, 6, "headline.changed", "Offline: eth0 has no carrier", "error",
+                    headline={"state": "offline", "message": "eth0 has no carrier"}, previous={"state": "online", "duration_seconds": 7})
+    failed = event(4, 7, "probe.failed", "Probe far failed 2 times: timeout", "warning", probe={"name": "far"})
+    online = event(40, 8, "headline.changed", "Online after 38 s", headline={"state": "online", "message": "what was asked answers"},
+                   previous={"state": "offline", "duration_seconds": 38})
+    again = event(41, 9, "probe.recovered", "Probe far succeeds again", probe={"name": "far"})
+    alone = event(58, 10, "probe.failed", "Probe far failed 2 times: timeout", "warning", probe={"name": "far"})
+    come = [event(59, 11 + index, "service.added", f"Thing {index} appeared on eth0", service={"name": f"t{index}", "type": "_ipp._tcp",
+                                                                                              "interface": {"name": "eth0"}}) for index in range(4)]
+    lines = page.run("return fold(arguments[0]).map(group => [tone(group), ...line(group)])",
+                     [lost, path, *gone, offline, failed, online, again, alone, *come])
+    same(lines, [["", "Thing 0 appeared on eth0", "and 3 others"], ["warn", "Probe far failed 2 times: timeout", ""],
+                 ["ok", "Online again", "after 38 s of Offline"], ["bad", "eth0 lost carrier", "Offline; 3 services with it"]])
+
+
 def crowd(driver):
     with Page(driver) as page:
         page.ready()
+        folding(page)
         page.wait("the services", lambda: page.text("#nearby-count") == "500 services on 41 hosts")
         same([page.count("#types a"), page.count(".chain")], [6, 1])
         assert page.count("#machine dt") <= 11, page.items("#machine dt")
@@ -366,7 +392,7 @@ def crowd(driver):
         page.wait("the first fifty", lambda: page.count("#services li") == 50)
         hosts = page.items("#services h3")
         assert hosts[0].startswith("host-0.local") and hosts[2].startswith("host-2.local"), hosts
-        every_view(page, "crowd-drawer")
+        every_view(page, "crowd-drawer", isWhole=False)
         page.click("#drawer-more")
         same(page.count("#services li"), 250)
         page.expect_quiet()
