@@ -9,7 +9,7 @@
 # make deb      a Debian package                                        make test-package  boots a Debian 12 with it
 # make conformance  Autobahn's cases for the WebSocket codec and the library Network, servers and clients
 # make lab FAULT=dns.servfail  a network with that fault to look at, in namespaces; without FAULT the list of faults
-# make screenshots  pictures of the status page in every state, into .build/screenshots; three of them into docs/
+# make screenshots  pictures of the status page in every state, into .build/screenshots; four of them into docs/
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -82,6 +82,7 @@ screenshots: test-dependencies
 	@cp .build/screenshots/state-1-online-1280-light.png docs/page-light.png
 	@cp .build/screenshots/state-7-no-internet-1280-dark.png docs/page-dark.png
 	@cp .build/screenshots/state-10-offline-390-dark.png docs/page-phone.png
+	@cp .build/screenshots/crowd-drawer-1280-light.png docs/page-nearby.png
 	@ls .build/screenshots
 
 install: build

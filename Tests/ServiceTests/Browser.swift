@@ -47,7 +47,7 @@ final class Browser {
         let outcome = Service.outcome(of: process)
         #expect(outcome.code == 0, "\(outcome.output)")
         guard let folder = unsafe getenv("NWPATH_TEST_SCREENSHOTS") else { return }
-        let copy = "mkdir -p \"$0\" && cp \"$1\"/*.png \"$0\""
+        let copy = "mkdir -p \"$0\" && find \"$1\" -maxdepth 1 -name '*.png' -exec cp -t \"$0\" {} +"
         try Command.run(["sh", "-c", copy, unsafe String(cString: folder), scratch.path])
     }
 }
