@@ -225,7 +225,7 @@ let package = Package(
                 "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
                 "DNSWire", "EventHub",
                 "StatusClient", "Configuration", "Documents", "TestSupport",
-                "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel",
+                "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel", "PathEngine",
             ]
         ),
         .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),

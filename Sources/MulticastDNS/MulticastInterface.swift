@@ -23,6 +23,8 @@ public struct MulticastInterface: Hashable, Sendable {
     public let addresses: [Address]
     /// The largest packet in bytes.
     public let mtu: Int
+    /// How often its carrier has changed: a link that was down for a moment is another one, though it looks the same.
+    public let carrierChanges: UInt32
 
     /// Describes an interface that is up and can multicast.
     public init(
@@ -30,13 +32,15 @@ public struct MulticastInterface: Hashable, Sendable {
         name: String,
         alternativeNames: [String] = [],
         addresses: [Address],
-        mtu: Int = 1500
+        mtu: Int = 1500,
+        carrierChanges: UInt32 = 0
     ) {
         self.index = index
         self.name = name
         self.alternativeNames = alternativeNames
         self.addresses = addresses
         self.mtu = mtu
+        self.carrierChanges = carrierChanges
     }
 
     /// Whether a packet from this address comes from this link: it is link-local, or in a prefix of ours (rule Q16).

@@ -17,6 +17,8 @@ public struct EngineCore: Sendable {
     public private(set) var evaluations: UInt64 = 0
     /// When to evaluate again even if nothing is heard, as time since boot (rule S28).
     public private(set) var nextCheck: Duration?
+    /// Grows with every change of a link or an address, whether or not an answer rests on it.
+    public private(set) var linkRevision: UInt64 = 0
 
     private var memory = InterfaceMemory()
     private var qualities = QualityBook()
@@ -56,6 +58,7 @@ extension EngineCore {
             guard let trigger = state.apply(notice.event, at: batch.boot) else { continue }
             for index in trigger.reread where !reread.contains(index) { reread.append(index) }
             guard trigger.needsEvaluation else { continue }
+            if [.link, .address].contains(trigger.cause) { linkRevision += 1 }
             let cause = EngineCause(
                 trigger.cause,
                 source: "rtnetlink",
@@ -69,7 +72,9 @@ extension EngineCore {
 
     /// Takes the answer to a reading that ``take(_:)`` asked for.
     public mutating func reread(_ index: Int, as link: Link?, cause: EngineCause, at now: Duration) {
-        if state.reread(index, as: link, at: now) { trigger(cause, at: now) }
+        guard state.reread(index, as: link, at: now) else { return }
+        linkRevision += 1
+        trigger(cause, at: now)
     }
 
     /// Takes new facts of the providers; before the first look they are part of it.
@@ -97,7 +102,9 @@ extension EngineCore {
         addresses: [InterfaceAddress],
         at now: Duration
     ) -> StateDifference {
-        state.replace(links: links, addresses: addresses, at: now)
+        let difference = state.replace(links: links, addresses: addresses, at: now)
+        if difference.count > 0 { linkRevision += 1 }
+        return difference
     }
 
     /// Takes new settings; monitors that did not change keep their history.

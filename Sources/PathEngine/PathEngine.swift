@@ -12,6 +12,9 @@ public final class PathEngine {
     public var onUpdate: (EngineUpdate) -> Void = { _ in }
     /// Called after lost messages made a full reading necessary, with how long that took and what it found.
     public var onResync: (_ duration: Duration, _ found: StateDifference) -> Void = { _, _ in }
+    /// Called when a link or an address changed after the first reading, that of an ignored interface included, as soon as
+    /// the kernel told it: changes that follow within 50 ms are told together.
+    public var onLinks: () -> Void = {}
     /// Called when the machine woke up after sleeping this long (rule S49).
     public var onResume: (Duration) -> Void = { _ in }
 
@@ -50,6 +53,10 @@ public final class PathEngine {
     private var rereadAt: Duration?
     private var isStarted = false
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
+    private var linkPacer = ChangePacer()
+    private var linkTimer: EventLoop.Timer?
+    /// Of which state ``onLinks`` was called.
+    private var toldRevision: UInt64 = 0
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
     ///
@@ -134,6 +141,7 @@ public final class PathEngine {
         beginReading()
         _ = take(try KernelReading(of: kernel))
         onFirstReading()
+        toldRevision = core.linkRevision
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
         evaluate()
@@ -149,6 +157,8 @@ public final class PathEngine {
         monitor?.stop()
         if let timer { loop.cancel(timer.handle) }
         timer = nil
+        if let linkTimer { loop.cancel(linkTimer) }
+        linkTimer = nil
     }
 
     public func take(_ facts: ProviderFacts, from provider: String) {
@@ -191,12 +201,29 @@ public final class PathEngine {
         // A bridge may soon have forgotten where they are.
         read(core.state.unreadNeighbors)
         advance()
+        tellLinks()
     }
 
     private func resync() {
         let now = clock.boot
         incompleteSince = incompleteSince ?? now
         readAll(because: cause(.resync, source: "rtnetlink", message: "ENOBUFS"), since: now)
+    }
+
+    private func tellLinks() {
+        guard isStarted, core.linkRevision != toldRevision, linkTimer == nil else { return }
+        let now = clock.boot
+        let due = linkPacer.due(at: now)
+        guard due <= now else {
+            linkTimer = loop.schedule(at: due) { [weak self] in
+                self?.linkTimer = nil
+                self?.tellLinks()
+            }
+            return
+        }
+        linkPacer.tell(at: now)
+        toldRevision = core.linkRevision
+        onLinks()
     }
 
     // MARK: - Reading
@@ -261,6 +288,7 @@ public final class PathEngine {
         monitor?.poll()
         trigger(audits: true)
         evaluate()
+        tellLinks()
         if let found, let completed { onResync(clock.boot - completed, found) }
         if isTimed { onAudit() }
     }

@@ -5,8 +5,8 @@ public import Configuration
 public import EventHub
 internal import DNSWire
 internal import EventLog
-internal import MulticastDNS
-internal import Netlink
+package import MulticastDNS
+package import Netlink
 public import PathEngine
 internal import PathModel
 internal import Providers
@@ -101,23 +101,25 @@ extension Configuration {
         return names.map { "there is no interface \($0) (\((keys[$0] ?? []).joined(separator: ", ")))" }
     }
 
-    /// The interfaces on which services are looked for: up, able to multicast, no port of a bridge, and wanted.
+    /// The interfaces on which services are looked for.
     func multicastInterfaces(of core: EngineCore) -> [MulticastInterface] {
-        let judge = core.judge
-        return core.interfaces.compactMap { view -> MulticastInterface? in
-            guard let link = core.state.links[view.index], link.isUsable, link.flags.contains(.multicast),
-                !judge.isLoopback(link), !judge.isEnslaved(link), !judge.isListedIgnored(link),
-                mdns.interfaces.isEmpty || mdns.interfaces.contains(where: { link.names.contains(where: $0.matches) })
-            else { return nil }
-            let addresses = view.addresses
-                .filter { !$0.flags.contains(.tentative) && !$0.flags.contains(.duplicateDetected) }
-                .map { MulticastInterface.Address($0.address, prefixLength: $0.prefixLength) }
-            return MulticastInterface(
-                index: view.index,
-                name: view.name,
-                alternativeNames: view.alternativeNames,
-                addresses: addresses,
-                mtu: view.mtu
+        core.multicastInterfaces { link in
+            mdns.interfaces.isEmpty || mdns.interfaces.contains { link.names.contains(where: $0.matches) }
+        }
+    }
+}
+
+extension EngineCore {
+    /// Those of the interfaces on which services can be looked for that are wanted.
+    package func multicastInterfaces(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastInterface] {
+        judge.multicastLinks(where: isWanted).map { view in
+            MulticastInterface(
+                index: view.link.index,
+                name: view.link.name,
+                alternativeNames: view.link.alternativeNames,
+                addresses: view.addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
+                mtu: view.link.mtu,
+                carrierChanges: view.link.carrierChanges
             )
         }
     }

@@ -264,14 +264,15 @@ public final class Daemon {
         engine.onAudit = { [unowned self] in
             hostName.look()
             providers.refresh()
-            // Changes of ignored interfaces make no update, and services may well be there.
-            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             // Where it is refused, the socket's own error is told.
             try? RuntimeDirectories().prepareSockets(of: configuration)
             for line in server.renewSockets() { options.report(line) }
             headline.judge()
             // A part that fell silent since then is no event, but a problem.
             server.documentsChanged()
+        }
+        engine.onLinks = { [unowned self] in
+            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         }
         engine.onResync = { [unowned self] duration, found in
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
@@ -324,7 +325,6 @@ public final class Daemon {
             probes.take(update)
             diagnosis.take(update)
             headline.judge()
-            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
             manager.tell(sentence)
             if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
             waiting.removeFirst()

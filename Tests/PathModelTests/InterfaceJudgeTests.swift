@@ -245,4 +245,31 @@ import Testing
         memory.forget(2)
         #expect(memory.everAvailable.isEmpty)
     }
+
+    // MARK: - Multicast
+
+    @Test func `services are looked for where a packet to the group can leave`() throws {
+        var world = World.ordinary()
+        func links(_ world: World) -> [String] { world.judge.multicastLinks().map(\.link.name) }
+        #expect(links(world) == [])
+        world.change("eth0") { $0.flags.insert(.multicast) }
+        world.add("2001:db8::11/64", on: "eth0", flags: [.tentative])
+        world.add("192.0.2.11/24", on: "eth0", flags: [.duplicateDetected])
+        let view = try #require(world.judge.multicastLinks().first)
+        #expect(view.addresses.map(\.text) == ["192.0.2.10/24", "2001:db8::10/64", "fe80::10/64"])
+        world.link("eth1", 3) { $0.flags.insert(.multicast) }
+        world.link("br0", 4, kind: "bridge") { $0.flags.insert(.multicast) }
+        world.change("lo") { $0.flags.insert(.multicast) }
+        #expect(links(world) == ["eth0", "eth1", "br0"])
+        #expect(world.judge.multicastLinks { $0.isNamed("eth1") }.map(\.link.name) == ["eth1"])
+        world.change("eth1") {
+            $0.master = 4
+            $0.portKind = "bridge"
+        }
+        #expect(links(world) == ["eth0", "br0"])
+        world.unplug("eth0")
+        #expect(links(world) == ["br0"])
+        world.policy.ignore = ["br*"]
+        #expect(links(world) == [])
+    }
 }

@@ -92,6 +92,44 @@ import Testing
         withExtendedLifetime(neighbour) {}
     }
 
+    @Test func `a link that was down for 0.2 s is probed and announced on again`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        let listener = try GroupListener(on: neighbour)
+        let words = ["Lamp", "_lamp._tcp", "1", "--host", "b", "--address", "192.0.2.2", "--json"]
+        let offer = try advertise(words, in: scratch)
+        let name = "Lamp._lamp._tcp.local"
+        try await loop.eventually("the name") { try events(scratch) == ["registered"] }
+        await loop.eventually("two announcements") { listener.claims(of: name).announcements >= 2 }
+        let before = listener.claims(of: name)
+        try Namespace.current.ip("link set up0 down")
+        await loop.sleep(for: .milliseconds(200))
+        try Namespace.current.ip("link set up0 up")
+        await loop.eventually("new probes", found: listener.claims(of: name)) {
+            listener.claims(of: name).probes >= before.probes + 3
+                && listener.claims(of: name).announcements > before.announcements
+        }
+        offer.signal(SIGTERM)
+        #expect(offer.wait() == 0)
+        #expect(try events(scratch) == ["registered", "withdrawn"])
+    }
+
+    @Test func `where no interface is up it waits for one, unless its time is limited`() async throws {
+        let scratch = try Scratch()
+        let words = ["Lamp", "_lamp._tcp", "1", "--host", "b", "--address", "192.0.2.2", "--json"]
+        #expect(try advertise(words + ["--timeout", "3s"], in: scratch).wait() == 1)
+        #expect(try scratch.text("err") == "nwpath: nothing to look on: no interface is up\n")
+        let offer = try advertise(words, in: scratch)
+        let waiting = "nwpath: no interface is up yet; waiting for one\n"
+        try await loop.eventually("the message") { try scratch.text("err") == waiting }
+        let neighbour = try Neighbour()
+        try await loop.eventually("the name") { try events(scratch) == ["registered"] }
+        offer.signal(SIGTERM)
+        #expect(offer.wait() == 0)
+        #expect(try scratch.text("err") == waiting)
+        withExtendedLifetime(neighbour) {}
+    }
+
     @Test func `avahi finds what is offered, and what avahi offers is found`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()

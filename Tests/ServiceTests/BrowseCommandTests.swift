@@ -89,6 +89,47 @@ import Testing
         #expect(piped.wait() == 0)
     }
 
+    @Test func `a link that was down for 0.2 s is asked on anew`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        let listener = try GroupListener(on: neighbour)
+        let browse = try start(["browse", "_lamp._tcp", "--json"], in: scratch)
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        let type = "_lamp._tcp.local"
+        await loop.eventually("the first question") { listener.firstQuestions(for: type) > 0 }
+        try await loop.eventually("the service") { try events(scratch, of: "Lamp").contains("resolved") }
+        let before = listener.firstQuestions(for: type)
+        try Namespace.current.ip("link set up0 down")
+        await loop.sleep(for: .milliseconds(200))
+        try Namespace.current.ip("link set up0 up")
+        await loop.eventually("a first question again") { listener.firstQuestions(for: type) > before }
+        try await loop.eventually("the service again") {
+            try events(scratch, of: "Lamp").drop { $0 != "lost" }.contains("resolved")
+        }
+        browse.signal(SIGINT)
+        #expect(browse.wait() == 128 + SIGINT)
+    }
+
+    @Test func `where the interface is down it waits for it, unless its time is limited`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        try Namespace.current.ip("link set up0 down")
+        let words = ["browse", "_lamp._tcp", "--interface", "up0"]
+        for limit in [["--once"], ["--timeout", "3s"]] {
+            #expect(try start(words + limit, in: scratch).wait() == 1)
+            #expect(try scratch.text("err").hasPrefix("nwpath: nothing to look on: up0 "))
+        }
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        let browse = try start(words + ["--json"], in: scratch)
+        try await loop.eventually("the message") {
+            try scratch.text("err") == "nwpath: up0 is down or has no address yet; waiting for it\n"
+        }
+        try Namespace.current.ip("link set up0 up")
+        try await loop.eventually("the service") { try events(scratch, of: "Lamp").contains("resolved") }
+        browse.signal(SIGINT)
+        #expect(browse.wait() == 128 + SIGINT)
+    }
+
     @Test func `what is asked wrongly is told with what was meant`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()

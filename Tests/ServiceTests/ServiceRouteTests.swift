@@ -50,6 +50,21 @@ import Testing
         #expect(one["services"]?[0]?["addresses"]?[0]?.string == "192.0.2.1")
     }
 
+    @Test func `a link that no path uses takes its services along and back, without an audit`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        try scratch.write("audit_interval: 0\n", to: "nwpath.yaml")
+        let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        try await wait(service, for: 1)
+        try neighbour.namespace.ip("link set peer0 down")
+        try await wait(service, for: 0)
+        let removed = try #require(try service.records("service.removed").last)
+        #expect(removed["removed"]?["reason"]?.string == "interface_down")
+        try neighbour.namespace.ip("link set peer0 up")
+        try await wait(service, for: 1)
+    }
+
     @Test func `a census that finds nothing new is no event, and the status tells when it was`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()

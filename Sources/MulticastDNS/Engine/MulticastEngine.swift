@@ -208,8 +208,14 @@ public final class MulticastEngine {
         for interface in interfaces.values.sorted(by: { $0.index < $1.index }) {
             let link = links[interface.index] ?? makeLink(interface)
             links[interface.index] = link
+            let wasDown = link.interface.carrierChanges != interface.carrierChanges
             link.interface = interface
             if link.name != interface.name { rename(link, to: interface.name, at: now) }
+            // Nobody saw it: all is asked and announced again (rules P1 and Q9).
+            if wasDown {
+                link.directory.resume(at: now)
+                opened.insert(interface.index)
+            }
             for family in AddressFamily.allCases where apply(interface, family, to: link, at: now) {
                 opened.insert(interface.index)
             }

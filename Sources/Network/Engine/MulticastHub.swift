@@ -28,6 +28,7 @@ package final class MulticastHub {
         users += 1
         guard users == 1 else { return }
         paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces ?? []) }
+        paths.onResume = { [unowned self] in engine.resume() }
         paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
         engine.setInterfaces(paths.core?.multicastInterfaces ?? [])
         engine.start()
@@ -45,24 +46,21 @@ package final class MulticastHub {
         users = 0
         engine.stop()
         paths.onInterfaces = {}
+        paths.onResume = {}
         paths.unsubscribe(Self.subscriber)
     }
 }
 
 extension EngineCore {
-    /// The interfaces on which services are looked for: up, able to multicast, and no port of a bridge.
+    /// The interfaces on which services are looked for.
     var multicastInterfaces: [MulticastInterface] {
-        let judge = judge
-        return interfaces.compactMap { view in
-            guard let link = state.links[view.index], link.isUsable, link.flags.contains(.multicast),
-                !judge.isLoopback(link), !judge.isEnslaved(link), !judge.isListedIgnored(link)
-            else { return nil }
-            let addresses = view.addresses.filter { $0.flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
-            return MulticastInterface(
-                index: view.index,
-                name: view.name,
-                addresses: addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
-                mtu: view.mtu
+        judge.multicastLinks().map { view in
+            MulticastInterface(
+                index: view.link.index,
+                name: view.link.name,
+                addresses: view.addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
+                mtu: view.link.mtu,
+                carrierChanges: view.link.carrierChanges
             )
         }
     }

@@ -48,8 +48,10 @@ final class PathHub {
     /// How many subscribers have a question.
     private var questions: [PathQuestion: Int] = [:]
     private var refreshTimer: EventLoop.Timer?
-    /// Called when interfaces or addresses may have changed.
+    /// Called when interfaces or addresses changed.
     var onInterfaces: () -> Void = {}
+    /// Called when the machine woke up.
+    var onResume: () -> Void = {}
     /// Told with every update.
     private var followers: [UInt64: any PathFollower] = [:]
     /// Answers that were given since the last update, so that many connections share one.
@@ -160,11 +162,9 @@ final class PathHub {
             providers.measureWires()
             engine.take(providers.facts, from: "start")
         }
-        engine.onAudit = { [unowned self] in
-            providers.refresh()
-            // Changes of ignored interfaces make no update, and services may well be there.
-            onInterfaces()
-        }
+        engine.onAudit = { providers.refresh() }
+        engine.onLinks = { [unowned self] in onInterfaces() }
+        engine.onResume = { [unowned self] _ in onResume() }
         engine.onUpdate = { [unowned self] update in publish(update) }
         providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }
         providers.onResume = { [unowned engine] in engine.resume() }
@@ -184,7 +184,6 @@ final class PathHub {
 
     private func publish(_ update: EngineUpdate) {
         forgetAnswers()
-        onInterfaces()
         if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
         for change in update.paths {
             for (id, subscriber) in subscribers where subscriber.question.name == change.monitor {

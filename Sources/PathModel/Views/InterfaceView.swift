@@ -106,7 +106,7 @@ public struct AddressView: Hashable, Sendable {
         let prefixLength: Int
     }
 
-    fileprivate var sortKey: (IPAddress, Int) { (address, prefixLength) }
+    var sortKey: (IPAddress, Int) { (address, prefixLength) }
 }
 
 extension OperationalState {

@@ -20,7 +20,8 @@ struct Advertise: Command {
         "Offers a service to the neighbourhood by multicast DNS, as long as it runs.",
         discussion: """
             It speaks on the network itself and needs no service. The name is probed for first; when it is taken, the \
-            service goes on as 'NAME (2)' and so on, unless --no-rename. At the end it says goodbye.
+            service goes on as 'NAME (2)' and so on, unless --no-rename. At the end it says goodbye. Where no interface \
+            is up yet it waits for one, unless --timeout.
 
             The service runs on this machine, unless --host: somebody else answers for that host, or, with \
             --address, the host is claimed as well. --json prints one object on each line (JSON lines): event is \
@@ -64,7 +65,12 @@ struct Advertise: Command {
         attempt { () throws(CommandFailure) in
             guard var service = try? request.registration() else { return .usage }
             service.allowsRenaming = !keepsName
-            let direct = try DirectEngine(interface: request.interface)
+            let limit = timeout.flatMap { $0 == .zero ? nil : $0 }
+            let direct = try DirectEngine(
+                interface: request.interface,
+                waits: limit == nil,
+                isQuiet: common.isQuiet
+            )
             service.interfaces = direct.interface.map { [$0] }
             var state = AdvertiseState()
             try direct.handleSignals([SIGINT, SIGTERM]) { signal in
@@ -80,7 +86,7 @@ struct Advertise: Command {
             } catch {
                 throw CommandFailure(error.description, .usage)
             }
-            direct.run(limit: timeout.flatMap { $0 == .zero ? nil : $0 })
+            direct.run(limit: limit)
             if let name = state.name { show(AdvertiseLine.withdrawn(name, clock: direct.clock), common) }
             return state.status
         }

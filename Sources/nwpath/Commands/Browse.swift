@@ -23,7 +23,7 @@ struct Browse: Command {
             (=), changed (~), lost (-), or cannot be resolved (!). With --json there is one object on each line (JSON \
             lines).
 
-            Without --once and --timeout it goes on until Ctrl-C.
+            Without --once and --timeout it goes on until Ctrl-C, and waits where no interface is up yet.
             """,
         examples: [
             CommandExample("nwpath browse _ipp._tcp", "printers, until Ctrl-C"),
@@ -53,7 +53,12 @@ struct Browse: Command {
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
             let names = words.compactMap { BrowseTarget($0) }.flatMap(\.names)
-            let direct = try DirectEngine(interface: interface)
+            let given = timeout.flatMap { $0 == .zero ? nil : $0 }
+            let direct = try DirectEngine(
+                interface: interface,
+                waits: given == nil && !isOnce,
+                isQuiet: common.isQuiet
+            )
             let clock = direct.clock
             let sheet = Sheet(Screen(common), now: clock.wall)
             var progress = BrowseProgress(at: clock.boot)
@@ -72,7 +77,6 @@ struct Browse: Command {
                 if isOnce { settle.move(to: progress.end) }
             }
             if isOnce { settle.move(to: progress.end) }
-            let given = timeout.flatMap { $0 == .zero ? nil : $0 }
             direct.run(limit: given ?? (isOnce && timeout == nil ? Self.limit : nil))
             browse.cancel()
             if !hasFound && !common.isQuiet { Terminal.complain("no services were found") }

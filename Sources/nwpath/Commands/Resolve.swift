@@ -61,9 +61,10 @@ struct Resolve: Command {
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
             guard let target = ResolveTarget(name) else { return .usage }
-            let direct = try DirectEngine(interface: interface)
-            if watches { Terminal.endWithReader() }
             let given = timeout.flatMap { $0 == .zero ? nil : $0 }
+            let waits = watches && given == nil
+            let direct = try DirectEngine(interface: interface, waits: waits, isQuiet: common.isQuiet)
+            if watches { Terminal.endWithReader() }
             let run = ResolveRun(direct, target, isOnce: !watches) { print($0, common, direct.clock) }
             run.begin(interface: direct.interface, grace: Self.grace, patience: Self.patience)
             direct.run(limit: given ?? (watches || timeout != nil ? nil : Self.limit))

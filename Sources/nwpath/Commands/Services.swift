@@ -154,12 +154,12 @@ struct Services: Command {
     // MARK: - From the network
 
     private func runDirect(_ common: CommonOptions) throws(CommandFailure) -> ExitStatus {
-        let census = try DirectCensus(interface: interface)
+        let given = common.timeout.flatMap { $0 == .zero ? nil : $0 }
+        let census = try DirectCensus(interface: interface, waits: watches && given == nil, isQuiet: common.isQuiet)
         // The census looks on no other interface.
         let (selection, isJSON) = (ServiceSelection(type: type, name: name), common.isJSON)
         guard watches else {
-            let limit = common.timeout.flatMap { $0 == .zero ? nil : $0 } ?? Self.censusLimit
-            let found = selection.applied(to: census.list(limit: limit))
+            let found = selection.applied(to: census.list(limit: given ?? Self.censusLimit))
             if !census.isComplete && !common.isQuiet {
                 Terminal.complain("stopped before the census was complete; there may be more")
             }
@@ -175,8 +175,7 @@ struct Services: Command {
         }
         Terminal.endWithReader()
         let screen = Screen(common)
-        let limit = common.timeout.flatMap { $0 == .zero ? nil : $0 }
-        census.watch(limit: limit, events: showsTypes ? "service_type." : "service.") { line in
+        census.watch(limit: given, events: showsTypes ? "service_type." : "service.") { line in
             if isJSON && selection == ServiceSelection() { return Terminal.print(line) }
             guard let event = try? JSONValue(parsing: line), selection.concerns(event) else { return }
             let sheet = Sheet(screen, now: KernelClock().wall)

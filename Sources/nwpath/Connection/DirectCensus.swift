@@ -15,11 +15,11 @@ final class DirectCensus {
     private let census: ServiceCensus
     private(set) var isComplete = false
 
-    /// Prepares a census on all interfaces, or on one.
+    /// Prepares a census on all interfaces, or on one; see ``DirectEngine``.
     ///
     /// - Throws: A failure when there is no netlink, or nothing to look on.
-    init(interface: String?) throws(CommandFailure) {
-        direct = try DirectEngine(interface: interface)
+    init(interface: String?, waits: Bool, isQuiet: Bool) throws(CommandFailure) {
+        direct = try DirectEngine(interface: interface, waits: waits, isQuiet: isQuiet)
         census = ServiceCensus(direct.engine)
     }
 

@@ -3,43 +3,62 @@
 internal import CommandLineKit
 internal import LinuxIO
 internal import MulticastDNS
+internal import Netlink
+internal import PathEngine
+internal import PathModel
 
-/// An engine of the command itself, on a loop of its own; no daemon is needed.
+/// A multicast DNS engine of the command itself, on a loop of its own and on the interfaces that the kernel tells of; no
+/// daemon is needed.
 ///
 /// Confined to the thread that made it.
 final class DirectEngine {
-    /// How often interfaces are looked at again.
-    private static let refresh = Duration.seconds(5)
-
     let engine: MulticastEngine
     let clock = KernelClock()
     private let loop: EventLoop
-    private let links: DirectLinks
-    /// The name of the one interface; `nil` for all.
-    var interface: String? { links.interface }
+    private let path: PathEngine
+    /// The name of the one interface, which may have been given by an alternative name; `nil` for all.
+    let interface: String?
     private var end: (timer: EventLoop.Timer, deadline: Duration)?
 
     /// Prepares an engine on all interfaces, or on one.
+    /// - Parameters:
+    ///   - interface: The one interface, by any of its names.
+    ///   - waits: Whether to wait where no interface is up.
+    ///   - isQuiet: Whether to wait without a word.
     /// - Throws: A failure when there is nothing to speak on.
-    init(interface: String?) throws(CommandFailure) {
-        links = try DirectLinks(interface: interface)
+    init(interface: String?, waits: Bool, isQuiet: Bool) throws(CommandFailure) {
+        let links = DirectLinks(wanted: interface, waits: waits)
         do {
             loop = try EventLoop()
         } catch {
             throw CommandFailure("cannot make an event loop: \(error)", .negative)
         }
+        do throws(NetlinkError) {
+            path = try PathEngine(loop: loop, clock: clock)
+            try path.start()
+        } catch {
+            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
+        }
         engine = MulticastEngine(loop: loop, clock: clock)
-        engine.setInterfaces(try links.current())
+        engine.setInterfaces(links.interfaces(of: path.core))
+        self.interface = interface.map { [path] in path.core.state.link(named: $0)?.name ?? $0 }
+        path.onLinks = { [unowned self] in engine.setInterfaces(links.interfaces(of: path.core)) }
+        path.onResume = { [unowned self] _ in engine.resume() }
+        switch links.start(of: path.core) {
+        case .ready: break
+        case .waiting(let text): if !isQuiet { Terminal.complain(text) }
+        case .failed(let text): throw CommandFailure(text, .negative)
+        }
     }
 
     /// Speaks until ``stop()``, or until the limit is over; `nil` is without one.
     func run(limit: Duration?) {
         if let limit { stop(at: clock.boot + limit) }
-        lookAgain()
         engine.start()
         // Answers are awaited for 20 ms at least; a large network has better use for the memory than what starting took.
         try? ProgramText.release()
         loop.run()
+        path.stop()
         engine.stop()
     }
 
@@ -66,13 +85,6 @@ final class DirectEngine {
             try loop.handleSignals(signals) { handler($0) }
         } catch {
             throw CommandFailure("cannot wait for signals: \(error)", .negative)
-        }
-    }
-
-    private func lookAgain() {
-        loop.schedule(after: Self.refresh) { [unowned self] in
-            if let found = try? links.current() { engine.setInterfaces(found) }
-            lookAgain()
         }
     }
 }

@@ -1,70 +1,47 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import CommandLineKit
 internal import MulticastDNS
 internal import Netlink
+internal import PathEngine
 internal import PathModel
+internal import PathService
 internal import Spelling
 
-/// The interfaces on which a command speaks multicast DNS itself, as the kernel tells them.
-final class DirectLinks {
-    private let kernel: LiveKernel
-    private let wanted: String?
-    /// The name of the one interface, which may have been given by an alternative name; `nil` for all.
-    private(set) var interface: String?
-
-    /// Takes all interfaces, or one.
-    /// - Throws: A failure when there is no netlink, or nothing to speak on.
-    init(interface: String?) throws(CommandFailure) {
-        wanted = interface
-        do {
-            kernel = try LiveKernel()
-        } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
-        }
-        let found = try current()
-        self.interface = interface.map { found.first?.name ?? $0 }
-        guard found.isEmpty else { return }
-        guard let interface else { throw CommandFailure("nothing to look on: no interface is up", .negative) }
-        var reason = "nothing to look on: \(interface) does not exist, is down, or has no address"
-        let names = try links().flatMap(\.names)
-        if !names.contains(interface), let nearest = NearestSpelling.nearest(to: interface, among: names.sorted()) {
-            reason += "; did you mean '\(nearest)'?"
-        }
-        throw CommandFailure(reason, .negative)
+/// Chooses the interfaces on which a command speaks multicast DNS itself, and decides what to do without any.
+struct DirectLinks: Equatable {
+    enum Start: Equatable {
+        case ready
+        /// Goes on until there is one; the text says so.
+        case waiting(String)
+        /// The text says why.
+        case failed(String)
     }
+
+    /// The one interface to use, by any of its names; `nil` for all.
+    let wanted: String?
+    /// Whether the command has all the time there is.
+    let waits: Bool
 
     /// Those that are up, can multicast, are no ports, and have an address.
-    func current() throws(CommandFailure) -> [MulticastInterface] {
-        do throws(NetlinkError) {
-            let addresses = Dictionary(grouping: try kernel.addresses().values, by: \.index)
-            return try kernel.links().values.compactMap { link in
-                wanted.map(link.isNamed) ?? true ? Self.interface(link, addresses[link.index] ?? []) : nil
-            }
-        } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
-        }
+    func interfaces(of core: EngineCore) -> [MulticastInterface] {
+        core.multicastInterfaces { link in wanted.map(link.isNamed) ?? true }.filter { !$0.addresses.isEmpty }
     }
 
-    private func links() throws(CommandFailure) -> [Link] {
-        do throws(NetlinkError) {
-            return try kernel.links().values
-        } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
+    /// What to do at the start.
+    func start(of core: EngineCore) -> Start {
+        guard interfaces(of: core).isEmpty else { return .ready }
+        guard let wanted else {
+            return waits
+                ? .waiting("no interface is up yet; waiting for one")
+                : .failed("nothing to look on: no interface is up")
         }
-    }
-
-    private static func interface(_ link: Link, _ addresses: [InterfaceAddress]) -> MulticastInterface? {
-        guard link.isUsable, link.flags.contains(.multicast), !link.flags.contains(.loopback),
-            link.master == nil || link.portKind == "vrf"
-        else { return nil }
-        let usable = addresses.filter { $0.flags.isDisjoint(with: [.tentative, .duplicateDetected]) }
-        guard !usable.isEmpty else { return nil }
-        return MulticastInterface(
-            index: link.index,
-            name: link.name,
-            addresses: usable.map { .init($0.address, prefixLength: $0.prefixLength) },
-            mtu: link.mtu
-        )
+        let exists = core.state.link(named: wanted) != nil
+        if exists && waits { return .waiting("\(wanted) is down or has no address yet; waiting for it") }
+        var reason = "nothing to look on: \(wanted) does not exist, is down, or has no address"
+        let names = core.state.links.values.flatMap(\.names).sorted()
+        if !exists, let nearest = NearestSpelling.nearest(to: wanted, among: names) {
+            reason += "; did you mean '\(nearest)'?"
+        }
+        return .failed(reason)
     }
 }

@@ -102,6 +102,26 @@ private let location = ask("Lamp._test._tcp.local", .srv)
             }
         }
     }
+
+    @Test func `P1: an interface that was down while nobody looked is probed and asked on again`() async throws {
+        let bench = try AdvertisingBench()
+        let browse = ServiceBrowse(bench.engine, types: [pointer.name]) { _ in }
+        _ = try await bench.advertiseAndSettle()
+        let link = try bench.here.multicastInterface("v0")
+        bench.engine.setInterfaces([link])
+        bench.engine.setInterfaces([
+            MulticastInterface(index: link.index, name: link.name, addresses: link.addresses, carrierChanges: 2)
+        ])
+        await bench.loop.eventually("probes, announcements and questions that welcome a unicast answer") {
+            AddressFamily.allCases.allSatisfy { family in
+                bench.tap.packets(family).contains { $0.isProbe } && !bench.tap.announcements(family).isEmpty
+                    && bench.tap.packets(family).contains { packet in
+                        !packet.isProbe && packet.message.questions.contains { $0.wantsUnicast }
+                    }
+            }
+        }
+        withExtendedLifetime(browse) {}
+    }
 }
 
 @Suite(.inNamespace) struct AnswerWireTests {

@@ -1,0 +1,17 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// Tells the first change at once, and those that follow it soon together.
+///
+/// A ``Settler`` waits for the end of a burst; this is for those who need its beginning.
+public struct ChangePacer: Hashable, Sendable {
+    private let pause: Duration
+    private var told: Duration?
+
+    /// Leaves `pause` between two tellings.
+    public init(pause: Duration = .milliseconds(50)) { self.pause = pause }
+
+    /// When to tell what changed, as time since boot; `now` is at once.
+    public func due(at now: Duration) -> Duration { told.map { max(now, $0 + pause) } ?? now }
+
+    public mutating func tell(at now: Duration) { told = now }
+}
