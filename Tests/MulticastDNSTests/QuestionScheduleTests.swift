@@ -220,6 +220,68 @@ private struct Bench {
         #expect(bench.schedule.count == 1)
     }
 
+    /// A series that asks next at 1023 s; the next one is 512 s after it.
+    private func settled() -> Bench {
+        var bench = Bench()
+        bench.ask(first, at: 0)
+        #expect(bench.run(until: 600).count == 10)
+        return bench
+    }
+
+    @Test func `what runs out is asked for beside a series, which goes on as planned`() throws {
+        var bench = settled()
+        let next = try #require(bench.schedule.nextDeadline)
+        bench.schedule.renew(first, at: time(600), random: &bench.random)
+        #expect(bench.schedule.isPending(first) && bench.schedule.count == 2)
+        let packets = bench.run(until: 1000)
+        #expect(packets.map(\.questions) == [[first]] && packets[0].time >= 600.02 && packets[0].time <= 600.12)
+        #expect(bench.schedule.nextDeadline == next && bench.schedule.count == 1)
+    }
+
+    @Test func `what is in doubt is asked for twice beside a series, once more when that asks as well`() {
+        var bench = settled()
+        bench.schedule.renew(first, times: 2, at: time(600), random: &bench.random)
+        let times = bench.run(until: 1000).map(\.time)
+        #expect(times.count == 2 && times[1] - times[0] == 1)
+        bench.schedule.renew(first, at: time(1022.5), random: &bench.random)
+        #expect(bench.run(until: 1500).count == 1, "the series was due within a second")
+    }
+
+    @Test func `a series that begins and a record that runs out make one asking`() {
+        for isFirst in [true, false] {
+            var bench = Bench()
+            if isFirst { bench.ask(first, times: 2, at: 0) }
+            bench.schedule.renew(first, at: time(0), random: &bench.random)
+            if !isFirst { bench.ask(first, times: 2, at: 0) }
+            #expect(bench.run(until: 100).count == 2)
+        }
+    }
+
+    @Test func `four askings of a record that lives for ten seconds fit into its last two`() {
+        var bench = settled()
+        for point in [608, 608.5, 609, 609.5] {
+            #expect(bench.run(until: point).count == (point == 608 ? 0 : 1))
+            bench.schedule.renew(first, at: time(point), random: &bench.random)
+        }
+        #expect(bench.run(until: 609.7).count == 1)
+        for _ in 0..<2 { bench.schedule.renew(first, at: time(609.7), random: &bench.random) }
+        let last = bench.run(until: 700)
+        #expect(last.count == 1 && last[0].time >= 609.77)
+    }
+
+    @Test func `what runs out is not asked for when it was answered, or when another host asks`() {
+        var bench = settled()
+        bench.schedule.renew(first, at: time(600), random: &bench.random)
+        bench.schedule.heard(first, at: time(600.01))
+        #expect(bench.schedule.count == 1 && bench.run(until: 1000).isEmpty)
+        bench.schedule.renew(first, at: time(1000), random: &bench.random)
+        bench.schedule.endSeries(first)
+        #expect(bench.schedule.count == 1 && bench.run(until: 1001).count == 1)
+        bench.schedule.renew(first, at: time(1010), random: &bench.random)
+        bench.schedule.cancel(first)
+        #expect(bench.schedule.count == 0 && bench.run(until: 5000).isEmpty)
+    }
+
     @Test func `questions never exceed the budget, whatever is asked`() {
         var bench = Bench()
         for number in 0..<1000 { bench.ask(question("_t\(number)._tcp.local"), times: 1, at: 0) }

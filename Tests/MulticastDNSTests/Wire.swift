@@ -119,11 +119,13 @@ extension ZeroconfPeer {
         _ port: Int,
         in namespace: Namespace,
         interface: String = "v1",
-        _ v4: String = "192.0.2.2"
+        _ v4: String = "192.0.2.2",
+        lifetime: Int? = nil
     ) throws -> RunningCommand {
         let v6 = try #require(
             try namespace.multicastInterface(interface).addresses.first { $0.address.family == .ipv6 }
         )
-        return try announce(name, type, port, in: namespace, addresses: (v4, v6.address.description))
+        let addresses = (v4, v6.address.description)
+        return try announce(name, type, port, in: namespace, addresses: addresses, lifetime: lifetime)
     }
 }

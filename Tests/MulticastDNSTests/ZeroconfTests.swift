@@ -41,6 +41,20 @@ import Testing
         #expect(recorder.removals.map(\.reason) == [.goodbye])
     }
 
+    @Test func `a service whose records live for 20 s is never lost in three of its lifetimes`() async throws {
+        let bench = try EngineBench()
+        bench.browse(try #require(DomainName("_brief._tcp.local")))
+        let process = try ZeroconfPeer.announce("Brief", "_brief._tcp", 9, in: bench.wire.peer, lifetime: 20)
+        await bench.loop.eventually(within: .seconds(60)) { bench.services.first?.addresses.count == 2 }
+        let (end, told) = (KernelClock().boot + .seconds(62), bench.summary)
+        await bench.loop.eventually(within: .seconds(120)) { KernelClock().boot > end }
+        #expect(bench.summary == told && bench.services.count == 1)
+        #expect(bench.services.first?.timeToLive == .seconds(20))
+        process.signal(SIGTERM)
+        await bench.loop.eventually(within: .seconds(60)) { bench.services.isEmpty }
+        #expect(bench.summary.last == "lost Brief goodbye")
+    }
+
     @Test(arguments: AddressFamily.allCases)
     func `finds a service when only one family is in use`(family: AddressFamily) async throws {
         let wire = try Wire()

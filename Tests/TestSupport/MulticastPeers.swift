@@ -98,11 +98,12 @@ public enum ZeroconfPeer {
     private static let announcing = """
         import signal, socket, sys, threading
         from zeroconf import IPVersion, ServiceInfo, Zeroconf
-        name, kind, port, host, v4, v6 = sys.argv[1:7]
+        name, kind, port, host, v4, v6, lifetime = sys.argv[1:8]
+        lifetimes = {"host_ttl": int(lifetime), "other_ttl": int(lifetime)} if lifetime else {}
         def info(text, addresses):
             packed = [socket.inet_pton(socket.AF_INET6 if ":" in a else socket.AF_INET, a) for a in addresses]
             return ServiceInfo(kind + ".local.", name + "." + kind + ".local.", port=int(port), properties=text,
-                               server=host + ".local.", addresses=packed)
+                               server=host + ".local.", addresses=packed, **lifetimes)
         signals = [signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2]
         signal.pthread_sigmask(signal.SIG_BLOCK, signals)
         zeroconf = Zeroconf(ip_version=IPVersion.All)
@@ -145,15 +146,16 @@ public enum ZeroconfPeer {
 
     /// Announces a service of the host `zc-host` with two addresses, until SIGTERM.
     ///
-    /// SIGUSR1 gives it another text, SIGUSR2 the address 192.0.2.77.
+    /// SIGUSR1 gives it another text, SIGUSR2 the address 192.0.2.77. Its records live for `lifetime` seconds.
     public static func announce(
         _ name: String,
         _ type: String,
         _ port: Int,
         in namespace: Namespace,
-        addresses: (v4: String, v6: String)
+        addresses: (v4: String, v6: String),
+        lifetime: Int? = nil
     ) throws -> RunningCommand {
-        let about = [name, type, String(port), "zc-host", addresses.v4, addresses.v6]
+        let about = [name, type, String(port), "zc-host", addresses.v4, addresses.v6, lifetime.map(String.init) ?? ""]
         return try RunningCommand(words(namespace, announcing, about))
     }
 

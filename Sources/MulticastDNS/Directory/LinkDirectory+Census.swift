@@ -17,7 +17,7 @@ extension LinkDirectory {
         guard let memory else { return }
         for type in [ServiceName.enumeration] + memory.types where !wishes.wants(pointersOf: type) {
             guard !wishes.wants(record: RecordKey(type, .ptr)) else { continue }
-            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(type, .ptr)) }
+            for family in AddressFamily.allCases { zones[family]?.schedule.endSeries(Question(type, .ptr)) }
         }
     }
 
@@ -60,15 +60,17 @@ extension LinkDirectory {
     /// Takes note of what a record of a response says beyond its own life.
     mutating func learn(
         _ record: ResourceRecord,
+        by family: AddressFamily,
         from source: IPAddress,
         at now: Duration,
         touched: inout Set<DomainName>
     ) {
         guard record.timeToLive > 0, record.classCode == 1 else { return }
         if record.flushesCache {
-            // Answered by one family, it need not be asked by the other (rule Q5).
+            // Answered by one family, it need not be asked by the other (rule Q5), unless it runs out there.
             let question = Question(record.name, record.type)
-            for family in AddressFamily.allCases { zones[family]?.schedule.cancel(question) }
+            for other in AddressFamily.allCases { zones[other]?.schedule.endSeries(question) }
+            zones[family]?.schedule.cancel(question)
         }
         switch record.data {
         case .pointer(let target) where record.name == ServiceName.enumeration:

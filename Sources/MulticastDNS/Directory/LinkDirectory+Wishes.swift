@@ -70,7 +70,7 @@ extension LinkDirectory {
     /// Doubts a record: it goes in ten seconds unless it is confirmed (rule C7).
     mutating func reconfirm(_ record: ResourceRecord, at now: Duration) {
         for family in AddressFamily.allCases where zones[family]?.cache.reconfirm(record, at: now) == true {
-            zones[family]?.ask(Question(record.name, record.type), times: 2, at: now)
+            zones[family]?.renew(Question(record.name, record.type), times: 2, at: now)
         }
     }
 
@@ -169,7 +169,7 @@ extension LinkDirectory {
         events.append(.recordRemoved(record, reason: reason))
     }
 
-    private func isKnown(_ record: ResourceRecord, besides family: AddressFamily?, at now: Duration) -> Bool {
+    func isKnown(_ record: ResourceRecord, besides family: AddressFamily?, at now: Duration) -> Bool {
         AddressFamily.allCases.contains { other in
             other != family
                 && zones[other]?.cache.record(RecordKey(record.name, record.type), record.data, at: now) != nil

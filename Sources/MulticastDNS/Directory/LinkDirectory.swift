@@ -156,8 +156,8 @@ struct LinkDirectory: Sendable {
         at now: Duration
     ) {
         var touched: Set<DomainName> = []
-        for record in message.answers { learn(record, from: source, at: now, touched: &touched) }
-        for record in message.additionals { learn(record, from: source, at: now, touched: &touched) }
+        for record in message.answers { learn(record, by: family, from: source, at: now, touched: &touched) }
+        for record in message.additionals { learn(record, by: family, from: source, at: now, touched: &touched) }
         for record in changed {
             let names = dependents(of: record, at: now)
             if record.type == .srv || record.type == .a || record.type == .aaaa {
@@ -188,11 +188,14 @@ struct LinkDirectory: Sendable {
     private mutating func advanceCaches(to now: Duration, touched: inout Set<DomainName>) {
         for family in AddressFamily.allCases {
             guard let result = zones[family]?.cache.advance(to: now, interest: interest) else { continue }
-            for (record, loss) in result.lost { lose(record, loss, at: now, touched: &touched) }
+            for (record, loss) in result.lost {
+                lose(record, loss, at: now, touched: &touched)
+                if loss == .expired { askAgain(record, by: family, at: now) }
+            }
             for (key, step) in result.refresh {
                 // The last three tries go out by both families: the other one may still reach the owner.
                 for other in AddressFamily.allCases where other == family || step > 1 {
-                    zones[other]?.ask(Question(key.name, key.type), times: 1, at: now)
+                    zones[other]?.renew(Question(key.name, key.type), at: now)
                 }
             }
         }

@@ -7,7 +7,7 @@ internal import DNSWire
 /// A series starts after 20 to 120 ms and repeats after 1 s (or 1.12 s), then after twice as long each time, up to an
 /// hour. Questions that may go when a packet leaves go with it, in the order in which they were asked: what one answer
 /// made us ask stays together, so that its sender can answer in one packet. For the same reason packets are some time
-/// apart.
+/// apart. Records that run out are asked for beside the series of their question (rule Q6).
 struct QuestionSchedule: Sendable {
     private struct Series: Sendable {
         /// The question may join a packet from here on, and makes one at `due`.
@@ -21,6 +21,19 @@ struct QuestionSchedule: Sendable {
         var isProvoked = false
         /// Whether it is asked besides another one; see ``supplement(_:at:)``.
         var isSupplement = false
+
+        /// What is left after an asking.
+        func next(at now: Duration) -> Series? {
+            guard remaining > 1 else { return nil }
+            return Series(
+                earliest: now + gap,
+                due: now + gap,
+                gap: min(gap * 2, QuestionSchedule.longestGap),
+                remaining: remaining == .max ? .max : remaining - 1,
+                order: order,
+                isProvoked: isProvoked
+            )
+        }
     }
 
     static let firstDelay = 20...120
@@ -34,6 +47,8 @@ struct QuestionSchedule: Sendable {
     /// long one hosts wait for 400 to 500 ms anyway (section 7.2), and so the third round still ends before 4 s.
     static let firstGapOfUnique = Duration.milliseconds(1120)
     static let longestGap = Duration.seconds(3600)
+    /// The least time between an asking and one for records that run out: of 10 s four fit into the last two.
+    static let renewalGap = Duration.milliseconds(250)
     /// By how much the answers to a truncated query are apart (RFC 6762 section 7.2).
     static let spread = Duration.milliseconds(100)
     /// How long questions are collected after a packet.
@@ -42,6 +57,8 @@ struct QuestionSchedule: Sendable {
     /// Questions per second, whatever arrives; a second's worth may go at once.
     let budget: Int
     private var series: [Question: Series] = [:]
+    /// Askings that wait for no series, whose next one may be an hour away.
+    private var renewals: [Question: Series] = [:]
     private var lastSent: [Question: Duration] = [:]
     private var allowance: Double
     /// What may leave that others made us say.
@@ -56,13 +73,13 @@ struct QuestionSchedule: Sendable {
         allowance = Double(max(budget, 1))
     }
 
-    var count: Int { series.count }
+    var count: Int { series.count + renewals.count }
 
     /// When ``due(at:)`` is to be called next; it may be early, never late.
     private(set) var nextDeadline: Duration?
 
     /// Whether `question` will be asked again.
-    func isPending(_ question: Question) -> Bool { series[question] != nil }
+    func isPending(_ question: Question) -> Bool { series[question] != nil || renewals[question] != nil }
 
     /// Asks `question` a number of times, or for ever with `Int.max`.
     ///
@@ -82,7 +99,7 @@ struct QuestionSchedule: Sendable {
             series[question]?.isProvoked = running.isProvoked && isProvoked
             return
         }
-        let gap = question.type == .ptr ? Self.firstGap : Self.firstGapOfUnique
+        let gap = Self.firstGap(of: question)
         let start = max(now, lastSent[question].map { $0 + gap } ?? now)
         let due = start + random.duration(in: delay)
         lastOrder += 1
@@ -94,6 +111,29 @@ struct QuestionSchedule: Sendable {
             order: lastOrder,
             isProvoked: isProvoked
         )
+        nextDeadline = min(nextDeadline ?? due, due)
+    }
+
+    private static func firstGap(of question: Question) -> Duration {
+        question.type == .ptr ? firstGap : firstGapOfUnique
+    }
+
+    /// Asks now for records that run out or are in doubt, whatever series of the same question goes on.
+    ///
+    /// Whichever of the two is asked counts for the other one, if that was due within a second.
+    mutating func renew(_ question: Question, times: Int = 1, at now: Duration, random: inout RandomSource) {
+        let start = max(now, lastSent[question].map { $0 + Self.renewalGap } ?? now)
+        let earliest = start + .milliseconds(Self.firstDelay.lowerBound)
+        let due = start + random.duration(in: Self.firstDelay)
+        if let running = renewals[question] {
+            renewals[question]?.earliest = min(running.earliest, earliest)
+            renewals[question]?.due = min(running.due, due)
+            renewals[question]?.remaining = max(running.remaining, times)
+        } else {
+            lastOrder += 1
+            let gap = Self.firstGap(of: question)
+            renewals[question] = Series(earliest: earliest, due: due, gap: gap, remaining: times, order: lastOrder)
+        }
         nextDeadline = min(nextDeadline ?? due, due)
     }
 
@@ -129,8 +169,14 @@ struct QuestionSchedule: Sendable {
         }
     }
 
-    /// Ends a series, because it was answered or nobody wants it any more.
+    /// Ends what is asked, because it was answered or nobody wants it any more.
     mutating func cancel(_ question: Question) {
+        renewals[question] = nil
+        endSeries(question)
+    }
+
+    /// Ends a series alone: records that run out are asked for all the same.
+    mutating func endSeries(_ question: Question) {
         guard let ended = series.removeValue(forKey: question), ended.gap == Self.firstGap * 4 else { return }
         let other = Question(question.name, .any)
         if series[other]?.isSupplement == true { series[other] = nil }
@@ -143,33 +189,38 @@ struct QuestionSchedule: Sendable {
 
     /// Another host asked the same and knows nothing that we do not: ours counts as sent, if it was due within 1 s.
     mutating func heard(_ question: Question, at now: Duration) {
-        guard let planned = series[question], planned.due <= now + Self.firstGap else { return }
-        markSent(question, planned, at: now)
+        let planned = [series[question], renewals[question]].compactMap { $0?.due }.min()
+        guard let planned, planned <= now + Self.firstGap else { return }
+        markSent(question, at: now)
     }
 
     /// Takes the questions of the packet that is due, if one is.
     mutating func due(at now: Duration) -> [Question] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
-        defer { nextDeadline = series.values.map(\.due).min().map { max($0, heldUntil ?? $0) } }
+        defer {
+            let next = earliest(series.values.lazy.map(\.due).min(), renewals.values.lazy.map(\.due).min())
+            nextDeadline = next.map { max($0, heldUntil ?? $0) }
+        }
         refill(at: now)
-        guard series.values.contains(where: { $0.due <= now }) else { return [] }
+        let isDue = series.values.contains { $0.due <= now } || renewals.values.contains { $0.due <= now }
+        guard isDue else { return [] }
         if let lastPacket, now < lastPacket + Self.batch {
             heldUntil = lastPacket + Self.batch
             return []
         }
-        var ready: [(question: Question, planned: Series)] = []
-        for (question, planned) in series where planned.earliest <= now { ready.append((question, planned)) }
-        // First askings come before repetitions, which are many when strangers announce what does not answer.
-        ready.sort { ($0.planned.gap, $0.planned.order) < ($1.planned.gap, $1.planned.order) }
         var questions: [Question] = []
-        for (question, planned) in ready {
+        for (question, planned) in ready(at: now) {
             guard allowance >= 1 else {
                 heldUntil = now + .milliseconds(100)
                 break
             }
-            // What is not paid for counts as asked, so that the rest of the series goes on.
-            markSent(question, planned, at: now)
-            guard !planned.isProvoked || provoked.spend(ProvokedAllowance.size(of: question)) else { continue }
+            guard !planned.isProvoked || provoked.spend(ProvokedAllowance.size(of: question)) else {
+                // What is not paid for counts as asked, so that the rest of the series goes on.
+                lastSent[question] = now
+                series[question] = planned.next(at: now)
+                continue
+            }
+            markSent(question, at: now)
             allowance -= 1
             questions.append(question)
         }
@@ -178,20 +229,28 @@ struct QuestionSchedule: Sendable {
         return questions
     }
 
-    private mutating func markSent(_ question: Question, _ planned: Series, at now: Duration) {
-        lastSent[question] = now
-        guard planned.remaining > 1 else {
-            series[question] = nil
-            return
+    /// What may join a packet, each question once.
+    ///
+    /// First askings come before repetitions, which are many when strangers announce what does not answer.
+    private func ready(at now: Duration) -> [(question: Question, planned: Series)] {
+        let urgent = renewals.filter { $0.value.earliest <= now }
+        var ready: [(question: Question, planned: Series)] = urgent.map { ($0.key, $0.value) }
+        for (question, planned) in series where planned.earliest <= now && urgent[question] == nil {
+            ready.append((question, planned))
         }
-        series[question] = Series(
-            earliest: now + planned.gap,
-            due: now + planned.gap,
-            gap: min(planned.gap * 2, Self.longestGap),
-            remaining: planned.remaining == .max ? .max : planned.remaining - 1,
-            order: planned.order,
-            isProvoked: planned.isProvoked
-        )
+        ready.sort { ($0.planned.gap, $0.planned.order) < ($1.planned.gap, $1.planned.order) }
+        return ready
+    }
+
+    /// Goes on with whatever would have asked within a second.
+    private mutating func markSent(_ question: Question, at now: Duration) {
+        lastSent[question] = now
+        if let planned = series[question], planned.due <= now + Self.firstGap {
+            series[question] = planned.next(at: now)
+        }
+        if let planned = renewals[question], planned.due <= now + Self.firstGap {
+            renewals[question] = planned.next(at: now)
+        }
     }
 
     private mutating func refill(at now: Duration) {

@@ -75,6 +75,11 @@ struct Zone: Sendable {
         schedule.ask(question, times: times, within: delay, isProvoked: isProvoked, at: now, random: &random)
     }
 
+    /// Asks for records that run out or are in doubt, whatever else is asked; see ``QuestionSchedule/renew``.
+    mutating func renew(_ question: Question, times: Int = 1, at now: Duration) {
+        schedule.renew(question, times: times, at: now, random: &random)
+    }
+
     /// The link came up, or its addresses changed: the next questions may be answered by unicast, if that reaches us.
     mutating func linkCameUp(welcomesUnicast: Bool, at now: Duration) {
         schedule.restart(at: now, random: &random)
