@@ -123,6 +123,16 @@ private typealias Bench = DirectoryBench
         #expect(bench.directory.services.first?.rawText == [])
     }
 
+    @Test func `a text that comes late is shown at once, whatever else is missing`() {
+        var bench = Bench()
+        bench.hear([lamp.pointer, lamp.location, lamp.addressRecord])
+        bench.run(to: 0.2)
+        #expect(bench.summary.isEmpty)
+        bench.hear([lamp.textRecord])
+        #expect(bench.summary == ["added Lamp"])
+        #expect(bench.directory.services.first?.rawText == [Array("a=1".utf8)])
+    }
+
     @Test func `a service on port 0 is not offered`() {
         var bench = Bench()
         var placeholder = lamp

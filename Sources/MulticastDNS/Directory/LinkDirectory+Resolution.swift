@@ -154,8 +154,8 @@ extension LinkDirectory {
                 events.append(.resolved(service))
                 return
             }
-            // Waiting for the text: nothing will be reported before it comes or the time is up.
-            if reportAt <= now { state.reportAt = state.giveUpAt }
+            // Only the text is waited for: it is reported when that comes, or when the time is up.
+            if reportAt <= now { state.reportAt = nil }
         } else {
             state.reportAt = nil
         }
