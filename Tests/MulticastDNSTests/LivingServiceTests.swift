@@ -116,3 +116,83 @@ private let lamp = MadeUpService()
         #expect(bench.asked(Question(lamp.typeName, .ptr)).count == 1)
     }
 }
+
+/// What an owner has told of in part.
+@Suite struct MissingRecordTests {
+    private let six: MadeUpService = {
+        var six = lamp
+        six.address = IPAddress("fe80::7") ?? six.address
+        return six
+    }()
+
+    /// The service by its first address, without a word of the other family.
+    private func half(_ lifetime: UInt32) -> [ResourceRecord] {
+        var service = lamp
+        service.lifetime = lifetime
+        return [service.pointer, service.location, service.textRecord, service.addressRecord]
+    }
+
+    @Test func `the other family is asked for again, with pauses that double up to the host's lifetime`() {
+        var bench = DirectoryBench()
+        bench.hear(half(4500))
+        bench.run(to: 3500)
+        for family in AddressFamily.allCases {
+            let times = bench.asked(.aaaa, family).map { Int($0.rounded()) }
+            #expect(times == [0, 5, 15, 35, 75, 155, 315, 635, 1275, 2555])
+        }
+    }
+
+    @Test func `an answer that comes to a later question makes the service whole`() {
+        var bench = DirectoryBench()
+        bench.hear(half(120))
+        bench.run(to: 6)
+        #expect(bench.summary == ["added Lamp"] && bench.asked(.aaaa, .ipv6).count == 2)
+        bench.hear([six.addressRecord])
+        bench.run(to: 90)
+        #expect(bench.summary == ["added Lamp", "changed Lamp [\"addresses\"]"])
+        #expect(bench.asked(.aaaa).count == 4)
+    }
+
+    @Test func `refreshing one family asks for the other one along, unless the host has denied it`() {
+        for isDenied in [true, false] {
+            var bench = DirectoryBench()
+            for family in AddressFamily.allCases { bench.hear(half(120) + (isDenied ? [lamp.denial] : []), family) }
+            bench.run(to: 90)
+            #expect(AddressFamily.allCases.map { bench.asked(.aaaa, $0).count } == (isDenied ? [0, 0] : [5, 5]))
+            bench.run(to: 119)
+            #expect(AddressFamily.allCases.map { bench.asked(.aaaa, $0).count } == (isDenied ? [0, 0] : [6, 6]))
+        }
+    }
+
+    @Test func `an address that expired is looked for as long as the other one lives`() {
+        var bench = DirectoryBench()
+        bench.hear(half(4500) + [six.addressRecord])
+        bench.run(to: 121)
+        #expect(bench.summary == ["added Lamp", "changed Lamp [\"addresses\"]"])
+        let before = bench.asked(.aaaa, .ipv4).count
+        bench.run(to: 136)
+        #expect(bench.asked(.aaaa, .ipv4).count - before == 2)
+        bench.hear([six.addressRecord])
+        bench.run(to: 137)
+        #expect(bench.directory.services.first?.addresses.count == 2)
+    }
+
+    @Test func `a family that this link does not speak is not asked for`() {
+        var bench = DirectoryBench(families: [.ipv4])
+        bench.hear(half(4500))
+        bench.run(to: 3500)
+        #expect(bench.asked(.aaaa).isEmpty && bench.summary == ["added Lamp"])
+    }
+
+    @Test func `a text that nobody sent is asked for along with the location`() {
+        var bench = DirectoryBench(families: [.ipv4])
+        bench.hear(half(120).filter { $0.type != .txt })
+        bench.run(to: 90)
+        #expect(bench.summary == ["added Lamp"] && bench.asked(.txt).count == 3)
+        bench.run(to: 99.9)
+        #expect(bench.asked(.txt).count == 4)
+        bench.hear([lamp.textRecord])
+        bench.run(to: 101)
+        #expect(bench.summary.last == "changed Lamp [\"txt\"]")
+    }
+}

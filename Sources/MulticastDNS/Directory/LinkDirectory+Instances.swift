@@ -115,6 +115,7 @@ extension LinkDirectory {
         interest.setHost(host, of: instance, was: old)
         if let old, interest.hosts[old] == nil {
             looks.forget(old)
+            halfHosts.end(old)
             for type in [RecordType.a, .aaaa] { cancelUnlessWanted(RecordKey(old, type)) }
         }
         guard let host, isNew else { return }

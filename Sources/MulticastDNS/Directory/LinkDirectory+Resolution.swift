@@ -121,12 +121,12 @@ extension LinkDirectory {
 
     /// Whether addresses of this type serve anybody here: those of a family that this link does not speak serve only
     /// to tell of a host that has no others.
-    private func isUseful(_ key: RecordKey, at now: Duration) -> Bool {
+    func isUseful(_ key: RecordKey, at now: Duration) -> Bool {
         let (family, other): (AddressFamily, RecordType) = key.type == .a ? (.ipv4, .aaaa) : (.ipv6, .a)
         return zones[family] != nil || isDenied(RecordKey(key.name, other), at: now)
     }
 
-    private func isDenied(_ key: RecordKey, at now: Duration) -> Bool {
+    func isDenied(_ key: RecordKey, at now: Duration) -> Bool {
         AddressFamily.allCases.contains { zones[$0]?.cache.denies(key, at: now) == true }
     }
 
@@ -152,6 +152,7 @@ extension LinkDirectory {
                 let service = service(name, state, view)
                 state.published = service
                 events.append(.resolved(service))
+                beginHalfHost(of: view, at: now)
                 return
             }
             // Only the text is waited for: it is reported when that comes, or when the time is up.
@@ -247,6 +248,7 @@ extension LinkDirectory {
         state.asked = []
         state.published = current
         events.append(.changed(current, fields: fields, previous: published))
+        if current.host != published.host { beginHalfHost(of: view, at: now) }
     }
 
     /// Reports a service as gone while it is still announced, and has the announcement confirmed (rule C7).

@@ -34,6 +34,8 @@ struct LinkDirectory: Sendable {
     var resolving: Set<DomainName> = []
     var instancesBySource: [DomainName: Int] = [:]
     var looks = AddressLooks()
+    /// The hosts of which one kind of address is missing.
+    var halfHosts = HalfHosts()
     var random: RandomSource
 
     init(index: Int, name: String, settings: MulticastSettings, random: RandomSource) {
@@ -58,7 +60,7 @@ struct LinkDirectory: Sendable {
 
     /// When ``advance(to:)`` is to be called next.
     var nextDeadline: Duration? {
-        var next = earliest(waiting.next, looks.nextDeadline)
+        var next = earliest(earliest(waiting.next, looks.nextDeadline), halfHosts.nextDeadline)
         for family in AddressFamily.allCases { next = earliest(next, zones[family]?.nextDeadline) }
         return next
     }
@@ -176,6 +178,7 @@ struct LinkDirectory: Sendable {
             for name in names where instances[name]?.hasFailed == true { tryAgain(name, at: now) }
             touched.formUnion(names)
         }
+        for host in halfHosts.takeDue(at: now) { askOtherFamily(of: host, at: now) }
         advanceCaches(to: now, touched: &touched)
         while !touched.isEmpty {
             evaluate(touched, at: now)
@@ -197,6 +200,7 @@ struct LinkDirectory: Sendable {
                 for other in AddressFamily.allCases where other == family || step > 1 {
                     zones[other]?.renew(Question(key.name, key.type), at: now)
                 }
+                if step == 1 { askCompanion(of: key, by: family, at: now) }
             }
         }
     }
@@ -231,6 +235,7 @@ struct LinkDirectory: Sendable {
         }
         touched.formUnion(names)
         let key = RecordKey(record.name, record.type)
+        if key.type == .a || key.type == .aaaa, interest.hosts[key.name] != nil { halfHosts.begin(key.name, at: now) }
         guard wishes.wants(record: key) else { return }
         tellRemoval(of: record, reason, at: now)
         // What a client still wants is looked for again.
