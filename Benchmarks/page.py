@@ -32,6 +32,11 @@ def services(count):
             for index in range(count)]
 
 
+def paints(driver):
+    """When something was painted first, in milliseconds; a browser tells it some time after the script has run."""
+    return driver.execute_script("return performance.getEntriesByType('paint').map(entry => entry.startTime)")
+
+
 def shown(driver):
     return driver.execute_script("return document.querySelector('#hero').dataset.state")
 
@@ -53,8 +58,8 @@ def page(bench):
                 driver.get("about:blank")
                 driver.get(f"http://127.0.0.1:{PORT}/")
                 until(lambda: shown(driver) == "ok", 10, "the page")
-                paints = driver.execute_script("return performance.getEntriesByType('paint').map(entry => entry.startTime)")
-                bench.record("first paint", "ms", {"nwpath": max(paints)}, most=300)
+                until(lambda: paints(driver), 10, "the first paint")
+                bench.record("first paint", "ms", {"nwpath": max(paints(driver))}, most=300)
                 time.sleep(1)
                 bench.record("change on the screen", "ms", {"nwpath": change(driver)}, most=300)
             bench.record("longest task with 500 services", "ms", {"nwpath": crowd(driver)}, most=50)
