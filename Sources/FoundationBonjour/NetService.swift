@@ -155,9 +155,7 @@ open class NetService: NSObject {
     open func stop() {
         guard activity != .idle else { return }
         finish()
-        let stopped = EngineThread.makeID()
-        session = stopped
-        mailbox?.post((stopped, .stopped))
+        mailbox?.post((session, .stopped))
     }
 
     // MARK: - Monitoring
@@ -218,6 +216,8 @@ open class NetService: NSObject {
     private func finish() {
         activity = .idle
         thread?.perform { [session] engines in engines.end(session) }
+        // What it has posted already is told no more.
+        session = EngineThread.makeID()
     }
 
     private func take(_ event: ServiceEvent, of id: UInt64) {

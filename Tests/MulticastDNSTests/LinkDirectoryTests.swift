@@ -116,11 +116,33 @@ private typealias Bench = DirectoryBench
     @Test func `a service without text is reported when nobody sent one`() {
         var bench = Bench()
         bench.hear([lamp.pointer, lamp.location, lamp.addressRecord, lamp.denial])
-        bench.run(to: 4)
-        #expect(bench.summary.isEmpty && bench.asked(.txt, .ipv4).count == 3)
-        bench.run(to: 6)
+        bench.run(to: 1.4)
+        #expect(bench.summary.isEmpty && bench.asked(.txt, .ipv4).count == 2)
+        bench.run(to: 1.6)
         #expect(bench.summary == ["added Lamp"])
         #expect(bench.directory.services.first?.rawText == [])
+        bench.run(to: 90)
+        #expect(bench.summary == ["added Lamp"] && bench.asked(.txt, .ipv4).count == 3)
+    }
+
+    @Test func `a text that is denied is not waited for`() {
+        for denials in [[lamp.textDenial], [lamp.textDenial, lamp.denial]] {
+            var bench = Bench(families: [.ipv4])
+            bench.hear([lamp.pointer, lamp.location, lamp.addressRecord] + denials)
+            bench.run(to: 0.1)
+            #expect(bench.summary == ["added Lamp"])
+            bench.run(to: 10)
+            #expect(bench.asked(.txt, .ipv4).isEmpty)
+        }
+    }
+
+    @Test func `a text that comes after the service was shown is a change`() {
+        var bench = Bench()
+        bench.hear([lamp.pointer, lamp.location, lamp.addressRecord, lamp.denial])
+        bench.run(to: 3)
+        bench.hear([lamp.textRecord])
+        bench.run(to: 4)
+        #expect(bench.summary == ["added Lamp", "changed Lamp [\"txt\"]"])
     }
 
     @Test func `a text that comes late is shown at once, whatever else is missing`() {

@@ -187,6 +187,16 @@ struct MadeUpService {
         let type: RecordType = address.family == .ipv4 ? .a : .aaaa
         return ResourceRecord(hostName, type, .address(address), timeToLive: lifetime, flushesCache: true)
     }
+    /// Says that the instance has no text.
+    var textDenial: ResourceRecord {
+        ResourceRecord(
+            instance,
+            .nsec,
+            .nextSecure(next: instance, types: [.srv]),
+            timeToLive: lifetime,
+            flushesCache: true
+        )
+    }
     /// Says that the host has this family alone.
     var denial: ResourceRecord {
         let types: [RecordType] = [address.family == .ipv4 ? .a : .aaaa]

@@ -220,6 +220,26 @@ private let host = Wish(
         #expect(bench.questions.count == before)
     }
 
+    @Test func `who only connects asks for no text and waits for none`() {
+        var bench = DirectoryBench(Wish(instances: [lamp.instance], wantsText: false), families: [.ipv4])
+        bench.run(to: 0.5)
+        #expect(Set(bench.questions.map(\.question.type)) == [.srv])
+        bench.hear([lamp.location, lamp.addressRecord, lamp.denial])
+        bench.run(to: 0.6)
+        #expect(bench.story() == ["resolved Lamp"])
+        bench.run(to: 90)
+        #expect(bench.asked(.txt, .ipv4).isEmpty)
+        // Until somebody browses it.
+        bench.add(browse, as: 2)
+        bench.hear([lamp.pointer])
+        bench.run(to: 90.5)
+        #expect(bench.asked(.txt, .ipv4).count == 1)
+        bench.hear([lamp.textRecord])
+        bench.run(to: 92)
+        #expect(bench.story(2) == ["found Lamp", "resolved Lamp", "changed Lamp [\"txt\"]"])
+        #expect(bench.asked(.txt, .ipv4).count == 1)
+    }
+
     @Test func `it is not asked for any more when its client has gone, even if the link came up anew before`() {
         var bench = DirectoryBench(resolve, families: [.ipv4])
         bench.run(to: 2)

@@ -14,15 +14,18 @@ public final class InstanceResolve {
     ///   - instances: The full names that it may have, such as `Office Printer._ipp._tcp.local`, as labels; several where
     ///     a sender may have cut the name at its dots.
     ///   - interface: The one interface to look on, by name; `nil` is all of them.
+    ///   - wantsText: Whether the text is wanted too; who only connects asks for none and waits for none.
     ///   - onEvent: Called on the loop's thread for everything that happens but ``BrowseEvent/found(_:)``; after
     ///     ``BrowseEvent/unresolved(_:)`` it is asked for further.
     public init(
         _ engine: MulticastEngine,
         instances: Set<DomainName>,
         interface: String? = nil,
+        wantsText: Bool = true,
         onEvent: @escaping (BrowseEvent) -> Void
     ) {
-        follower = ServiceFollower(engine, Wish(interface: interface, instances: instances), onEvent: onEvent)
+        let wish = Wish(interface: interface, instances: instances, wantsText: wantsText)
+        follower = ServiceFollower(engine, wish, onEvent: onEvent)
     }
 
     /// Starts to resolve an instance that has one name alone.

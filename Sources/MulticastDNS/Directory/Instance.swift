@@ -19,8 +19,10 @@ struct Instance: Sendable {
     /// Why the last lost address of its host went.
     var addressCause = RemovalReason.expired
     var host: DomainName?
-    /// What was asked for since resolving began.
+    /// What was asked for since resolving began; the text, since it was missed first.
     var asked: Set<RecordKey> = []
+    /// Since when nothing but its text, or its host's other family, is missing.
+    var usableSince: Duration?
     /// When to report what is there, when to give up, and whether a failure was told.
     var reportAt: Duration?
     var giveUpAt: Duration?

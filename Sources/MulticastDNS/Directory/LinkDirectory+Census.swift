@@ -81,7 +81,13 @@ extension LinkDirectory {
             follow(target, by: record.name, at: now, touched: &touched)
         case .nextSecure(_, let types):
             // What is denied need not be asked again (rule C9).
+            guard !types.contains(.cname) else { return }
             for type in [RecordType.a, .aaaa, .srv, .txt] where !types.contains(type) {
+                for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(record.name, type)) }
+            }
+        case .alias where record.flushesCache:
+            // It has no records of its own (RFC 1034 section 3.6.2); who asked looks for the name that it stands for.
+            for type in [RecordType.a, .aaaa] {
                 for family in AddressFamily.allCases { zones[family]?.schedule.cancel(Question(record.name, type)) }
             }
         case .service, .text:

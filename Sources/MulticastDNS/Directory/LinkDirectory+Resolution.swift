@@ -103,7 +103,8 @@ extension LinkDirectory {
             view.text.append(record)
         }
         if view.location == nil { view.missing.append(RecordKey(name, .srv)) }
-        if view.text.isEmpty { view.missing.append(RecordKey(name, .txt)) }
+        let text = RecordKey(name, .txt)
+        if view.text.isEmpty, isTextWanted(name, state), !isDenied(text, at: now) { view.missing.append(text) }
         guard let host = view.location?.target else { return view }
         var addresses: Set<ScopedAddress> = []
         for key in [RecordKey(host, .a), RecordKey(host, .aaaa)] {
@@ -117,6 +118,11 @@ extension LinkDirectory {
         }
         view.addresses = addresses.sorted()
         return view
+    }
+
+    /// Browsers show a text; who only connects needs none.
+    private func isTextWanted(_ name: DomainName, _ state: Instance) -> Bool {
+        !state.sources.isEmpty || wishes.wants(textOf: name)
     }
 
     /// Whether addresses of this type serve anybody here: those of a family that this link does not speak serve only
@@ -137,32 +143,38 @@ extension LinkDirectory {
             state.asked = []
             state.giveUpAt = now + Self.resolving
         }
-        if view.isUsable {
-            let reportAt = state.reportAt ?? max(now, (view.addressedAt ?? now) + Self.familyWait)
-            state.reportAt = reportAt
-            let mustWait = view.text.isEmpty && (state.giveUpAt ?? now) > now
-            if view.missing.isEmpty || (reportAt <= now && !mustWait) {
-                state.reportAt = nil
-                state.giveUpAt = nil
-                state.hasFailed = false
-                state.hasToldFailure = false
-                state.failures = 0
-                state.retryAt = nil
-                state.asked = []
-                let service = service(name, state, view)
-                state.published = service
-                events.append(.resolved(service))
-                beginHalfHost(of: view, at: now)
-                return
-            }
-            // Only the text is waited for: it is reported when that comes, or when the time is up.
-            if reportAt <= now { state.reportAt = nil }
-        } else {
-            state.reportAt = nil
+        state.usableSince = view.isUsable ? state.usableSince ?? now : nil
+        state.reportAt = state.usableSince.map { reportTime(of: view, usableSince: $0, before: state.giveUpAt) }
+        if let reportAt = state.reportAt, view.missing.isEmpty || reportAt <= now {
+            return publish(name, &state, view, at: now)
         }
         let isNamed = wishes.wants(instance: name)
         if state.giveUpAt != nil || isNamed { ask(for: view, &state, isNamed, at: now) }
         if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view, at: now) }
+    }
+
+    /// When what is there is reported, whatever is missing still.
+    private func reportTime(of view: View, usableSince: Duration, before limit: Duration?) -> Duration {
+        let isTextMissing = view.missing.contains { $0.type == .txt }
+        let time =
+            isTextMissing
+            ? usableSince + Self.textWait : min(view.addressedAt ?? usableSince, usableSince) + Self.familyWait
+        return min(time, limit ?? time)
+    }
+
+    private mutating func publish(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
+        state.usableSince = nil
+        state.reportAt = nil
+        state.giveUpAt = nil
+        state.hasFailed = false
+        state.hasToldFailure = false
+        state.failures = 0
+        state.retryAt = nil
+        state.asked.formIntersection(view.missing.filter { $0.type == .txt })
+        let service = service(name, state, view)
+        state.published = service
+        events.append(.resolved(service))
+        beginHalfHost(of: view, at: now)
     }
 
     private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
@@ -209,6 +221,12 @@ extension LinkDirectory {
         }
     }
 
+    private mutating func askForText(in view: View, _ state: inout Instance, _ isNamed: Bool, at now: Duration) {
+        var text = view
+        text.missing.removeAll { $0.type != .txt }
+        ask(for: text, &state, isNamed, at: now)
+    }
+
     /// Goes on with an instance that was reported.
     private mutating func update(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
         guard let published = state.published else { return }
@@ -228,6 +246,8 @@ extension LinkDirectory {
             return ask(for: view, &state, wishes.wants(instance: name), at: now)
         }
         state.giveUpAt = nil
+        // One whom a connection followed is browsed now.
+        askForText(in: view, &state, wishes.wants(instance: name), at: now)
         var current = service(name, state, view)
         if view.text.isEmpty {
             current.text = published.text
@@ -245,7 +265,7 @@ extension LinkDirectory {
         if current.host != published.host { ask(for: view, &state, wishes.wants(instance: name), at: now) }
         guard reportAt <= now else { return }
         state.reportAt = nil
-        state.asked = []
+        state.asked.formIntersection(view.missing.filter { $0.type == .txt })
         state.published = current
         events.append(.changed(current, fields: fields, previous: published))
         if current.host != published.host { beginHalfHost(of: view, at: now) }

@@ -12,6 +12,8 @@ struct LinkDirectory: Sendable {
     static let settling = Duration.milliseconds(250)
     /// How long the first report of a host's service waits for the host's other family.
     static let familyWait = Duration.milliseconds(60)
+    /// How long it waits for a text that was neither sent nor denied: the answers to questions at 0 and 1 s.
+    static let textWait = Duration.milliseconds(1500)
     /// How long resolving may take: questions at 0, 1 and 3 s, and time for the answers.
     static let resolving = Duration.seconds(5)
     /// How long one that failed is left alone: the first gap, which doubles, and the longest one.

@@ -12,6 +12,8 @@ struct Wish: Sendable {
     var pointers: Set<DomainName> = []
     /// Instances that are to be resolved, announced or not.
     var instances: Set<DomainName> = []
+    /// Whether the text of these instances is wanted too; a connection needs none.
+    var wantsText = true
     var records: Set<RecordKey> = []
     /// Records that are told of when they come along, and never asked for.
     var passive: Set<RecordKey> = []
@@ -24,6 +26,7 @@ struct WishBook: Sendable {
     private(set) var wishes: [Int: Wish] = [:]
     private var pointerCounts: [DomainName: Int] = [:]
     private var instanceCounts: [DomainName: Int] = [:]
+    private var textCounts: [DomainName: Int] = [:]
     private var recordCounts: [RecordKey: Int] = [:]
 
     var wantsAll: Bool { wishes.values.contains { $0.census != nil } }
@@ -33,6 +36,7 @@ struct WishBook: Sendable {
 
     func wants(pointersOf name: DomainName) -> Bool { pointerCounts[name] != nil }
     func wants(instance: DomainName) -> Bool { instanceCounts[instance] != nil }
+    func wants(textOf instance: DomainName) -> Bool { textCounts[instance] != nil }
     func wants(record: RecordKey) -> Bool { !recordCounts.isEmpty && recordCounts[record] != nil }
 
     mutating func add(_ wish: Wish, of client: Int) {
@@ -40,6 +44,7 @@ struct WishBook: Sendable {
         wishes[client] = wish
         for name in wish.pointers { pointerCounts[name, default: 0] += 1 }
         for name in wish.instances { instanceCounts[name, default: 0] += 1 }
+        for name in wish.instances where wish.wantsText { textCounts[name, default: 0] += 1 }
         for key in wish.records.union(wish.passive) { recordCounts[key, default: 0] += 1 }
     }
 
@@ -48,6 +53,7 @@ struct WishBook: Sendable {
         guard let wish = wishes.removeValue(forKey: client) else { return nil }
         for name in wish.pointers { Self.lower(&pointerCounts[name]) }
         for name in wish.instances { Self.lower(&instanceCounts[name]) }
+        for name in wish.instances where wish.wantsText { Self.lower(&textCounts[name]) }
         for key in wish.records.union(wish.passive) { Self.lower(&recordCounts[key]) }
         return wish
     }

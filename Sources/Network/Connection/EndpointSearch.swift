@@ -77,6 +77,12 @@ final class EndpointSearch {
     private var local: HostLookup?
     private var told: Set<SocketEnd> = []
     private var settle: EventLoop.Timer?
+    private let started: Duration
+    /// What name servers said of a family, until the links have had their time.
+    private var failures: [AddressFamily: EventLoop.Timer] = [:]
+
+    /// How long the links have to answer for a name that name servers do not know: to questions at 0 and 1 s.
+    private static let linkPatience = Duration.milliseconds(1500)
 
     /// How long further addresses of a service are waited for, once there is one.
     private static let pause = Duration.milliseconds(100)
@@ -85,11 +91,13 @@ final class EndpointSearch {
     init(_ target: Target, families: Set<AddressFamily>, engines: Engines, onEvent: @escaping (Event) -> Void) {
         self.engines = engines
         self.onEvent = onEvent
+        started = engines.loop.clock.boot
         switch target {
         case .host(let name, let port, let interface):
-            if let host = Self.linkName(name) {
-                follow(host, families, port: port, interface: interface)
-            } else {
+            let host = Self.linkName(name)
+            if let host { follow(host, families, port: port, interface: interface) }
+            // Of several labels, it may be one of an organization that uses `local` by itself.
+            if host.map({ $0.labelCount > 2 }) ?? true {
                 lookUp(name, families, port: port, interface: interface)
             }
         case .service(let instances, let interface): follow(instances, families, interface: interface)
@@ -103,6 +111,8 @@ final class EndpointSearch {
     func cancel() {
         for search in hosts.values { search.cancel() }
         hosts = [:]
+        for timer in failures.values { engines.loop.cancel(timer) }
+        failures = [:]
         if let settle { engines.loop.cancel(settle) }
         settle = nil
         guard service != nil || local != nil else { return }
@@ -122,9 +132,21 @@ final class EndpointSearch {
                 case .success(let ends):
                     onEvent(.found(ends.map { end in Self.scoped(end, interface) }))
                     onEvent(.finished(family, nil))
-                case .failure(let error): onEvent(.finished(family, error))
+                case .failure(let error): finish(family, error)
                 }
             }
+        }
+    }
+
+    /// A name server knows of no address, or there is none; the links may, and have time to say so.
+    private func finish(_ family: AddressFamily, _ error: NWError) {
+        guard local != nil else { return onEvent(.finished(family, error)) }
+        let end = started + Self.linkPatience
+        guard told.isEmpty, engines.loop.clock.boot < end else { return onEvent(.finished(family, error)) }
+        failures[family] = engines.loop.schedule(at: end) { [weak self] in
+            guard let self else { return }
+            failures[family] = nil
+            if told.isEmpty { onEvent(.finished(family, error)) }
         }
     }
 
@@ -140,7 +162,7 @@ final class EndpointSearch {
     /// A name below `local`, which is asked for on the links (RFC 6762 section 3).
     fileprivate static func linkName(_ name: String) -> DomainName? {
         let labels = name.split(separator: ".").map { Array($0.utf8) }
-        guard labels.count == 2, name.lowercased().hasSuffix(".local") || name.lowercased().hasSuffix(".local.") else {
+        guard labels.count >= 2, name.lowercased().hasSuffix(".local") || name.lowercased().hasSuffix(".local.") else {
             return nil
         }
         return try? DomainName(labels: labels)
@@ -163,7 +185,8 @@ final class EndpointSearch {
         service = InstanceResolve(
             engines.multicast.engine,
             instances: Set(instances),
-            interface: interface?.name
+            interface: interface?.name,
+            wantsText: false
         ) { [weak self] event in
             switch event {
             case .resolved(let found), .changed(let found, _, _):

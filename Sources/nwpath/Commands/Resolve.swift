@@ -126,7 +126,9 @@ final class ResolveRun {
                 let object = BrowseLine.object(event, clock: clock)
                 switch event {
                 case .resolved(let service), .changed(let service, _, _):
-                    take(object, of: service.interfaceIndex, wait: grace)
+                    // Asked once, one answer: what it has become until then.
+                    let answer = isOnce ? BrowseLine.object(.resolved(service), clock: clock) : object
+                    take(answer, of: service.interfaceIndex, wait: grace)
                 case .lost(let service, _, _, _):
                     if isOnce { answers[service.interfaceIndex] = nil } else { show(object) }
                 case .found, .unresolved: break
