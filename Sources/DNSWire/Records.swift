@@ -44,10 +44,10 @@ public struct Question: Hashable, Sendable {
         self.wantsUnicast = wantsUnicast
     }
 
-    /// Whether `record` answers the question.
+    /// Whether `record` answers the question; an alias answers for any type (RFC 6762 section 6).
     public func isAnswered(by record: ResourceRecord) -> Bool {
-        (type == record.type || type == .any) && (classCode == record.classCode || classCode == 255)
-            && name == record.name
+        let isOfType = type == record.type || type == .any || record.type == .cname
+        return isOfType && (classCode == record.classCode || classCode == 255) && name == record.name
     }
 }
 

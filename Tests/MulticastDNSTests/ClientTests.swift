@@ -72,6 +72,57 @@ private let lamp = MadeUpService()
         #expect(told.last?.addresses.count == 1, "a cancelled lookup tells nothing")
     }
 
+    @Test(arguments: [true, false])
+    func `a name that stands for another one has the addresses behind it`(isWhole: Bool) async throws {
+        let bench = try EngineBench(families: [.ipv4])
+        let names = try ["git.box.local", "box.local", "lamp.local"].map { try #require(DomainName($0)) }
+        let aliases = zip(names, names.dropFirst()).map { name, target in
+            ResourceRecord(name, .cname, .alias(target), timeToLive: 120, flushesCache: true)
+        }
+        // As avahi answers: with the alias, and with what is behind it or not.
+        bench.responder.answer { packet in
+            let asked = packet.message.questions.filter { [.a, .aaaa, .cname].contains($0.type) }.map(\.name)
+            var answers = aliases.filter { asked.contains($0.name) }
+            if isWhole, !answers.isEmpty { answers = aliases }
+            let hasAddress = isWhole ? !answers.isEmpty : false
+            if hasAddress || asked.contains(lamp.hostName) { answers += [lamp.addressRecord, lamp.denial] }
+            return answers.isEmpty ? [] : [Message(flags: [.response, .authoritative], answers: answers)]
+        }
+        var told: [HostAnswer] = []
+        let lookup = HostLookup(bench.engine, host: names[0]) { told.append($0) }
+        await bench.loop.eventually { told.last?.isComplete == true }
+        #expect(told.last?.host == names[0] && told.last?.addresses == [ScopedAddress(lamp.address)])
+        // The middle of the chain goes, and comes back as another one.
+        bench.responder.answer { _ in [] }
+        bench.responder.goodbye([aliases[1]])
+        await bench.loop.eventually { told.last?.addresses == [] }
+        bench.responder.announce([
+            ResourceRecord(names[1], .cname, .alias(lamp.hostName), timeToLive: 120, flushesCache: true)
+        ])
+        await bench.loop.eventually { told.last?.addresses == [ScopedAddress(lamp.address)] }
+        bench.responder.goodbye([lamp.addressRecord])
+        await bench.loop.eventually { told.last?.addresses == [] }
+        lookup.cancel()
+    }
+
+    @Test func `names that stand for each other, or for what is not on the link, lead nowhere`() async throws {
+        let bench = try EngineBench(families: [.ipv4])
+        let names = try ["a.local", "b.local", "c.example"].map { try #require(DomainName($0)) }
+        func alias(_ name: Int, _ target: Int) -> ResourceRecord {
+            ResourceRecord(names[name], .cname, .alias(names[target]), timeToLive: 120, flushesCache: true)
+        }
+        var told: [HostAnswer] = []
+        let lookup = HostLookup(bench.engine, host: names[0]) { told.append($0) }
+        bench.responder.announce([alias(0, 1), alias(1, 0)])
+        bench.responder.announce([alias(0, 2)])
+        bench.responder.announce([alias(0, 0)])
+        bench.responder.announce([ResourceRecord(names[0], .a, .address(lamp.address), timeToLive: 120)])
+        await bench.loop.eventually { told.last?.addresses == [ScopedAddress(lamp.address)] }
+        let questions = bench.responder.queries.flatMap(\.questions)
+        #expect(!questions.contains { $0.name == names[2] })
+        lookup.cancel()
+    }
+
     @Test func `follows addresses that come and go`() async throws {
         let bench = try EngineBench(families: [.ipv4])
         var told: [[String]] = []

@@ -148,12 +148,12 @@ struct RecordCache: Sendable {
 
     func names(of type: RecordType) -> [DomainName] { entries.keys.filter { $0.type == type }.map(\.name) }
 
-    /// Whether the name's owner said that it has no such type (rule C9).
+    /// Whether the name's owner said that it has no such type (rule C9), and no other name either.
     func denies(_ key: RecordKey, at now: Duration) -> Bool {
         guard let list = entries[RecordKey(key.name, .nsec)] else { return false }
         return list.entries.contains { entry in
             guard entry.expires > now, case .nextSecure(_, let types) = entry.record.data else { return false }
-            return !types.contains(key.type)
+            return !types.contains(key.type) && !types.contains(.cname)
         }
     }
 

@@ -9,21 +9,39 @@ public struct HostAnswer: Hashable, Sendable {
     public let interface: String
     public let interfaceIndex: Int
     /// The addresses, sorted; empty when they went away, or when the host says that it has none.
-    public let addresses: [ScopedAddress]
+    public fileprivate(set) var addresses: [ScopedAddress]
     /// Whether the host answered for every family that was asked for, with addresses or by saying that it has none.
-    public let isComplete: Bool
+    public fileprivate(set) var isComplete: Bool
 }
 
 /// Looks up the addresses of a `.local` host, and follows them as long as it is held.
 ///
+/// A name that is another one for a host (CNAME) has the addresses of that host.
 /// Confined to the thread of its engine's loop, and to be let go there.
 public final class HostLookup {
+    private struct Alias {
+        let record: RecordAnswer
+        let lookup: HostLookup
+    }
+
+    /// How many names may lead to one another.
+    private static let maximumAliases = 8
+
+    private let engine: MulticastEngine
     private let host: DomainName
     private let families: [AddressFamily]
+    /// The names that led here, this one among them: none is followed twice.
+    private let path: [DomainName]
+    private let interface: String?
+    private let rounds: Int?
     private let onChange: (HostAnswer) -> Void
     private var records: [Int: [RecordAnswer]] = [:]
     private var told: [Int: HostAnswer] = [:]
     private var follower: RecordFollower?
+    /// Follows what the name stands for, once it is known to stand for another.
+    private var isAlias = false
+    private var aliasFollower: RecordFollower?
+    private var aliases: [Int: Alias] = [:]
     private var isCancelled = false
 
     /// Starts to look up; what is known already is told within this call.
@@ -34,7 +52,7 @@ public final class HostLookup {
     ///   - interface: The one interface to look on, by name; `nil` is all of them.
     ///   - rounds: How often each question is asked at most; `nil` has no limit.
     ///   - onChange: Called on the loop's thread for each interface whenever its answer changed.
-    public init(
+    public convenience init(
         _ engine: MulticastEngine,
         host: DomainName,
         families: [AddressFamily] = AddressFamily.allCases,
@@ -42,13 +60,29 @@ public final class HostLookup {
         rounds: Int? = nil,
         onChange: @escaping (HostAnswer) -> Void
     ) {
+        self.init(engine, [host], families, interface: interface, rounds: rounds, onChange: onChange)
+    }
+
+    private init(
+        _ engine: MulticastEngine,
+        _ path: [DomainName],
+        _ families: [AddressFamily],
+        interface: String?,
+        rounds: Int?,
+        onChange: @escaping (HostAnswer) -> Void
+    ) {
+        let host = path.last ?? DomainName()
+        self.engine = engine
         self.host = host
         self.families = families
+        self.path = path
+        self.interface = interface
+        self.rounds = rounds
         self.onChange = onChange
         let wish = Wish(
             interface: interface,
             records: Set(families.map { RecordKey(host, Self.type(of: $0)) }),
-            passive: [RecordKey(host, .nsec)],
+            passive: [RecordKey(host, .nsec), RecordKey(host, .cname)],
             rounds: rounds ?? .max
         )
         let follower = RecordFollower(engine, wish) { [weak self] event in self?.take(event) }
@@ -56,7 +90,7 @@ public final class HostLookup {
         if isCancelled { follower.cancel() }
     }
 
-    deinit { follower?.cancel() }
+    deinit { cancel() }
 
     /// What is known now, by interface, those with addresses only, sorted by name.
     public var answers: [HostAnswer] {
@@ -67,12 +101,16 @@ public final class HostLookup {
     public func cancel() {
         isCancelled = true
         follower?.cancel()
+        aliasFollower?.cancel()
+        for alias in aliases.values { alias.lookup.cancel() }
+        aliases = [:]
     }
 
     static func type(of family: AddressFamily) -> RecordType { family == .ipv4 ? .a : .aaaa }
 
     private func take(_ event: RecordEvent) {
         guard !isCancelled else { return }
+        if event.answer.record.type == .cname { return followAliases() }
         let answer: RecordAnswer
         switch event {
         case .added(let added):
@@ -82,22 +120,74 @@ public final class HostLookup {
             answer = removed
             records[removed.interfaceIndex]?.removeAll { $0 == removed }
         }
-        let current = HostAnswer(host: host, families, records[answer.interfaceIndex] ?? [], on: answer)
-        let previous = told[answer.interfaceIndex]
+        tell(on: answer)
+    }
+
+    private func tell(on link: RecordAnswer) {
+        let place = link.interfaceIndex
+        var current = HostAnswer(host: host, families, records[place] ?? [], on: link)
+        if let behind = aliases[place]?.lookup.told[place] { current.add(behind) }
+        let previous = told[place]
         guard current != previous, previous != nil || current.isComplete || !current.addresses.isEmpty else { return }
-        told[answer.interfaceIndex] = current
+        told[place] = current
         onChange(current)
+    }
+
+    // MARK: - Aliases
+
+    /// The name stands for another one: has that refreshed as long as it is looked up.
+    private func followAliases() {
+        guard !isAlias else { return }
+        isAlias = true
+        let wish = Wish(interface: interface, records: [RecordKey(host, .cname)], rounds: rounds ?? .max)
+        let follower = RecordFollower(engine, wish) { [weak self] event in self?.takeAlias(event) }
+        aliasFollower = follower
+        if isCancelled { follower.cancel() }
+    }
+
+    private func takeAlias(_ event: RecordEvent) {
+        guard !isCancelled, case .alias(let target) = event.answer.record.data else { return }
+        let place = event.answer.interfaceIndex
+        switch event {
+        case .added(let record):
+            aliases.removeValue(forKey: place)?.lookup.cancel()
+            guard path.count <= Self.maximumAliases, !path.contains(target), ReverseName.isMulticast(target) else {
+                return tell(on: record)
+            }
+            let lookup = HostLookup(
+                engine,
+                path + [target],
+                families,
+                interface: record.interface,
+                rounds: rounds
+            ) { [weak self] _ in
+                self?.tell(on: record)
+            }
+            guard !isCancelled else { return lookup.cancel() }
+            aliases[place] = Alias(record: record, lookup: lookup)
+        case .removed(let record, _):
+            guard aliases[place]?.record == record else { return }
+            aliases.removeValue(forKey: place)?.lookup.cancel()
+        }
+        tell(on: event.answer)
     }
 }
 
 extension HostAnswer {
+    /// Adds what is known of the host that the name stands for.
+    fileprivate mutating func add(_ behind: HostAnswer) {
+        addresses = Set(addresses + behind.addresses).sorted()
+        isComplete = isComplete || behind.isComplete
+    }
+
     init(host: DomainName, _ families: [AddressFamily], _ records: [RecordAnswer], on link: RecordAnswer) {
         var addresses: Set<ScopedAddress> = []
         var denied: [[RecordType]] = []
         for answer in records {
             switch answer.record.data {
             case .address(let address): addresses.insert(ScopedAddress(address, scope: link.interface))
-            case .nextSecure(_, let types): denied.append(types)
+            // One that has another name tells that it has no addresses of its own.
+            case .nextSecure(_, let types) where !types.contains(.cname): denied.append(types)
             default: break
             }
         }

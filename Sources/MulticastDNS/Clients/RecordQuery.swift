@@ -12,6 +12,12 @@ public struct RecordAnswer: Hashable, Sendable {
 public enum RecordEvent: Hashable, Sendable {
     case added(RecordAnswer)
     case removed(RecordAnswer, reason: RemovalReason)
+
+    var answer: RecordAnswer {
+        switch self {
+        case .added(let answer), .removed(let answer, _): answer
+        }
+    }
 }
 
 /// Asks for the records of a name, and follows them as long as it is held.

@@ -1,7 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Addressing
 import Dispatch
+import DNSWire
 import Foundation
+import Glibc
 import LinuxIO
 @testable import Network
 import TestSupport
@@ -117,6 +120,27 @@ import Testing
         }
         client.connection.cancel()
         await eventually("cancelled") { client.states.values.last == .cancelled }
+    }
+
+    @Test(arguments: ["git.local", "git.box.local"])
+    func `another name of a host on the link leads to it`(name: String) async throws {
+        let listener = try WatchedListener(.tcp)
+        let port = await listener.start(in: peer)
+        let (alias, host) = (try #require(DomainName(name)), try #require(DomainName("box.local")))
+        let records = [
+            ResourceRecord(alias, .cname, .alias(host), timeToLive: 120, flushesCache: true),
+            ResourceRecord(host, .a, .address(.v4(0x0A4E_0102)), timeToLive: 120, flushesCache: true),
+        ]
+        let bytes = try #require(Message(flags: [.response, .authoritative], answers: records).encoded())
+        let client = Watched(to: name, port).start()
+        await eventually("ready, not \(client.state)") {
+            peer.loop.perform {
+                guard let socket = try? MulticastSocket(.ipv4, interface: Int(unsafe if_nametoindex("b1"))) else { return }
+                try? socket.send(bytes.span)
+            }
+            return client.state == .ready
+        }
+        client.connection.cancel()
     }
 
     @Test func `limits on interfaces are kept`() async throws {
