@@ -69,7 +69,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         lastSeen = "\(clock.calendar(at: service.lastSeen))"
     }
 
-    private static func pairs(_ entries: [TextRecord.Entry]) -> JSONValue {
+    /// The pairs of a text as an object; a key without a value has `null`.
+    public static func pairs(_ entries: [TextRecord.Entry]) -> JSONValue {
         var object = JSONObject()
         for entry in entries { object[entry.key] = entry.value.map { .string(text($0)) } ?? .null }
         return .object(object)

@@ -84,7 +84,7 @@ public enum RemovalReason: String, Hashable, Sendable, CaseIterable {
     case unresolvable
 }
 
-/// A service that is announced but could not be resolved.
+/// A service that is announced but could not be resolved, or that has no port.
 public struct UnresolvedService: Hashable, Sendable {
     public let instance: DomainName
     /// What people call it, safe to show.
@@ -94,6 +94,35 @@ public struct UnresolvedService: Hashable, Sendable {
     public let interfaceIndex: Int
     /// The record types nobody answered for, such as `SRV`.
     public let missing: [String]
+    /// Whether it is offered at all: port 0 only takes the name (RFC 6763 section 8).
+    public let isOffered: Bool
+    /// The text's pairs, in order; empty where there is none.
+    public let text: [TextRecord.Entry]
+    /// The text's strings, in order, as they came.
+    public let rawText: [[UInt8]]
+
+    /// Describes one with all that is known of it.
+    public init(
+        instance: DomainName,
+        name: String,
+        type: String,
+        interface: String,
+        interfaceIndex: Int,
+        missing: [String],
+        isOffered: Bool = true,
+        text: [TextRecord.Entry] = [],
+        rawText: [[UInt8]] = []
+    ) {
+        self.instance = instance
+        self.name = name
+        self.type = type
+        self.interface = interface
+        self.interfaceIndex = interfaceIndex
+        self.missing = missing
+        self.isOffered = isOffered
+        self.text = text
+        self.rawText = rawText
+    }
 
     public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }

@@ -160,8 +160,16 @@ private typealias Bench = DirectoryBench
         var placeholder = lamp
         placeholder.port = 0
         bench.hear(placeholder.all)
+        bench.run(to: 0.1)
+        // Known at once, with its text; its host does not matter.
+        guard case .unresolved(let service) = bench.events.first else {
+            Issue.record("not told")
+            return
+        }
+        #expect(!service.isOffered && service.missing.isEmpty && service.rawText == [Array("a=1".utf8)])
         bench.run(to: 30)
-        #expect(bench.directory.services.isEmpty)
+        #expect(bench.directory.services.isEmpty && bench.questions.isEmpty && bench.summary.count == 1)
+        #expect(bench.directory.unresolvedCount == 0)
         bench.hear([lamp.location])
         #expect(bench.directory.services.count == 1)
     }
@@ -183,6 +191,27 @@ private typealias Bench = DirectoryBench
         }
         bench.hear([lamp.pointer, lamp.textRecord, lamp.addressRecord, lamp.denial] + records)
         #expect(bench.directory.services.first?.port == port)
+    }
+
+    @Test func `a census shows what only a subtype leads to, and follows no subtypes besides a type`() {
+        var bench = Bench(families: [.ipv4])
+        var long = lamp
+        long.lifetime = 4500
+        bench.hear([long.subtypePointer, long.location, long.textRecord, long.addressRecord, long.denial])
+        #expect(bench.summary == ["added Lamp"])
+        // Its pointer is refreshed, since nothing else leads to it.
+        bench.run(to: 3700)
+        #expect(bench.asked(Question(lamp.subtypeName, .ptr)).count == 1)
+        bench.hear(long.all)
+        bench.hear([long.subtypePointer])
+        bench.run(to: 3800)
+        bench.goodbye([long.subtypePointer])
+        bench.run(to: 3810)
+        #expect(bench.directory.services.count == 1)
+        bench.hear([long.subtypePointer])
+        bench.goodbye([long.pointer])
+        bench.run(to: 3820)
+        #expect(bench.directory.services.isEmpty)
     }
 
     @Test func `several text records are all shown, the first key wins`() {

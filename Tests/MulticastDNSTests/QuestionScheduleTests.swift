@@ -25,8 +25,9 @@ private struct Bench {
     mutating func run(until end: Double) -> [(time: Double, questions: [Question])] {
         var packets: [(time: Double, questions: [Question])] = []
         while let deadline = schedule.nextDeadline, deadline <= time(end) {
-            let questions = schedule.due(at: deadline)
-            if !questions.isEmpty { packets.append(((deadline - time(0)) / .seconds(1), questions)) }
+            for questions in schedule.due(at: deadline) {
+                packets.append(((deadline - time(0)) / .seconds(1), questions))
+            }
         }
         return packets
     }
@@ -40,7 +41,7 @@ private struct Bench {
         let deadline = try #require(bench.schedule.nextDeadline)
         #expect(deadline >= time(0.02) && deadline <= time(0.12))
         #expect(bench.schedule.due(at: time(0.019)).isEmpty)
-        #expect(bench.schedule.due(at: deadline) == [first])
+        #expect(bench.schedule.due(at: deadline) == [[first]])
     }
 
     @Test func `first delays are spread over the whole range`() {
@@ -51,6 +52,22 @@ private struct Bench {
         }
         #expect((delays.min() ?? .zero) < time(0.03) && (delays.max() ?? .zero) > time(0.11))
         #expect(Set(delays).count > 50)
+    }
+
+    @Test func `the second asking of what one host has, and of the list of types, is a packet for each`() throws {
+        var bench = Bench()
+        let enumeration = question("_services._dns-sd._udp.local")
+        let own = try [RecordType.srv, .txt, .a, .aaaa, .srv, .txt].enumerated().map { number, type in
+            Question(try #require(DomainName("n\(number).local")), type)
+        }
+        for question in [first, enumeration] + own { bench.ask(question, times: 3, at: 0) }
+        let sizes = bench.run(until: 10).map(\.questions)
+        #expect(sizes.first?.count == 8)
+        // Of many that are asked at once, four go alone; the others as before.
+        let alone = sizes.filter { $0.count == 1 }.flatMap(\.self)
+        #expect(alone.contains(enumeration))
+        #expect(own.count { alone.contains($0) } == 4)
+        #expect(sizes.flatMap(\.self).count == 24)
     }
 
     @Test func `gaps start at a second and double up to an hour`() {

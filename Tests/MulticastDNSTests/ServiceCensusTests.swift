@@ -22,6 +22,23 @@ import Testing
         #expect(responder.queries.allSatisfy { $0.id == 0 && $0.flags == [] })
     }
 
+    @Test func `finds a device that reads packets of one question only, and answers no more than that`() async throws {
+        let wire = try Wire()
+        let lamp = MadeUpService()
+        let responder = try SimulatedResponder(in: wire.peer, families: [.ipv4])
+        responder.answer { packet in
+            guard packet.message.questions.count == 1 else { return [] }
+            let answers = lamp.all.filter { record in
+                packet.message.questions.contains { $0.isAnswered(by: record) }
+            }
+            return answers.isEmpty ? [] : [Message(flags: [.response, .authoritative], answers: answers)]
+        }
+        let recorder = try Recorder(wire)
+        recorder.census.start()
+        await wire.here.loop.eventually { recorder.service("Lamp") != nil }
+        #expect(recorder.service("Lamp")?.rawText == lamp.text.map { Array($0.utf8) })
+    }
+
     @Test func `a goodbye removes a service after a second, unless it comes back`() async throws {
         let wire = try Wire()
         let loop = wire.here.loop

@@ -147,7 +147,9 @@ public final class ServiceCensus {
         case .changed(let service, let fields, let previous):
             tally.changed += 1
             onEvent(.changed(service, fields: fields, previous: previous))
-        case .unresolved(let service): onEvent(.resolveFailed(service))
+        case .unresolved(let service):
+            // Who only takes a name is not at fault.
+            if service.isOffered { onEvent(.resolveFailed(service)) }
         case .lost(_, let service, let reason, let seenFor):
             guard let service else { return }
             tally.removed += 1

@@ -27,6 +27,8 @@ struct Instance: Sendable {
     var reportAt: Duration?
     var giveUpAt: Duration?
     var hasFailed = false
+    /// Whether it has a port, as far as is known.
+    var isOffered = true
     var hasToldFailure = false
     /// How often resolving has failed in a row, and when to try again.
     var failures = 0
@@ -37,6 +39,9 @@ struct Instance: Sendable {
         firstSeen = now
         lastSeen = now
     }
+
+    /// Whether a type leads to it, and not only subtypes.
+    var isTyped: Bool { sources.contains(where: ServiceName.isType) }
 
     var deadline: Duration? { earliest(earliest(reportAt, giveUpAt), retryAt) }
 
@@ -54,6 +59,9 @@ enum ServiceName {
     static func isType(_ name: DomainName) -> Bool {
         name.labelCount == 3 && name.firstByte == UInt8(ascii: "_") && protocols.contains { name.isWithin($0) }
     }
+
+    /// Whether it is `label._sub._name._tcp.local` or `_udp` (rule N8).
+    static func isSubtype(_ name: DomainName) -> Bool { !isType(name) && type(browsedAs: name) != nil }
 
     /// The type that an enumeration names: only two labels count (rule D1).
     static func type(enumerated target: DomainName) -> DomainName? {

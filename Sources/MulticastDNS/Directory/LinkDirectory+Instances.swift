@@ -29,13 +29,22 @@ extension LinkDirectory {
 
     private func isFollowed(_ target: DomainName, by source: DomainName) -> Bool {
         guard target.labelCount >= 2 else { return false }
-        return wishes.wants(pointersOf: source) || (memory != nil && ServiceName.isType(source))
+        if wishes.wants(pointersOf: source) { return true }
+        guard memory != nil else { return false }
+        // A census follows by a subtype only what its type does not lead to.
+        return ServiceName.isType(source) || (ServiceName.isSubtype(source) && instances[target]?.isTyped != true)
     }
 
     private mutating func attach(_ instance: DomainName, to source: DomainName) {
         guard instances[instance]?.sources.insert(source).inserted == true else { return }
         // A type of its own tells more than a subtype or a guess.
         if let type = ServiceName.type(browsedAs: source) { instances[instance]?.type = type }
+        if ServiceName.isType(source), var state = instances[instance] {
+            for other in state.sources where other != source && !wishes.wants(pointersOf: other) {
+                detach(instance, &state, from: other)
+            }
+            instances[instance] = state
+        }
         instancesBySource[source, default: 0] += 1
         if interest.types.insert(source).inserted, let now = instances[instance]?.lastSeen {
             attend(RecordKey(source, .ptr), at: now)

@@ -17,8 +17,18 @@ extension LinkDirectory {
         /// What nobody said, nor denied.
         var missing: [RecordKey] = []
 
-        /// Whether it can be reported at all; port 0 means that it is not offered (rule D12).
-        var isUsable: Bool { location.map { $0.port != 0 } == true && !addresses.isEmpty }
+        /// The strings of the text.
+        var strings: [[UInt8]] {
+            text.flatMap { record -> [[UInt8]] in
+                guard case .text(let data) = record.data else { return [] }
+                return TextRecord(data: data).strings
+            }
+        }
+
+        /// Port 0 means that only the name is taken (rule D12).
+        var isOffered: Bool { location.map { $0.port != 0 } ?? true }
+        /// Whether it can be reported at all.
+        var isUsable: Bool { location != nil && isOffered && !addresses.isEmpty }
     }
 
     /// Compares instances with what was reported of them, and reports or asks.
@@ -40,8 +50,10 @@ extension LinkDirectory {
         }
         tellAnnouncement(of: name, &state, at: now)
         let view = view(of: name, state, at: now)
-        setHost(view.location?.target, of: name, was: state.host, at: now)
-        state.host = view.location?.target
+        let host = view.isOffered ? view.location?.target : nil
+        setHost(host, of: name, was: state.host, at: now)
+        state.host = host
+        state.isOffered = view.isOffered
         if state.published == nil {
             resolve(name, &state, view, at: now)
         } else {
@@ -105,7 +117,7 @@ extension LinkDirectory {
         if view.location == nil { view.missing.append(RecordKey(name, .srv)) }
         let text = RecordKey(name, .txt)
         if view.text.isEmpty, isTextWanted(name, state), !isDenied(text, at: now) { view.missing.append(text) }
-        guard let host = view.location?.target else { return view }
+        guard let host = view.location?.target, view.isOffered else { return view }
         var addresses: Set<ScopedAddress> = []
         for key in [RecordKey(host, .a), RecordKey(host, .aaaa)] {
             let found = records(key)
@@ -150,6 +162,8 @@ extension LinkDirectory {
         }
         let isNamed = wishes.wants(instance: name)
         if state.giveUpAt != nil || isNamed { ask(for: view, &state, isNamed, at: now) }
+        // All that there is of it is known.
+        if !view.isOffered, view.missing.isEmpty, state.giveUpAt != nil { state.giveUpAt = now }
         if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view, at: now) }
     }
 
@@ -192,7 +206,10 @@ extension LinkDirectory {
                     type: state.type.prefix(2).description,
                     interface: self.name,
                     interfaceIndex: index,
-                    missing: view.missing.compactMap { Self.typeNames[$0.type] }
+                    missing: view.missing.compactMap { Self.typeNames[$0.type] },
+                    isOffered: view.isOffered,
+                    text: TextRecord(strings: view.strings).entries,
+                    rawText: view.strings
                 )
             )
         )
@@ -300,10 +317,7 @@ extension LinkDirectory {
     }
 
     private func service(_ name: DomainName, _ state: Instance, _ view: View) -> Service {
-        let strings = view.text.flatMap { record -> [[UInt8]] in
-            guard case .text(let data) = record.data else { return [] }
-            return TextRecord(data: data).strings
-        }
+        let strings = view.strings
         return Service(
             instance: name,
             name: Self.displayName(of: name, type: state.type),

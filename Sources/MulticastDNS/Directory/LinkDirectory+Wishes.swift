@@ -18,6 +18,7 @@ extension LinkDirectory {
         if wish.census != nil {
             let names = Set(AddressFamily.allCases.flatMap { zones[$0]?.cache.names(of: .ptr) ?? [] })
             for name in names where ServiceName.isType(name) { adoptPointers(of: name, at: now, touched: &touched) }
+            for name in names where ServiceName.isSubtype(name) { adoptPointers(of: name, at: now, touched: &touched) }
         }
         for name in wish.instances {
             if instances[name] == nil { _ = add(name, type: name.parent, at: now) }
@@ -103,7 +104,8 @@ extension LinkDirectory {
     }
 
     func isWanted(_ name: DomainName, by sources: Set<DomainName>) -> Bool {
-        wishes.wants(instance: name) || (wishes.wantsAll && sources.contains(where: ServiceName.isType))
+        wishes.wants(instance: name)
+            || (wishes.wantsAll && sources.contains { ServiceName.isType($0) || ServiceName.isSubtype($0) })
             || sources.contains(where: wishes.wants(pointersOf:))
     }
 

@@ -50,8 +50,8 @@ struct LinkDirectory: Sendable {
     /// The resolved services that are announced.
     var services: [Service] { instances.values.compactMap { $0.announced.isEmpty ? nil : $0.published } }
 
-    /// How many instances are announced but given up.
-    var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil } }
+    /// How many instances are announced but given up; those that only take a name are none.
+    var unresolvedCount: Int { instances.values.count { $0.hasFailed && $0.published == nil && $0.isOffered } }
 
     var isResolving: Bool { !resolving.isEmpty }
 

@@ -48,4 +48,7 @@ struct ProvokedAllowance: Sendable {
         let isSecond = question.type == .txt || question.type == .aaaa
         return 6 + (isSecond ? 0 : question.name.length - question.name.parent.length)
     }
+
+    /// What a packet of its own costs on top of that: a header, and the whole name.
+    static func surcharge(of question: Question) -> Int { 12 + question.name.length + 5 - size(of: question) }
 }

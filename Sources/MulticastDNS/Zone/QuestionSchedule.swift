@@ -51,6 +51,8 @@ struct QuestionSchedule: Sendable {
     static let renewalGap = Duration.milliseconds(250)
     /// By how much the answers to a truncated query are apart (RFC 6762 section 7.2).
     static let spread = Duration.milliseconds(100)
+    /// How many questions at most have a packet of their own at a time.
+    static let maximumAlone = 4
     /// How long questions are collected after a packet.
     static let batch = Duration.milliseconds(50)
 
@@ -194,8 +196,8 @@ struct QuestionSchedule: Sendable {
         markSent(question, at: now)
     }
 
-    /// Takes the questions of the packet that is due, if one is.
-    mutating func due(at now: Duration) -> [Question] {
+    /// Takes the questions of the packet that is due, if one is; each further group has a packet of its own.
+    mutating func due(at now: Duration) -> [[Question]] {
         guard let deadline = nextDeadline, deadline <= now else { return [] }
         defer {
             let next = earliest(series.values.lazy.map(\.due).min(), renewals.values.lazy.map(\.due).min())
@@ -209,6 +211,7 @@ struct QuestionSchedule: Sendable {
             return []
         }
         var questions: [Question] = []
+        var alone: [[Question]] = []
         for (question, planned) in ready(at: now) {
             guard allowance >= 1 else {
                 heldUntil = now + .milliseconds(100)
@@ -222,11 +225,24 @@ struct QuestionSchedule: Sendable {
             }
             markSent(question, at: now)
             allowance -= 1
-            questions.append(question)
+            if isAskedAlone(question, planned), alone.count < Self.maximumAlone,
+                !planned.isProvoked || provoked.spend(ProvokedAllowance.surcharge(of: question))
+            {
+                alone.append([question])
+            } else {
+                questions.append(question)
+            }
         }
-        if !questions.isEmpty { lastPacket = now }
+        let groups = (questions.isEmpty ? [] : [questions]) + alone
+        if !groups.isEmpty { lastPacket = now }
         if lastSent.count > 64 { lastSent = lastSent.filter { now - $0.value < Self.firstGapOfUnique } }
-        return questions
+        return groups
+    }
+
+    /// The second asking of what one host has, or of the list of types: some devices read packets of one question only.
+    private func isAskedAlone(_ question: Question, _ planned: Series) -> Bool {
+        planned.gap == Self.firstGap(of: question) * 2
+            && (question.type != .ptr || question.name == ServiceName.enumeration)
     }
 
     /// What may join a packet, each question once.

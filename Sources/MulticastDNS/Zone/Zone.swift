@@ -144,17 +144,20 @@ struct Zone: Sendable {
 
     /// The packets that are due now; `interest` says which records a reported service stands on.
     mutating func packets(at now: Duration, interest: Interest = Interest()) -> [OutgoingPacket] {
-        let questions = schedule.due(at: now)
+        let groups = schedule.due(at: now)
         var packets: [OutgoingPacket] = []
-        if !questions.isEmpty {
+        if !groups.isEmpty {
             let wantsUnicast = isFirstBatch
             isFirstBatch = false
-            if wantsUnicast { expectUnicast(questions, at: now) }
+            if wantsUnicast { expectUnicast(groups.flatMap(\.self), at: now) }
             allowance.advance(to: now)
-            packets = QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) { question in
-                knownAnswers(to: question, interest, at: now)
-            }.map { OutgoingPacket(bytes: $0) }
-            answersUntil = now + (packets.count > 1 ? Self.patienceOfTruncated : Self.patience)
+            for questions in groups {
+                packets += QueryWriter.packets(questions, wantsUnicast: wantsUnicast, limit: payloadLimit) { question in
+                    knownAnswers(to: question, interest, at: now)
+                }.map { OutgoingPacket(bytes: $0) }
+            }
+            let isTruncated = packets.count > groups.count
+            answersUntil = now + (isTruncated ? Self.patienceOfTruncated : Self.patience)
         }
         let own = responder.packets(at: now)
         if welcomesUnicast {

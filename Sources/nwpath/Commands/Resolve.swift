@@ -71,7 +71,7 @@ struct Resolve: Command {
             run.finish()
             if run.hasAnswer { return .success }
             if run.isDenied {
-                if !common.isQuiet { Terminal.complain("\(target.text) has no address") }
+                if !common.isQuiet { Terminal.complain("\(target.text) \(target.denial)") }
                 return .negative
             }
             if !common.isQuiet { Terminal.complain("nobody answers for \(target.text)") }
@@ -131,6 +131,9 @@ final class ResolveRun {
                     take(answer, of: service.interfaceIndex, wait: grace)
                 case .lost(let service, _, _, _):
                     if isOnce { answers[service.interfaceIndex] = nil } else { show(object) }
+                case .unresolved(let service) where !service.isOffered:
+                    isDenied = true
+                    take(object, of: service.interfaceIndex, wait: grace, isAnswer: false)
                 case .found, .unresolved: break
                 }
             }
@@ -156,8 +159,8 @@ final class ResolveRun {
         answers = [:]
     }
 
-    private func take(_ object: JSONValue, of interface: Int, wait: Duration) {
-        hasAnswer = true
+    private func take(_ object: JSONValue, of interface: Int, wait: Duration, isAnswer: Bool = true) {
+        if isAnswer { hasAnswer = true }
         guard isOnce else { return show(object) }
         answers[interface] = object
         direct.stop(at: direct.clock.boot + wait)

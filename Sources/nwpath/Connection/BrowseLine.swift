@@ -29,7 +29,10 @@ enum BrowseLine {
             identity["name"] = .string(service.name)
             identity["type"] = .string(service.type)
             identity["interface"] = .interface(service.interface)
+            identity["txt"] = ServiceDocument.pairs(service.text)
+            identity["txt_raw"] = .array(service.rawText.map { .string(SafeText.text(of: $0)) })
             object["service"] = .object(identity)
+            object["is_offered"] = .bool(service.isOffered)
             object["missing"] = .array(service.missing.map { .string($0) })
         case .lost(let announcement, let last, let reason, let seenFor):
             object["service"] = last.map { document($0, clock) } ?? .object(identity(announcement))
@@ -76,6 +79,7 @@ enum BrowseLine {
             let place = service.text("host") + (service["port"]?.int.map { ":\($0)" } ?? "")
             return ([place] + service.texts("addresses")).joined(separator: " ")
         case "lost": return object["removed"]?.text("reason") ?? ""
+        case "unresolved" where object["is_offered"]?.bool == false: return "port 0: not offered"
         case "unresolved": return "no " + object.texts("missing").joined(separator: ", ")
         default: return service.texts("subtypes").joined(separator: " ")
         }

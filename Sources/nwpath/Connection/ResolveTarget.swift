@@ -73,6 +73,14 @@ enum ResolveTarget: Hashable, Sendable {
         }
     }
 
+    /// What is said of one that answers that there is nothing.
+    var denial: String {
+        switch self {
+        case .instance: "is not offered: its port is 0"
+        case .host, .address: "has no address"
+        }
+    }
+
     private static func isType(_ first: [UInt8], _ second: [UInt8]) -> Bool {
         let transport = String(decoding: second, as: UTF8.self).lowercased()
         return first.first == UInt8(ascii: "_") && ["_tcp", "_udp"].contains(transport)
