@@ -91,12 +91,12 @@ static socklen_t endpoint(int family, uint32_t index, const uint8_t *bytes, uint
     return sizeof *address;
 }
 
-static int bind_wildcard(int family, int shares) {
+static int bind_wildcard(int family) {
     int descriptor = socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -errno;
     struct sockaddr_storage storage;
     socklen_t length = endpoint(family, 0, NULL, 5353, &storage);
-    if ((shares && set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1) < 0)
+    if (set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1) < 0
         || (family == AF_INET6 && set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, 1) < 0)
         || bind(descriptor, (struct sockaddr *)&storage, length) < 0) {
         int code = errno;
@@ -107,7 +107,7 @@ static int bind_wildcard(int family, int shares) {
 }
 
 int nwp_multicast_open_unicast(int family) {
-    int descriptor = bind_wildcard(family, 1);
+    int descriptor = bind_wildcard(family);
     if (descriptor < 0) return descriptor;
     (void)set(descriptor, SOL_SOCKET, SO_RXQ_OVFL, 1);
     // What is sent to the group is for the sockets that joined it.
@@ -122,14 +122,6 @@ int nwp_multicast_open_unicast(int family) {
     int code = errno;
     close(descriptor);
     return -code;
-}
-
-int nwp_multicast_port_is_free(int family) {
-    int descriptor = bind_wildcard(family, 0);
-    if (descriptor == -EADDRINUSE) return 0;
-    if (descriptor < 0) return descriptor;
-    close(descriptor);
-    return 1;
 }
 
 int nwp_multicast_join(int descriptor, int family, uint32_t index) {

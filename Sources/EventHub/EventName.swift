@@ -63,6 +63,10 @@ public enum EventName: String, CaseIterable, Sendable {
     case censusCompleted = "census.completed"
     /// Another host claims our name.
     case mdnsNameConflict = "mdns.name_conflict"
+    /// Another program has port 5353 for itself.
+    case mdnsPortTaken = "mdns.port_taken"
+    /// The port can be had again.
+    case mdnsPortFree = "mdns.port_free"
 }
 
 extension EventName: CustomStringConvertible {

@@ -93,8 +93,8 @@ public struct MulticastSocket: ~Copyable {
 
 /// A UDP socket on port 5353 of all addresses of one family, for packets that are sent to this host alone.
 ///
-/// While other programs share the port, the kernel gives such packets to one of them only: it is worth opening when
-/// nobody else has the port (``isPortFree(_:)``), and harmless to those who come later.
+/// While other programs share the port, the kernel gives such packets to the one that came last: it is worth having
+/// while nobody else has one (``isAlone(_:)``).
 public struct UnicastSocket: ~Copyable {
     private let descriptor: FileDescriptor
     public let family: AddressFamily
@@ -109,11 +109,19 @@ public struct UnicastSocket: ~Copyable {
         self.family = family
     }
 
-    /// Whether no socket has port 5353 of this family, our own ones included.
+    /// Whether no other socket takes what is sent to port 5353 of this host by this family.
     ///
-    /// Source: bind(2) without `SO_REUSEADDR`.
-    public static func isPortFree(_ family: AddressFamily) -> Bool {
-        nwp_multicast_port_is_free(family.socketFamily) == 1
+    /// `own` is the ``inode`` of the one that may. Source: `/proc/net/udp` and `/proc/net/udp6`, without the sockets that
+    /// are bound to a group.
+    public static func isAlone(_ family: AddressFamily, besides own: UInt64? = nil) -> Bool {
+        let sockets = PortOwner.datagramSockets(family, port: 5353)
+        return sockets?.allSatisfy { $0.isOfGroup || $0.inode == own } ?? false
+    }
+
+    /// The number of the socket, as in `/proc/net/udp`.
+    public var inode: UInt64? {
+        var status = stat()
+        return unsafe fstat(descriptor.rawValue, &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// The descriptor, to be watched by a loop.

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Configuration
 internal import Addressing
+internal import Configuration
 internal import EventHub
 internal import EventLog
 internal import Judgement
@@ -137,6 +137,10 @@ extension Daemon {
         }
         writer.write(Family.censusTime, census.lastCompleted?.secondsSince1970 ?? 0)
         writer.write(Family.censusInterval, configuration.mdns.censusInterval.seconds)
+        let taken = census.engine.takenPorts.map(\.family)
+        for family in AddressFamily.allCases {
+            writer.write(Family.portAvailable, !taken.contains(family), family.rawValue)
+        }
         for (key, count) in census.counters.sorted(by: {
             ($0.key.interface, $0.key.family) < ($1.key.interface, $1.key.family)
         }) {

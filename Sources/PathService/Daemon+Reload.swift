@@ -146,6 +146,9 @@ extension Daemon {
         for message in [serviceHistory?.problem, advertiser?.problem].compactMap(\.self) {
             problems.append(ProblemDocument(part: "services", message: message))
         }
+        for port in census?.engine.takenPorts ?? [] {
+            problems.append(ProblemDocument(part: "services", message: port.explanation))
+        }
         for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
             let why = health.lastError.map { ": \($0)" } ?? ""
             problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))

@@ -303,6 +303,9 @@ public final class Daemon {
             advertiser?.noteConflict()
             hub.publish(NameConflictFound(conflict))
         }
+        census?.engine.onTakenPort = { [unowned self] port, isTaken in
+            hub.publish(MulticastPortChanged(port, isTaken: isTaken))
+        }
         store.problems = { [unowned self] in problems }
         store.configuration = { [unowned self] in configuration.json }
         source.onProbe = { [unowned self] name in probes.start(name) }

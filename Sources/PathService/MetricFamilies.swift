@@ -77,8 +77,12 @@ enum Family {
     static let censusInterval = gauge("mdns_census_interval_seconds", "How often a census is taken.")
     static let packetsReceived = counter("mdns_packets_received", "mDNS packets received.", ["device", "family"])
     static let packetsSent = counter("mdns_packets_sent", "mDNS packets sent.", ["device", "family"])
+    static let portAvailable = gauge(
+        "mdns_port_available",
+        "0 while another program has UDP port 5353 for itself.",
+        ["family"]
+    )
     static let packetsMalformed = counter("mdns_packets_malformed", "mDNS packets refused.", ["device", "family"])
-
     static let packetFaults = counter(
         "mdns_noncompliant_responses",
         "mDNS responses that break a rule.",

@@ -180,29 +180,23 @@ import Testing
     }
 
     @Test(arguments: AddressFamily.allCases)
-    func `the port is free until somebody has it, each family by itself`(family: AddressFamily) async throws {
+    func `nobody else takes unicast packets until somebody has the port`(family: AddressFamily) async throws {
         let (peer, index) = try link("v0", network: 2)
         let other: AddressFamily = family == .ipv4 ? .ipv6 : .ipv4
-        #expect(UnicastSocket.isPortFree(family))
+        #expect(UnicastSocket.isAlone(family))
+        let group = try MulticastSocket(family, interface: index)
+        #expect(UnicastSocket.isAlone(family), "one of the group takes none")
         do {
-            let group = try MulticastSocket(family, interface: index)
-            #expect(!UnicastSocket.isPortFree(family) && UnicastSocket.isPortFree(other))
-            _ = group.rawValue
+            let own = try UnicastSocket(family)
+            #expect(!UnicastSocket.isAlone(family) && UnicastSocket.isAlone(family, besides: own.inode))
+            #expect(UnicastSocket.isAlone(other) && own.family == family)
+            // It shares: who comes later is not kept out.
+            let later = try UnicastSocket(family)
+            #expect(!UnicastSocket.isAlone(family, besides: own.inode))
+            _ = (later.rawValue, group.rawValue)
         }
-        // A program that another test starts holds what is open, the look at the port as well, until it is executed.
-        await namespace.loop.eventually("the port") { UnicastSocket.isPortFree(family) }
-        await namespace.loop.eventually("a socket") {
-            do {
-                return try UnicastSocket(family).family == family
-            } catch {
-                return false
-            }
-        }
-        let own = try UnicastSocket(family)
-        #expect(!UnicastSocket.isPortFree(family) && own.family == family)
-        // It shares: who comes later is not kept out.
-        let later = try UnicastSocket(family)
-        _ = (later.rawValue, try MulticastSocket(family, interface: index).rawValue)
+        // A program that another test starts holds what is open until it is executed.
+        await namespace.loop.eventually("the port") { UnicastSocket.isAlone(family) }
         withExtendedLifetime(peer) {}
     }
 

@@ -149,7 +149,7 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
     @Test(arguments: AddressFamily.allCases)
     func `one of several owners asks for multicast answers only`(family: AddressFamily) async throws {
         let wire = try Wire()
-        let neighbour = try MulticastSocket(family, interface: try wire.interface().index)
+        let neighbour = try UnicastSocket(family)
         let responder = try SimulatedResponder(in: wire.peer, families: [family])
         let engine = MulticastEngine(loop: wire.here.loop, clock: KernelClock())
         engine.setInterfaces([try wire.interface()])
@@ -186,10 +186,35 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
 
     @Test func `the port is given back with the last link, and found taken by another`() async throws {
         let bench = try EngineBench()
-        #expect(AddressFamily.allCases.allSatisfy { !UnicastSocket.isPortFree($0) })
+        #expect(AddressFamily.allCases.allSatisfy { !UnicastSocket.isAlone($0) })
         bench.engine.setInterfaces([])
         // A program that another test starts holds what is open until it is executed.
-        await bench.loop.eventually("the port") { AddressFamily.allCases.allSatisfy { UnicastSocket.isPortFree($0) } }
+        await bench.loop.eventually("the port") { AddressFamily.allCases.allSatisfy { UnicastSocket.isAlone($0) } }
+    }
+
+    @Test func `Q19: who takes the port later gets the answers by unicast, so none are welcome any more`() async throws
+    {
+        let bench = try EngineBench(families: [.ipv4])
+        func welcomes() -> [Bool] { bench.responder.queries.flatMap(\.questions).map(\.wantsUnicast) }
+        bench.browse(lamp.typeName)
+        await bench.loop.eventually("a question") { welcomes() == [true] }
+        do {
+            let later = try UnicastSocket(.ipv4)
+            bench.engine.resume()
+            await bench.loop.eventually("another question") { welcomes().count >= 2 }
+            #expect(welcomes().dropFirst().allSatisfy { !$0 })
+            // Nor to a probe: another host that has the name would tell the wrong program.
+            try bench.engine.advertise(ServiceRegistration(name: Array("Lamp".utf8), type: "_test._tcp", port: 1))
+            let count = welcomes().count
+            await bench.loop.eventually("probes") { welcomes().count >= count + 3 }
+            #expect(welcomes().dropFirst().allSatisfy { !$0 })
+            _ = later.rawValue
+        }
+        // A program that another test starts holds what is open until it is executed.
+        await bench.loop.eventually("its end, and unicast answers as before") {
+            bench.engine.resume()
+            return welcomes().last == true
+        }
     }
 }
 

@@ -177,21 +177,3 @@ import Testing
         #expect(request.field("none") == nil)
     }
 }
-
-@Suite struct PortOwnerTests {
-    private static let table = """
-          sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-           0: 0100007F:20A1 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0 0 10 0
-           1: 0100007F:20A2 0100007F:1234 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100 0 0 10 0
-        """
-
-    @Test(arguments: [(8353, 4711), (8354, nil), (80, nil)] as [(UInt16, UInt64?)])
-    func `finds the listening socket of a port`(port: UInt16, inode: UInt64?) {
-        #expect(PortOwner.inode(in: Self.table, port: port) == inode)
-    }
-
-    @Test(arguments: ["", "\n\n", "header\nshort line", "header\n 0: x y 0A 1 2 3 4 5 z"])
-    func `finds nothing in what is no table`(text: String) {
-        #expect(PortOwner.inode(in: text, port: 8353) == nil)
-    }
-}

@@ -116,6 +116,8 @@ public final class RunningCommand {
         while true {
             let count = unsafe read(output, &chunk, chunk.count)
             if count < 0 && errno == EINTR { continue }
+            // What cannot be read must not look like a program that printed nothing.
+            guard count >= 0 else { throw Errno.current }
             guard count > 0 else { break }
             printed += chunk[..<count]
         }

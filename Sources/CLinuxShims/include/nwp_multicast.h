@@ -42,8 +42,6 @@ int nwp_multicast_send_to(int descriptor, int family, uint32_t index, const uint
 /// A non-blocking UDP socket of `family` bound to the wildcard and port 5353, which it shares (SO_REUSEADDR); it is in
 /// no group and tells the control data of `nwp_datagram`. Returns a descriptor, or a negative errno.
 int nwp_multicast_open_unicast(int family);
-/// Whether no socket of this network namespace is bound to port 5353 of `family`: 1, 0, or a negative errno.
-int nwp_multicast_port_is_free(int family);
 /// Receives one datagram. Returns its length in the buffer, or a negative errno.
 int nwp_multicast_receive(int descriptor, void *buffer, size_t capacity, struct nwp_datagram *datagram);
 

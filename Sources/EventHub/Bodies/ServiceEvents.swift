@@ -1,6 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 public import Documents
+internal import LinuxIO
 public import MulticastDNS
 internal import OrderedJSON
 internal import Spelling
@@ -223,6 +225,39 @@ public struct NameConflictFound: EventBody {
     }
 
     private enum CodingKeys: String, CodingKey { case conflict }
+}
+
+/// `mdns.port_taken` and `mdns.port_free`: another program has port 5353 of a family for itself; it can be had again.
+public struct MulticastPortChanged: EventBody {
+    struct Port: Encodable, Sendable {
+        struct Holder: Encodable, Sendable {
+            let user: UInt32
+            @Nullable var process: Int32?
+            @Nullable var name: String?
+        }
+
+        let number: UInt16
+        let family: String
+        @Nullable var holder: Holder?
+    }
+
+    let port: Port
+    private let taken: TakenPort
+    private let isTaken: Bool
+
+    /// Describes a port that was taken, or that is free again.
+    public init(_ port: TakenPort, isTaken: Bool) {
+        taken = port
+        self.isTaken = isTaken
+        let holder = port.holder.map { Port.Holder(user: $0.user, process: $0.process, name: $0.name) }
+        self.port = Port(number: TakenPort.number, family: port.family.rawValue, holder: holder)
+    }
+
+    public var name: EventName { isTaken ? .mdnsPortTaken : .mdnsPortFree }
+    public var severity: Severity { isTaken ? .warning : .info }
+    public var message: String { isTaken ? taken.explanation : taken.recovery }
+
+    private enum CodingKeys: String, CodingKey { case port }
 }
 
 extension ServiceDocument {

@@ -105,6 +105,8 @@ extension MulticastEngine {
             for event in link.directory.takeResponderEvents() { advertiser.handle(event, on: link.name) }
         }
         let commands = advertiser.takeCommands()
+        // What is published is probed for, and its owner may answer by unicast.
+        if !commands.isEmpty { followUnicast() }
         for command in commands { links[command.interface]?.directory.carryOut(command.action, at: now) }
         // What they bring is due at once.
         if !commands.isEmpty { mustPumpAgain = true }

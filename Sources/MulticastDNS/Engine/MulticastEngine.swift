@@ -27,6 +27,9 @@ public final class MulticastEngine {
     /// Called on the loop's thread when another host has a name that is advertised, or that such a service needs.
     public var onNameConflict: (NameConflict) -> Void = { _ in }
 
+    /// Called on the loop's thread when another program has port 5353 for itself, and when it can be had again.
+    public var onTakenPort: (TakenPort, _ isTaken: Bool) -> Void = { _, _ in }
+
     var advertiser = Advertiser(hostName: MulticastEngine.hostName)
     var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]
     let loop: EventLoop
@@ -41,6 +44,9 @@ public final class MulticastEngine {
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     /// When to try again to open the sockets that could not be opened.
     private var retryAt: Duration?
+    private var ports = TakenPorts()
+    /// The families whose port was refused since the interfaces were brought in line.
+    private var refused: Set<AddressFamily> = []
     private var isPumping = false
     var mustPumpAgain = false
 
@@ -57,6 +63,9 @@ public final class MulticastEngine {
         self.random = random
         unicast = UnicastPort(loop: loop)
     }
+
+    /// The families whose port another program has for itself.
+    public var takenPorts: [TakenPort] { AddressFamily.allCases.compactMap { ports.taken[$0] } }
 
     deinit {
         if isStarted { stop(goodbye: false) }
@@ -85,6 +94,7 @@ public final class MulticastEngine {
     /// The machine woke up: everything is asked and announced again, as after a link came up (rules P1 and Q9).
     public func resume() {
         let now = clock.boot
+        if isStarted { followUnicast() }
         for link in sortedLinks { link.directory.resume(at: now) }
         pump()
     }
@@ -196,6 +206,8 @@ public final class MulticastEngine {
     private func applyInterfaces() {
         let now = clock.boot
         retryAt = nil
+        refused = []
+        followUnicast()
         for link in sortedLinks where interfaces[link.index] == nil {
             links[link.index] = nil
             link.closeAll()
@@ -203,7 +215,6 @@ public final class MulticastEngine {
             deliver(link, at: now)
             for id in attachments.keys { attachments[id]?.links.remove(link.index) }
         }
-        defer { closeUnusedUnicast() }
         var opened: Set<Int> = []
         for interface in interfaces.values.sorted(by: { $0.index < $1.index }) {
             let link = links[interface.index] ?? makeLink(interface)
@@ -221,6 +232,8 @@ public final class MulticastEngine {
             }
             for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
         }
+        let changes = ports.update(refused) { PortOwner.holder(family: $0, port: Zone.port) }
+        for (port, isTaken) in changes { onTakenPort(port, isTaken) }
         announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)
@@ -255,7 +268,6 @@ public final class MulticastEngine {
             return false
         }
         guard !link.isOpen(family, with: addresses) else { return false }
-        openUnicastIfSole(family)
         do throws(Errno) {
             try link.open(family, addresses: addresses) { [unowned self, unowned link] in receive(on: link, family) }
         } catch {
@@ -263,6 +275,7 @@ public final class MulticastEngine {
                 counters.socketFailures += 1
                 counters.lastError = error
             }
+            if error == .addressInUse { refused.insert(family) }
             retryAt = now + settings.socketRetry
             return false
         }
@@ -271,15 +284,17 @@ public final class MulticastEngine {
         return true
     }
 
-    /// Opens the socket for unicast when nobody, ourselves included, has the port yet (rule Q19).
-    private func openUnicastIfSole(_ family: AddressFamily) {
-        guard !unicast.isOpen(family), !links.values.contains(where: { $0.isOpen(family) }) else { return }
-        unicast.openIfFree(family) { [unowned self] in receiveUnicast(family) }
-    }
-
-    private func closeUnusedUnicast() {
-        for family in AddressFamily.allCases where !links.values.contains(where: { $0.isOpen(family) }) {
-            unicast.close(family)
+    /// Looks who gets what is sent to this host alone, before answers by unicast are welcomed (rule Q19).
+    func followUnicast() {
+        for family in AddressFamily.allCases {
+            if interfaces.values.contains(where: { !$0.addresses(of: family).isEmpty }) {
+                unicast.follow(family) { [unowned self] in receiveUnicast(family) }
+            } else {
+                unicast.close(family)
+            }
+            for link in links.values {
+                link.directory.zones[family]?.welcomeUnicast(unicast.isOpen(family))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ internal import LinuxIO
 
 /// The sockets for packets that are sent to this host alone, one per family; confined to the loop's thread.
 ///
-/// They are open only when nobody else had port 5353 before us: the kernel gives such packets to one socket.
+/// They are open only while nobody else has port 5353: the kernel gives such packets to the socket that came last.
 final class UnicastPort {
     private final class Socket {
         let socket: UnicastSocket
@@ -25,9 +25,11 @@ final class UnicastPort {
 
     func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
 
-    /// Opens the family's socket when the port is free; without it there are no answers by unicast, and none are asked for.
-    func openIfFree(_ family: AddressFamily, onReadable: @escaping () -> Void) {
-        guard sockets[family] == nil, UnicastSocket.isPortFree(family), let socket = try? UnicastSocket(family),
+    /// Opens the family's socket where nobody else would get such packets, and closes it where somebody does; without it
+    /// there are no answers by unicast, and none are asked for.
+    func follow(_ family: AddressFamily, onReadable: @escaping () -> Void) {
+        guard UnicastSocket.isAlone(family, besides: sockets[family]?.socket.inode) else { return close(family) }
+        guard sockets[family] == nil, let socket = try? UnicastSocket(family),
             let watch = try? loop.watch(socket.rawValue, for: .readable, handler: { _ in onReadable() })
         else { return }
         sockets[family] = Socket(socket, watch)

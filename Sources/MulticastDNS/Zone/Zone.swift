@@ -88,6 +88,13 @@ struct Zone: Sendable {
         isFirstBatch = welcomesUnicast
     }
 
+    /// From now on answers by unicast reach us, or somebody else.
+    mutating func welcomeUnicast(_ isWelcome: Bool) {
+        welcomesUnicast = isWelcome
+        responder.welcomesUnicast = isWelcome
+        isFirstBatch = isFirstBatch && isWelcome
+    }
+
     mutating func resume(at now: Duration) {
         linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
         responder.restart(at: now)

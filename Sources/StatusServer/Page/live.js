@@ -168,7 +168,7 @@ const names = ['log.opened log.gap daemon.started daemon.stopping config.reloade
   'interface.removed address.added address.removed route.changed gateway.changed gateway.unreachable',
   'gateway.reachable dns.changed probe.failed probe.recovered captive_portal.detected captive_portal.cleared',
   'verdict.raised verdict.cleared service.added service.changed service.removed service.resolve_failed',
-  'service_type.added service_type.removed census.completed mdns.name_conflict'].join(' ').split(' ');
+  'service_type.added service_type.removed census.completed mdns.name_conflict mdns.port_taken mdns.port_free'].join(' ').split(' ');
 
 // One stream for all tabs that are looked at: a browser opens six connections to a server, and each stream holds one. The
 // tab that has it tells the others; tabs that nobody looks at have none and tell nothing.

@@ -109,14 +109,14 @@ struct ListeningSocket: ~Copyable {
             return
         }
         let probe = FileDescriptor(owning: result)
-        throw .addressInUse(address: address.description, owner: PortOwner.peer(of: probe.rawValue))
+        throw .addressInUse(address: address.description, owner: PortOwner.peer(of: probe.rawValue)?.description)
     }
 
     private static func failure(_ errno: Errno, address: ListenAddress) -> StatusServerError {
         guard errno == .addressInUse else { return .from(errno, address: address.description) }
         var owner: String?
         if case .tcp(let scoped, let port) = address {
-            owner = PortOwner.listener(family: scoped.address.family, port: port)
+            owner = PortOwner.listener(family: scoped.address.family, port: port)?.description
         }
         return .addressInUse(address: address.description, owner: owner)
     }
@@ -145,58 +145,4 @@ struct SocketLoss: Equatable {
 
     /// Whether somebody else's file is there, which stays.
     var isForeign: Bool { found.map { !$0.isOwnSocket } ?? false }
-}
-
-/// Finds out who serves an address that we wanted.
-enum PortOwner {
-    /// The process at the other end of a connected unix socket.
-    static func peer(of descriptor: Int32) -> String? {
-        var process: pid_t = 0
-        var user: uid_t = 0
-        var group: gid_t = 0
-        guard unsafe nwp_peer_credentials(descriptor, &process, &user, &group) == 0 else { return nil }
-        var name = [CChar](repeating: 0, count: 32)
-        guard unsafe nwp_process_name(process, &name, name.count) == 0 else { return "process \(process)" }
-        return describe(process, name: name)
-    }
-
-    /// The process that listens on a TCP port, as `/proc` shows it to this user.
-    static func listener(family: AddressFamily, port: UInt16) -> String? {
-        let tables = family == .ipv4 ? ["/proc/net/tcp", "/proc/net/tcp6"] : ["/proc/net/tcp6"]
-        for table in tables {
-            guard let text = ProcessFile.read(table), let inode = inode(in: text, port: port) else { continue }
-            var name = [CChar](repeating: 0, count: 32)
-            let process = unsafe nwp_socket_owner(inode, &name, name.count)
-            if process > 0 { return describe(process, name: name) }
-        }
-        return nil
-    }
-
-    /// The inode of the listening socket (state 0A) on `port` in the text of `/proc/net/tcp`.
-    static func inode(in text: String, port: UInt16) -> UInt64? {
-        for line in text.split(separator: "\n").dropFirst() {
-            let words = line.split(separator: " ")
-            guard words.count > 9, words[3] == "0A", let colon = words[1].lastIndex(of: ":"),
-                UInt16(words[1][words[1].index(after: colon)...], radix: 16) == port
-            else { continue }
-            return UInt64(words[9])
-        }
-        return nil
-    }
-
-    private static func describe(_ process: pid_t, name: [CChar]) -> String {
-        let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return text.isEmpty ? "process \(process)" : "\(text) (process \(process))"
-    }
-}
-
-/// Reads small files of `/proc`.
-enum ProcessFile {
-    /// The whole text, at most 1 MiB; `nil` when it cannot be read.
-    static func read(_ path: String) -> String? {
-        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY) else { return nil }
-        var bytes: [UInt8] = []
-        while bytes.count < 1 << 20, let part = try? file.read(upTo: 65_536), !part.isEmpty { bytes += part }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }

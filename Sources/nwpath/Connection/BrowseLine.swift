@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import CommandLineKit
+internal import DNSWire
 internal import Documents
 internal import LinuxIO
 internal import MulticastDNS

@@ -43,6 +43,11 @@ final class DirectEngine {
         engine.setInterfaces(links.interfaces(of: path.core))
         self.interface = interface.map { [path] in path.core.state.link(named: $0)?.name ?? $0 }
         path.onLinks = { [unowned self] in engine.setInterfaces(links.interfaces(of: path.core)) }
+        if !isQuiet {
+            engine.onTakenPort = { port, isTaken in
+                Terminal.complain(isTaken ? port.explanation : port.recovery)
+            }
+        }
         path.onResume = { [unowned self] _ in engine.resume() }
         switch links.start(of: path.core) {
         case .ready: break

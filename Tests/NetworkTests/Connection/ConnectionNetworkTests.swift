@@ -135,7 +135,9 @@ import Testing
         let client = Watched(to: name, port).start()
         await eventually("ready, not \(client.state)") {
             peer.loop.perform {
-                guard let socket = try? MulticastSocket(.ipv4, interface: Int(unsafe if_nametoindex("b1"))) else { return }
+                guard let socket = try? MulticastSocket(.ipv4, interface: Int(unsafe if_nametoindex("b1"))) else {
+                    return
+                }
                 try? socket.send(bytes.span)
             }
             return client.state == .ready
