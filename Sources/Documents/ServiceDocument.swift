@@ -15,6 +15,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public var name: String
     /// Such as `_ipp._tcp`.
     public var type: String
+    /// The type in plain words, such as `Printer`; the type itself where there are none.
+    public var typeName: String
     /// `local`.
     public var domain: String
     public var interface: InterfaceReference
@@ -37,6 +39,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     enum CodingKeys: String, CodingKey {
         case name
         case type
+        case typeName = "type_name"
         case domain
         case interface
         case host
@@ -55,6 +58,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public init(_ service: Service, clock: some TimeSource, firstSeen earlier: WallTime? = nil) {
         name = service.name
         type = service.type
+        typeName = ServiceTypeNames.name(of: service.type)
         domain = service.domain
         interface = InterfaceReference(named: service.interface)
         host = service.host

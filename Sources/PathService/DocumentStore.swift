@@ -201,7 +201,9 @@ final class DocumentStore {
             let filter = try selection(type, name, interface)
             return try encoder.encode(Listing("services", state("services"), services(filter)))
         case .serviceTypes:
-            return try encoder.encode(Listing("types", state("servicetypes"), census?.serviceTypes ?? []))
+            return try encoder.encode(
+                Stated(state("servicetypes"), ServiceTypesDocument(census?.serviceTypes ?? []))
+            )
         case .service(let type, let name):
             return try encoder.encode(Listing("services", state("services"), try services(type: type, named: name)))
         case .serviceHistory(let type, let name, let interface):

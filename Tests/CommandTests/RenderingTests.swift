@@ -292,7 +292,19 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         #expect(lines[3].hasSuffix("  note"))
         #expect(ServiceText(sheet: plain).list([try json(service)]).split(separator: "\n").count == 2)
         #expect(ServiceText(sheet: plain).list([]) == "")
-        #expect(ServiceText(sheet: plain).types(["_a._tcp", "\u{7}"]) == "_a._tcp\n\\u{7}\n")
+        let types = try json(#"{"types":["_a._tcp","\u0007"]}"#)
+        #expect(ServiceText(sheet: plain).types(types) == "_a._tcp\n\\u{7}\n")
+    }
+
+    @Test func `types have their names beside them`() throws {
+        let named = service.dropLast() + #","type_name":"Printer"}"#
+        let lines = ServiceText(sheet: plain).list([try json(String(named))], hasText: true).split(separator: "\n")
+        #expect(lines[0].hasSuffix("ADDRESSES   WHAT") && lines[1].hasSuffix("192.0.2.60  Printer"))
+        #expect(lines[2...] == ["  rp=ipp/print", "  note"])
+        let types = try json(
+            #"{"types":["_ipp._tcp","_a._tcp"],"type_names":{"_ipp._tcp":"Printer","_a._tcp":"_a._tcp"}}"#
+        )
+        #expect(ServiceText(sheet: plain).types(types) == "_ipp._tcp  Printer\n_a._tcp\n")
     }
 }
 

@@ -76,7 +76,9 @@ private final class Printer {
         #expect(text.status == 0)
         #expect(text.output.contains("_ipp._tcp  Office Printer"))
         #expect(text.output.contains("eth0       printer.local   631  192.0.2.2"))
-        #expect(text.output.contains("rp=ipp/print"))
+        #expect(text.output.contains("192.0.2.2  Printer\n  rp=ipp/print\n"))
+        let types = try await tool.run("services", "--direct", "--types")
+        #expect(types.output == "_ipp._tcp  Printer\n")
         #expect(text.messages == "")
         let none = try await tool.run("services", "_ssh._tcp", "--direct", "--timeout", "300ms")
         #expect(none.status == 3)
@@ -129,7 +131,10 @@ private final class Printer {
         let list = try await service.ask("services", "_ipp._tcp", "--interface", "eth0", "--name", "*Printer")
         #expect(list.status == 0)
         #expect(list.output.contains("Office Printer"))
-        #expect(try await service.ask("services", "--types").output == "_ipp._tcp\n")
+        #expect(try await service.ask("services", "--types").output == "_ipp._tcp  Printer\n")
+        #expect(
+            try await service.ask("services", "--types", "--json").json["type_names"]?["_ipp._tcp"]?.string == "Printer"
+        )
         #expect(try await service.ask("services", "--name", "office*", "--json").status == 1)
         #expect(try await service.ask("services", "_ssh._tcp").messages == "nwpath: no services were found\n")
         let one = try await service.ask("services", "--once", "--timeout", "60s")

@@ -350,17 +350,18 @@ struct Example: Sendable, CustomTestStringConvertible {
                 )
             ),
             summary: "warning service.resolve_failed Ghost (_ssh._tcp) on eth0 cannot be resolved: no SRV, TXT",
-            data: #""service":{"name":"Ghost","type":"_ssh._tcp","interface":{"name":"eth0"},"missing":["SRV","TXT"]}}"#
+            data: #""service":{"name":"Ghost","type":"_ssh._tcp","type_name":"Remote shell (SSH)","#
+                + #""interface":{"name":"eth0"},"missing":["SRV","TXT"]}}"#
         ),
         Example(
             body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: true),
             summary: "info service_type.added Service type _ipp._tcp appeared",
-            data: #""service_type":"_ipp._tcp"}"#
+            data: #""service_type":"_ipp._tcp","type_name":"Printer"}"#
         ),
         Example(
             body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: false),
             summary: "info service_type.removed Service type _ipp._tcp went away",
-            data: #""service_type":"_ipp._tcp"}"#
+            data: #""service_type":"_ipp._tcp","type_name":"Printer"}"#
         ),
         Example(
             body: NameConflictFound(

@@ -16,6 +16,7 @@ import Testing
             {
               "name": "Office Printer",
               "type": "_ipp._tcp",
+              "type_name": "Printer",
               "domain": "local",
               "interface": {
                 "name": "eth0"
@@ -82,7 +83,7 @@ import Testing
         let value = try JSONValue(parsing: try pretty(ServiceDocument(service, clock: clock)))
         #expect(value["txt"] == .object(JSONObject()))
         #expect(value["txt_raw"] == .array([]) && value["addresses"] == .array([]))
-        #expect(value.object?.keys.count == 12)
+        #expect(value.object?.keys.count == 13)
     }
 
     @Test func `hostile text can break neither line nor terminal`() throws {

@@ -101,8 +101,17 @@ public struct ServiceResolveFailed: EventBody {
     struct Unresolved: Encodable, Sendable {
         let name: String
         let type: String
+        let typeName: String
         let interface: InterfaceReference
         let missing: [String]
+
+        private enum CodingKeys: String, CodingKey {
+            case name
+            case type
+            case typeName = "type_name"
+            case interface
+            case missing
+        }
     }
 
     let service: Unresolved
@@ -112,6 +121,7 @@ public struct ServiceResolveFailed: EventBody {
         self.service = Unresolved(
             name: service.name,
             type: service.type,
+            typeName: ServiceTypeNames.name(of: service.type),
             interface: InterfaceReference(named: service.interface),
             missing: service.missing
         )
@@ -130,10 +140,12 @@ public struct ServiceResolveFailed: EventBody {
 /// `service_type.added` and `service_type.removed`: the first service of a type came, or the last one went.
 public struct ServiceTypeChanged: EventBody {
     let serviceType: String
+    let typeName: String
     let isAdded: Bool
 
     public init(type: String, isAdded: Bool) {
         serviceType = type
+        typeName = ServiceTypeNames.name(of: type)
         self.isAdded = isAdded
     }
 
@@ -141,7 +153,10 @@ public struct ServiceTypeChanged: EventBody {
     public var severity: Severity { .info }
     public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
 
-    private enum CodingKeys: String, CodingKey { case serviceType = "service_type" }
+    private enum CodingKeys: String, CodingKey {
+        case serviceType = "service_type"
+        case typeName = "type_name"
+    }
 }
 
 /// `census.completed`: a round of the census ended.

@@ -53,10 +53,27 @@ extension DocumentStore {
     }
 }
 
+/// The types that have a service, with their names.
+struct ServiceTypesDocument: Encodable {
+    let types: [String]
+    let typeNames: JSONValue
+
+    private enum CodingKeys: String, CodingKey {
+        case types
+        case typeNames = "type_names"
+    }
+
+    init(_ types: [String]) {
+        self.types = types
+        typeNames = ServiceTypeNames.names(of: types)
+    }
+}
+
 struct PastServiceDocument: Encodable {
     let instance: DomainName
     let name: String
     let type: String
+    let typeName: String
     let domain: String
     let interface: InterfaceReference
     let present: Bool
@@ -72,6 +89,7 @@ struct PastServiceDocument: Encodable {
     enum CodingKeys: String, CodingKey {
         case name
         case type
+        case typeName = "type_name"
         case domain
         case interface
         case present
@@ -86,6 +104,7 @@ struct PastServiceDocument: Encodable {
         let labels = key.instance.labels
         name = SafeText.text(of: labels.first ?? [])
         type = "\(key.instance.parent.prefix(2))"
+        typeName = ServiceTypeNames.name(of: type)
         domain = "\(key.instance.parent.parent.parent)"
         interface = InterfaceReference(named: key.interface)
         present = entry.isPresent

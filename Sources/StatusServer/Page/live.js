@@ -123,7 +123,7 @@ function goTo() {
     byId('drawer').showModal();
     byId('drawer-search').value = '';
     drawer.shown = 50;
-    offer(byId('drawer-type'), value ? [[value, typeName(value)]] : []);
+    offer(byId('drawer-type'), value ? [[value, value]] : []);
     byId('drawer-type').value = value ?? '';
     showDrawer(state.services, state.gone);
   }

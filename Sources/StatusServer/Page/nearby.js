@@ -28,18 +28,16 @@ function showMachine(status) {
   ]);
 }
 
-/** Plain words for types that people meet; others are shown as they are called. */
-const typeNames = { '_ipp._tcp': 'Printers', '_ipps._tcp': 'Printers (TLS)', '_http._tcp': 'Web', '_https._tcp': 'Web (TLS)',
-  '_ssh._tcp': 'SSH', '_sftp-ssh._tcp': 'SFTP', '_smb._tcp': 'Files', '_airplay._tcp': 'AirPlay', '_googlecast._tcp': 'Cast',
-  '_hap._tcp': 'HomeKit', '_uscan._tcp': 'Scanners', '_workstation._tcp': 'Computers', '_mqtt._tcp': 'MQTT', '_prometheus-http._tcp': 'Prometheus' };
-const typeName = (type) => typeNames[type] ?? type.slice(1).split('.')[0];
+/** A service of an event from before there were names has its type. */
+const typeName = (service) => service.type_name ?? service.type;
 const schemes = { '_http._tcp': 'http', '_https._tcp': 'https', '_ipps._tcp': 'https', '_ipp._tcp': 'http', '_ssh._tcp': 'ssh', '_sftp-ssh._tcp': 'sftp', '_smb._tcp': 'smb' };
 const mostChips = 7;
 
+/** How many services of each type there are, and what the type is called. */
 function counted(services) {
   const counts = new Map();
-  for (const { type } of services) counts.set(type, (counts.get(type) ?? 0) + 1);
-  return [...counts].sort(([left, many], [right, more]) => more - many || natural(typeName(left), typeName(right)));
+  for (const service of services) counts.set(service.type, [(counts.get(service.type)?.[0] ?? 0) + 1, typeName(service)]);
+  return [...counts].sort(([, [many, left]], [, [more, right]]) => more - many || natural(left, right));
 }
 
 function showNearby(status, services) {
@@ -50,7 +48,7 @@ function showNearby(status, services) {
   const chips = types.length > mostChips + 1 ? types.slice(0, mostChips) : types;
   update('types', [types, status.services?.last_census === null], () => types.length === 0
     ? element('span', { class: 'mute' }, status.services?.last_census ? 'Nobody offers anything here.' : 'Listening; nobody was heard yet.')
-    : [chips.map(([type, count]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${typeName(type)} `, element('b', {}, count))),
+    : [chips.map(([type, [count, name]]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${name} `, element('b', {}, count))),
       types.length > chips.length && jump('services', { class: 'chip', 'data-key': 'more' }, `+${types.length - chips.length} types`)]);
 }
 
@@ -64,10 +62,10 @@ function showDrawer(services, gone) {
   if (!byId('drawer').open) return;
   const present = new Set(services.map(serviceKey));
   const rows = [...services.map((service) => ({ service })), ...gone.filter((entry) => !present.has(serviceKey(entry.service)))];
-  offer(byId('drawer-type'), counted(rows.map(({ service }) => service)).map(([type]) => [type, typeName(type)]));
+  offer(byId('drawer-type'), counted(rows.map(({ service }) => service)).map(([type, [, name]]) => [type, name]));
   const [wanted, type] = [byId('drawer-search').value.trim().toLowerCase(), byId('drawer-type').value];
   const found = rows.filter(({ service }) => (!type || service.type === type) && (!wanted
-    || [service.name, service.type, typeName(service.type), service.host, interfaceName(service), ...service.addresses].some((text) => text.toLowerCase().includes(wanted))));
+    || [service.name, service.type, typeName(service), service.host, interfaceName(service), ...service.addresses].some((text) => text.toLowerCase().includes(wanted))));
   found.sort((left, right) => natural(left.service.host, right.service.host) || natural(left.service.name, right.service.name) || natural(left.service.type, right.service.type));
   setText('drawer-count', `${found.length} of ${plural(rows.length, 'service')}`);
   byId('drawer-more').hidden = found.length <= drawer.shown;
@@ -94,7 +92,7 @@ function serviceRow({ service, event }) {
   const address = service.addresses.find((other) => !other.includes('%'));
   const key = serviceKey(service);
   const texts = Object.entries(service.txt ?? {}).map(([key, value]) => pair(key, value === null ? '' : String(value)));
-  return element('li', { class: event ? 'gone' : undefined }, element('b', {}, service.name), ' ', element('em', {}, `${typeName(service.type)}, on ${interfaceName(service)}`),
+  return element('li', { class: event ? 'gone' : undefined }, element('b', {}, service.name), ' ', element('em', {}, `${typeName(service)}, on ${interfaceName(service)}`),
     element('div', {}, scheme && !event && address ? link(key, scheme, address, service.port, path && !path.startsWith('/') ? `/${path}` : path, place_) : place_,
       element('em', {}, event ? [' · gone ', age(event.time), ` ago (${words(event.removed?.reason ?? 'unknown')})`] : [' · heard ', age(service.last_seen), ' ago'])),
     texts.length > 0 && text(key, `${service.type}, ${plural(texts.length, 'text')}`, texts));

@@ -168,6 +168,7 @@ struct Services: Command {
                 let types = Set(found.list("services").map { $0.text("type") }).sorted()
                 object["schema"] = .string(DocumentSchema.name(of: "servicetypes"))
                 object["types"] = .array(types.map { .string($0) })
+                object["type_names"] = ServiceTypeNames.names(of: types)
                 return try listTypes(.object(object), common)
             }
             let status = try list(found, common)
@@ -215,7 +216,7 @@ struct Services: Command {
         if common.isJSON {
             isLine ? Terminal.print(try Screen.line(answer)) : try screen.print(answer)
         } else if !types.isEmpty {
-            Terminal.print(ServiceText(sheet: Sheet(screen, now: KernelClock().wall)).types(types))
+            Terminal.print(ServiceText(sheet: Sheet(screen, now: KernelClock().wall)).types(answer))
         }
         if types.isEmpty && !common.isJSON && !common.isQuiet { Terminal.complain("no services were found") }
         return types.isEmpty ? .negative : .success

@@ -29,6 +29,7 @@ enum BrowseLine {
             var identity = JSONObject()
             identity["name"] = .string(service.name)
             identity["type"] = .string(service.type)
+            identity["type_name"] = .string(ServiceTypeNames.name(of: service.type))
             identity["interface"] = .interface(service.interface)
             identity["txt"] = ServiceDocument.pairs(service.text)
             identity["txt_raw"] = .array(service.rawText.map { .string(SafeText.text(of: $0)) })
@@ -45,13 +46,14 @@ enum BrowseLine {
         return .object(object)
     }
 
-    /// A sign, then type, name and interface, then what is new.
+    /// A sign, then type, name and interface, then what such a thing is called, then what is new.
     static func text(_ object: JSONValue, sheet: Sheet) -> String {
         let service = object["service"] ?? .null
         let (sign, tone) = mark(object.text("event"))
         let words = [service.text("type"), service.text("name"), service.interfaceName].map { sheet.paint($0) }
-        let detail = sheet.paint(detail(object, service), .faint)
-        return sheet.paint(sign, tone) + " " + words.joined(separator: "  ") + (detail.isEmpty ? "" : "  " + detail)
+        let notes = [ServiceText.typeName(service), detail(object, service)].filter { !$0.isEmpty }
+        return sheet.paint(sign, tone) + " "
+            + (words + notes.map { sheet.paint($0, .faint) }).joined(separator: "  ")
     }
 
     private static func name(_ event: BrowseEvent) -> String {
@@ -90,6 +92,7 @@ enum BrowseLine {
         var object = JSONObject()
         object["name"] = .string(announcement.name)
         object["type"] = .string(announcement.type)
+        object["type_name"] = .string(ServiceTypeNames.name(of: announcement.type))
         object["domain"] = .string(announcement.domain)
         object["interface"] = .interface(announcement.interface)
         object["subtypes"] = .array(announcement.subtypes.map { .string($0) })

@@ -11,13 +11,13 @@ struct ServiceText {
         guard !services.isEmpty else { return "" }
         var table = TextTable([
             .init("TYPE"), .init("NAME", canShrink: true), .init("INTERFACE"), .init("HOST", canShrink: true),
-            .init("PORT", isTrailing: true), .init("ADDRESSES", canShrink: true),
+            .init("PORT", isTrailing: true), .init("ADDRESSES", canShrink: true), .init("WHAT", canShrink: true),
         ])
         for service in services {
             table.add([
                 .init(service.text("type")), .init(service.text("name"), .strong), .init(service.interfaceName),
                 .init(service.text("host")), .init(service["port"]?.int.map(String.init) ?? ""),
-                .init(service.texts("addresses").joined(separator: " ")),
+                .init(service.texts("addresses").joined(separator: " ")), .init(Self.typeName(service)),
             ])
             guard hasText else { continue }
             for pair in service["txt"]?.object?.members ?? [] {
@@ -48,7 +48,21 @@ struct ServiceText {
         return sheet.table(table)
     }
 
-    func types(_ types: [String]) -> String { types.map { sheet.paint($0) + "\n" }.joined() }
+    /// The types, a line each, with their names.
+    func types(_ answer: JSONValue) -> String {
+        var table = TextTable([.init(""), .init("")])
+        for type in answer.texts("types") {
+            let name = answer["type_names"]?[type]?.string ?? type
+            table.add([.init(type), .init(name == type ? "" : name, .faint)])
+        }
+        return sheet.table(table)
+    }
+
+    /// What such a service is called; empty when that is its type.
+    static func typeName(_ service: JSONValue) -> String {
+        let name = service.text("type_name")
+        return name == service.text("type") ? "" : name
+    }
 
     private static func pair(_ key: String, _ value: JSONValue) -> String {
         value.string.map { "\(key)=\($0)" } ?? key

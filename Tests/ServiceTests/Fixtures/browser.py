@@ -226,13 +226,13 @@ def outage(page):
 
 
 def drawer(page):
-    page.wait("the chips", lambda: sorted(page.items("#types a")) == ["AirPlay 1", "Printers 2", "Web 1"])
-    page.driver.find_element(By.PARTIAL_LINK_TEXT, "Printers").click()
+    page.wait("the chips", lambda: sorted(page.items("#types a")) == ["AirPlay 1", "Printer 2", "Web page 1"])
+    page.driver.find_element(By.PARTIAL_LINK_TEXT, "Printer").click()
     page.wait("the printers", lambda: page.text("#drawer-count") == "2 of 4 services")
     assert page.driver.current_url.endswith("#services=_ipp._tcp"), page.driver.current_url
     same(page.items("#services li b"), ["Office Printer", "日本語プリンタ"])
     kinds = Select(page.driver.find_element(By.ID, "drawer-type"))
-    same([option.text for option in kinds.options], ["all types", "Printers", "AirPlay", "Web"])
+    same([option.text for option in kinds.options], ["all types", "Printer", "AirPlay", "Web page"])
     kinds.select_by_index(0)
     field = page.driver.find_element(By.ID, "drawer-search")
     field.send_keys("office")
