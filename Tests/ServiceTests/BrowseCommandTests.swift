@@ -76,6 +76,52 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("= _lamp._tcp  Lamp  up0  lamp.local:9100 192.0.2.1") }, "\(lines)")
     }
 
+    @Test func `without a type it browses each that turns up, and calls it by its name`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        try neighbour.offer(
+            [Neighbour.Offer("Lamp", "_lamp._tcp"), Neighbour.Offer("Hall", "_esphomelib._tcp")],
+            in: scratch
+        )
+        #expect(try start(["browse", "--once"], in: scratch).wait() == 0)
+        let lines = try scratch.text("out").lines
+        #expect(lines.contains { $0.hasPrefix("+ _lamp._tcp  Lamp  up0") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("= _lamp._tcp  Lamp  up0  lamp.local:9100 192.0.2.1") }, "\(lines)")
+        let named = "= _esphomelib._tcp  Hall  up0  ESPHome device  lamp.local:9100 192.0.2.1"
+        #expect(lines.contains { $0.hasPrefix(named) }, "\(lines)")
+
+        let later = try Scratch()
+        let browse = try start(["browse", "--json"], in: later)
+        try await loop.eventually(within: .seconds(60), "the lamp") {
+            try events(later, of: "Lamp").contains("resolved")
+        }
+        try neighbour.offer([Neighbour.Offer("Door", "_door._udp")], in: scratch)
+        try await loop.eventually(within: .seconds(60), "a type that nobody had named") {
+            try events(later, of: "Door").contains("resolved")
+        }
+        neighbour.leave()
+        try await loop.eventually(within: .seconds(60), "the goodbye") {
+            try events(later, of: "Door").contains("lost")
+        }
+        #expect(try events(later, of: "Door").prefix(2) == ["found", "resolved"])
+        #expect(try objects(later).first?["service"]?["type_name"]?.string != nil)
+        browse.signal(SIGINT)
+        #expect(browse.wait() == 128 + SIGINT)
+    }
+
+    @Test func `without a type and without a service it says so, and looks on one interface only`() async throws {
+        let neighbour = try Neighbour()
+        let scratch = try Scratch()
+        #expect(try start(["browse", "--once"], in: scratch).wait() == 1)
+        #expect(try scratch.text("err") == "nwpath: no services were found\n")
+        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
+        try Namespace.current.connect("other0", to: neighbour.namespace, as: "other1")
+        try Namespace.current.ip("addr add 198.51.100.1/24 dev other0")
+        #expect(try start(["browse", "--interface", "other0", "--timeout", "3s"], in: scratch).wait() == 1)
+        #expect(try start(["browse", "--interface", "up0", "--timeout", "3s"], in: scratch).wait() == 0)
+        #expect(try start(["browse", "--interface", "up1"], in: scratch).wait() == 1)
+    }
+
     @Test func `a limit ends it whatever happens, and a reader that goes ends it too`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()
@@ -134,7 +180,7 @@ import Testing
         let neighbour = try Neighbour()
         let scratch = try Scratch()
         for (words, message) in [
-            (["browse", "ipp.tcp"], "(did you mean '_ipp._tcp'?)"), (["browse"], "TYPE[,SUBTYPE] is missing"),
+            (["browse", "ipp.tcp"], "(did you mean '_ipp._tcp'?)"),
             (["browse", "_ipp._tcp", "--onec"], "(did you mean '--once'?)"),
         ] {
             #expect(try start(words, in: scratch).wait() == 2)

@@ -10,6 +10,8 @@ public import LinuxIO
 public final class ServiceCensus {
     /// Called on the loop's thread for everything that happens, in order.
     public var onEvent: (ServiceEvent) -> Void = { _ in }
+    /// Called before ``onEvent`` for what a browse of every type would tell, such as an instance that is not resolved yet.
+    public var onInstance: (BrowseEvent) -> Void = { _ in }
     public private(set) var lastCompleted: WallTime?
     /// The engine it asks by; other clients may share it.
     public let engine: MulticastEngine
@@ -136,6 +138,7 @@ public final class ServiceCensus {
     // MARK: - Reports
 
     private func publish(_ event: BrowseEvent, at now: Duration) {
+        onInstance(event)
         switch event {
         case .found:
             run?.news(at: now)

@@ -5,7 +5,7 @@ internal import LinuxIO
 internal import MulticastDNS
 internal import OrderedJSON
 
-/// `nwpath browse`: the services of some types, as they come and go.
+/// `nwpath browse`: the services of some types, or of all, as they come and go.
 struct Browse: Command {
     var words: [String] = []
     var interface: String?
@@ -17,21 +17,24 @@ struct Browse: Command {
 
     static let specification = Specification<Browse>(
         "browse",
-        "Follows the services of some types by multicast DNS.",
+        "Follows the services of some types, or of all, by multicast DNS.",
         discussion: """
             It asks the network itself and needs no service. A line tells that an instance was found (+), resolved \
             (=), changed (~), lost (-), or cannot be resolved (!). With --json there is one object on each line (JSON \
             lines).
 
+            Without TYPE it asks which types there are, and browses each as it turns up.
+
             Without --once and --timeout it goes on until Ctrl-C, and waits where no interface is up yet.
             """,
         examples: [
+            CommandExample("nwpath browse", "whatever there is, until Ctrl-C"),
             CommandExample("nwpath browse _ipp._tcp", "printers, until Ctrl-C"),
             CommandExample("nwpath browse _ipp._tcp _http._tcp,_printer --once", "several types, one by a subtype"),
             CommandExample("nwpath browse _ssh._tcp --json --timeout 5s", "for five seconds, as JSON lines"),
         ],
         arguments: [
-            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, isRequired: true, help: "What to look for."),
+            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for."),
             .option(
                 "--interface",
                 value: "NAME",
@@ -52,7 +55,6 @@ struct Browse: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            let names = words.compactMap { BrowseTarget($0) }.flatMap(\.names)
             let given = timeout.flatMap { $0 == .zero ? nil : $0 }
             let direct = try DirectEngine(
                 interface: interface,
@@ -61,11 +63,9 @@ struct Browse: Command {
             )
             let clock = direct.clock
             let sheet = Sheet(Screen(common), now: clock.wall)
-            var progress = BrowseProgress(at: clock.boot)
             var hasFound = false
             Terminal.endWithReader()
-            let settle = Settle(direct)
-            let browse = ServiceBrowse(direct.engine, types: names, interface: direct.interface) { event in
+            let show: (BrowseEvent) -> Void = { event in
                 hasFound = true
                 let object = BrowseLine.object(event, clock: clock)
                 if common.isJSON {
@@ -73,15 +73,39 @@ struct Browse: Command {
                 } else {
                     Terminal.print(BrowseLine.text(object, sheet: sheet))
                 }
-                progress.take(event, at: clock.boot)
-                if isOnce { settle.move(to: progress.end) }
             }
-            if isOnce { settle.move(to: progress.end) }
-            direct.run(limit: given ?? (isOnce && timeout == nil ? Self.limit : nil))
-            browse.cancel()
+            let client: AnyObject = words.isEmpty ? everything(by: direct, show) : some(by: direct, show)
+            withExtendedLifetime(client) {
+                direct.run(limit: given ?? (isOnce && timeout == nil ? Self.limit : nil))
+            }
             if !hasFound && !common.isQuiet { Terminal.complain("no services were found") }
             return hasFound ? .success : .negative
         }
+    }
+
+    private func some(by direct: DirectEngine, _ show: @escaping (BrowseEvent) -> Void) -> ServiceBrowse {
+        let names = words.compactMap { BrowseTarget($0) }.flatMap(\.names)
+        var progress = BrowseProgress(at: direct.clock.boot)
+        let settle = isOnce ? Settle(direct) : nil
+        settle?.move(to: progress.end)
+        return ServiceBrowse(direct.engine, types: names, interface: direct.interface) { event in
+            show(event)
+            progress.take(event, at: direct.clock.boot)
+            settle?.move(to: progress.end)
+        }
+    }
+
+    /// A census asks for the types; the engine looks on no other interface.
+    private func everything(by direct: DirectEngine, _ show: @escaping (BrowseEvent) -> Void) -> ServiceCensus {
+        let census = ServiceCensus(direct.engine)
+        census.onInstance = show
+        if isOnce {
+            census.onEvent = { event in
+                if case .censusCompleted = event { direct.stop() }
+            }
+        }
+        census.start()
+        return census
     }
 }
 
