@@ -27,6 +27,8 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public var addresses: [String]
     /// The pairs of the TXT record; `null` for a key without `=`, hexadecimal digits for a value that is not UTF-8.
     public var txt: JSONValue
+    /// What pairs of the TXT record mean, by their keys; keys that nobody knows are left out.
+    public var txtMeanings: JSONValue
     /// The strings of the TXT record as they came, escaped like names.
     public var txtRaw: [String]
     /// The lifetime of the record that announced it.
@@ -46,6 +48,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         case port
         case addresses
         case txt
+        case txtMeanings = "txt_meanings"
         case txtRaw = "txt_raw"
         case ttlSeconds = "ttl_seconds"
         case firstSeen = "first_seen"
@@ -65,6 +68,7 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
         port = service.port
         addresses = service.addresses.map { "\($0)" }
         txt = Self.pairs(service.text)
+        txtMeanings = Self.meanings(service.text, of: service.type)
         txtRaw = service.rawText.map { SafeText.text(of: $0) }
         ttlSeconds = Int(service.timeToLive.components.seconds)
         let first = clock.calendar(at: service.firstSeen)
@@ -77,6 +81,15 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     public static func pairs(_ entries: [TextRecord.Entry]) -> JSONValue {
         var object = JSONObject()
         for entry in entries { object[entry.key] = entry.value.map { .string(text($0)) } ?? .null }
+        return .object(object)
+    }
+
+    private static func meanings(_ entries: [TextRecord.Entry], of type: String) -> JSONValue {
+        var object = JSONObject()
+        for entry in entries {
+            let meaning = TextKey.meaning(of: entry.key, value: entry.value.map(text), type: type)
+            if let meaning { object[entry.key] = .string(meaning) }
+        }
         return .object(object)
     }
 

@@ -296,11 +296,11 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
         #expect(ServiceText(sheet: plain).types(types) == "_a._tcp\n\\u{7}\n")
     }
 
-    @Test func `types have their names beside them`() throws {
-        let named = service.dropLast() + #","type_name":"Printer"}"#
+    @Test func `types and pairs are explained, and stay as they are`() throws {
+        let named = service.dropLast() + #","type_name":"Printer","txt_meanings":{"rp":"queue"}}"#
         let lines = ServiceText(sheet: plain).list([try json(String(named))], hasText: true).split(separator: "\n")
         #expect(lines[0].hasSuffix("ADDRESSES   WHAT") && lines[1].hasSuffix("192.0.2.60  Printer"))
-        #expect(lines[2...] == ["  rp=ipp/print", "  note"])
+        #expect(lines[2...] == ["  rp=ipp/print  (queue)", "  note"])
         let types = try json(
             #"{"types":["_ipp._tcp","_a._tcp"],"type_names":{"_ipp._tcp":"Printer","_a._tcp":"_a._tcp"}}"#
         )

@@ -76,7 +76,7 @@ private final class Printer {
         #expect(text.status == 0)
         #expect(text.output.contains("_ipp._tcp  Office Printer"))
         #expect(text.output.contains("eth0       printer.local   631  192.0.2.2"))
-        #expect(text.output.contains("192.0.2.2  Printer\n  rp=ipp/print\n"))
+        #expect(text.output.contains("192.0.2.2  Printer\n  rp=ipp/print  (queue)\n"))
         let types = try await tool.run("services", "--direct", "--types")
         #expect(types.output == "_ipp._tcp  Printer\n")
         #expect(text.messages == "")

@@ -33,6 +33,10 @@ import Testing
                 "raw": "hex:ff0a",
                 "empty": ""
               },
+              "txt_meanings": {
+                "txtvers": "version of these texts",
+                "note": "place"
+              },
               "txt_raw": [
                 "txtvers=1",
                 "note",
@@ -83,7 +87,8 @@ import Testing
         let value = try JSONValue(parsing: try pretty(ServiceDocument(service, clock: clock)))
         #expect(value["txt"] == .object(JSONObject()))
         #expect(value["txt_raw"] == .array([]) && value["addresses"] == .array([]))
-        #expect(value.object?.keys.count == 13)
+        #expect(value["txt_meanings"] == .object(JSONObject()))
+        #expect(value.object?.keys.count == 14)
     }
 
     @Test func `hostile text can break neither line nor terminal`() throws {

@@ -40,7 +40,10 @@ import Testing
         let service = try await service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
         try neighbour.offer(
             [
-                Neighbour.Offer("Office Printer", "_ipp._tcp").with { $0.port = 631 },
+                Neighbour.Offer("Office Printer", "_ipp._tcp").with {
+                    $0.port = 631
+                    $0.text = ["ty=HP LaserJet", "Color=T", "constructor=x"].map { Array($0.utf8) }
+                },
                 Neighbour.Offer("日本語プリンタ", "_ipp._tcp").with { $0.port = 631 },
                 Neighbour.Offer("Living Room", "_airplay._tcp").with { $0.port = 7000 },
                 Neighbour.Offer("Wiki", "_http._tcp").with { $0.port = 80 },

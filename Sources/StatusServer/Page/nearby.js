@@ -91,7 +91,9 @@ function serviceRow({ service, event }) {
   const place_ = `${service.host}:${service.port}`;
   const address = service.addresses.find((other) => !other.includes('%'));
   const key = serviceKey(service);
-  const texts = Object.entries(service.txt ?? {}).map(([key, value]) => pair(key, value === null ? '' : String(value)));
+  const meanings = new Map(Object.entries(service.txt_meanings ?? {}));
+  const texts = Object.entries(service.txt ?? {}).map(([key, value]) =>
+    pair(key, [value === null ? '' : String(value), meanings.has(key) && element('em', {}, ` ${meanings.get(key)}`)]));
   return element('li', { class: event ? 'gone' : undefined }, element('b', {}, service.name), ' ', element('em', {}, `${typeName(service)}, on ${interfaceName(service)}`),
     element('div', {}, scheme && !event && address ? link(key, scheme, address, service.port, path && !path.startsWith('/') ? `/${path}` : path, place_) : place_,
       element('em', {}, event ? [' · gone ', age(event.time), ` ago (${words(event.removed?.reason ?? 'unknown')})`] : [' · heard ', age(service.last_seen), ' ago'])),

@@ -85,8 +85,8 @@ struct Resolve: Command {
         if object["service"] != nil {
             Terminal.print(BrowseLine.text(object, sheet: sheet))
             guard object.text("event") != "lost" else { return }
-            for pair in object["service"]?["txt"]?.object?.members ?? [] {
-                Terminal.print("  " + sheet.paint(pair.key + (pair.value.string.map { "=\($0)" } ?? ""), .faint))
+            for pair in ServiceText.pairs(of: object["service"] ?? .null) {
+                Terminal.print("  " + sheet.paint(pair, .faint))
             }
             return
         }

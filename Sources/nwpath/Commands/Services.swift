@@ -28,7 +28,7 @@ struct Services: Command {
             and needs no service; it ends when its census is complete, or after --timeout (10s).
 
             --json prints one object; with --watch one object on each line (JSON lines), the list first. -v shows TXT \
-            records.
+            records, each pair with what it means where that is known.
             """,
         examples: [
             CommandExample("nwpath services", "all of them"),

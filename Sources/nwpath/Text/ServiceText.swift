@@ -20,9 +20,7 @@ struct ServiceText {
                 .init(service.texts("addresses").joined(separator: " ")), .init(Self.typeName(service)),
             ])
             guard hasText else { continue }
-            for pair in service["txt"]?.object?.members ?? [] {
-                table.addNote(.init(Self.pair(pair.key, pair.value), .faint))
-            }
+            for pair in Self.pairs(of: service) { table.addNote(.init(pair, .faint)) }
         }
         return sheet.table(table)
     }
@@ -64,7 +62,11 @@ struct ServiceText {
         return name == service.text("type") ? "" : name
     }
 
-    private static func pair(_ key: String, _ value: JSONValue) -> String {
-        value.string.map { "\(key)=\($0)" } ?? key
+    /// The pairs of the TXT record as they are, each with what it means.
+    static func pairs(of service: JSONValue) -> [String] {
+        (service["txt"]?.object?.members ?? []).map { pair in
+            let meaning = service["txt_meanings"]?[pair.key]?.string
+            return pair.key + (pair.value.string.map { "=\($0)" } ?? "") + (meaning.map { "  (\($0))" } ?? "")
+        }
     }
 }

@@ -231,6 +231,9 @@ def drawer(page):
     page.wait("the printers", lambda: page.text("#drawer-count") == "2 of 4 services")
     assert page.driver.current_url.endswith("#services=_ipp._tcp"), page.driver.current_url
     same(page.items("#services li b"), ["Office Printer", "日本語プリンタ"])
+    page.click("#services summary")
+    same(page.items("#services dt"), ["ty", "Color", "constructor"])
+    same(page.items("#services dd"), ["HP LaserJet model", "T colour: yes", "x"])
     kinds = Select(page.driver.find_element(By.ID, "drawer-type"))
     same([option.text for option in kinds.options], ["all types", "Printer", "AirPlay", "Web page"])
     kinds.select_by_index(0)
