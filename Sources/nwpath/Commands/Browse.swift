@@ -34,7 +34,7 @@ struct Browse: Command {
             CommandExample("nwpath browse _ssh._tcp --json --timeout 5s", "for five seconds, as JSON lines"),
         ],
         arguments: [
-            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for."),
+            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for; every type without it."),
             .option(
                 "--interface",
                 value: "NAME",
