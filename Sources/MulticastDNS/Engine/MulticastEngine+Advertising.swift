@@ -102,7 +102,11 @@ extension MulticastEngine {
     func runAdvertiser(at now: Duration) {
         guard !advertiser.isEmpty || !advertisementHandlers.isEmpty else { return }
         for link in sortedLinks {
-            for event in link.directory.takeResponderEvents() { advertiser.handle(event, on: link.name) }
+            for event in link.directory.takeResponderEvents() {
+                advertiser.handle(event, on: link.name) { name in
+                    links.values.contains { $0.directory.isClaimed(name, at: now) }
+                }
+            }
         }
         let commands = advertiser.takeCommands()
         // What is published is probed for, and its owner may answer by unicast.

@@ -197,12 +197,19 @@ struct Advertiser: Sendable {
 
     // MARK: - What zones tell
 
-    mutating func handle(_ event: ResponderEvent, on interface: String) {
+    /// Takes what became of a set on an interface.
+    ///
+    /// `isClaimed` says whether another host was heard to have a name, so that it is not worth a try.
+    mutating func handle(
+        _ event: ResponderEvent,
+        on interface: String,
+        isClaimed: (DomainName) -> Bool = { _ in false }
+    ) {
         switch event {
         case .established(let set), .yielded(let set):
             let id = AdvertisementID(rawValue: set.rawValue)
             entries[id]?.isEstablished = true
-        case .conflict(let set, let name):
+        case .conflict(let set, let name, let rivals):
             let id = AdvertisementID(rawValue: set.rawValue)
             // Another interface may have told the same before.
             guard var entry = entries[id], self.name(of: entry) == name else { return }
@@ -216,7 +223,10 @@ struct Advertiser: Sendable {
                 }
                 return
             }
-            repeat { rename(&entry) } while isTaken(entry, by: id)
+            // Each of the others takes one of the names that follow.
+            for _ in 0..<rivals {
+                repeat { rename(&entry) } while isTaken(entry, by: id) || self.name(of: entry).map(isClaimed) ?? false
+            }
             entry.isEstablished = false
             entries[id] = entry
             conflicts.append(NameConflict(name: name, interface: interface, newName: self.name(of: entry)))

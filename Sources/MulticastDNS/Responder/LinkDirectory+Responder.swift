@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Addressing
+internal import DNSWire
 
 extension LinkDirectory {
     /// Tells the responders of both families what the interface's addresses are, and the machine's others.
@@ -33,6 +34,13 @@ extension LinkDirectory {
             case nil, .established, .yielded: true
             case .probing, .lost: false
             }
+        }
+    }
+
+    /// Whether a host on the link was heard to have a name for itself alone.
+    func isClaimed(_ name: DomainName, at now: Duration) -> Bool {
+        zones.values.contains { zone in
+            [.a, .aaaa, .srv].contains { zone.cache.hasRecords(RecordKey(name, $0), at: now) }
         }
     }
 

@@ -12,7 +12,12 @@ struct Prober: Sendable {
 
     private struct Run: Sendable {
         var sent = 0
-        var next: Duration
+        /// When the next step is due; `nil` for a set that is ours but waits for its host.
+        var next: Duration?
+        /// Whether its first probe went out, be it before a tiebreak that was lost.
+        var hasAsked = false
+        /// When it began to wait, for the host or for the winner of a tiebreak.
+        var waitingSince: Duration?
     }
 
     static let probes = 3
@@ -20,6 +25,8 @@ struct Prober: Sendable {
     static let gap = Duration.milliseconds(250)
     /// How long the loser of a tiebreak waits: the other's probe may be a stale one, or ours come back.
     static let defeat = Duration.seconds(1)
+    /// How long names that nobody objected to may wait for a host; after that they are asked for again.
+    static let validity = Duration.seconds(1)
     /// As many conflicts within the window, and each further attempt waits for the penalty.
     static let conflictLimit = 15
     static let conflictWindow = Duration.seconds(10)
@@ -31,18 +38,21 @@ struct Prober: Sendable {
     private var isPenalized = false
 
     /// When ``step(at:)`` is to be called next.
-    var nextDeadline: Duration? { runs.values.lazy.map(\.next).min() }
+    var nextDeadline: Duration? { runs.values.lazy.compactMap(\.next).min() }
 
     var probing: Set<RecordSet.ID> { Set(runs.keys) }
 
     /// Whether answers concern this set: those before its first probe do not count (rule P5).
-    func hasAsked(_ id: RecordSet.ID) -> Bool { (runs[id]?.sent ?? 0) > 0 }
+    func hasAsked(_ id: RecordSet.ID) -> Bool { runs[id]?.hasAsked == true }
+
+    /// Whether nobody objected to the set, and it waits for its host.
+    func isHeld(_ id: RecordSet.ID) -> Bool { runs[id].map { $0.next == nil } ?? false }
 
     /// Begins, or begins anew; sets that wait for their first probe go together.
     mutating func start(_ id: RecordSet.ID, at now: Duration, random: inout RandomSource) {
         let earliest = earliestStart(at: now)
         let latest = earliest + .milliseconds(Self.firstDelay.upperBound)
-        let joined = runs.filter { $0.key != id && $0.value.sent == 0 }.map(\.value.next)
+        let joined = runs.filter { $0.key != id && $0.value.sent == 0 }.compactMap(\.value.next)
             .filter { (earliest...latest).contains($0) }.min()
         runs[id] = Run(next: joined ?? earliest + random.duration(in: Self.firstDelay))
     }
@@ -51,10 +61,29 @@ struct Prober: Sendable {
     mutating func cancel(_ id: RecordSet.ID) { runs[id] = nil }
 
     /// Another host probes for a name of the set and won the tiebreak.
+    ///
+    /// That is no conflict yet, and its further probes do not lengthen the wait; its answer while we wait is one.
     mutating func lostTiebreak(_ id: RecordSet.ID, at now: Duration) {
-        guard runs[id] != nil else { return }
-        noteConflict(at: now)
-        runs[id] = Run(next: max(now + Self.defeat, earliestStart(at: now)))
+        guard let run = runs[id], run.waitingSince == nil || run.next == nil else { return }
+        let next = max(now + Self.defeat, earliestStart(at: now))
+        runs[id] = Run(next: next, hasAsked: run.hasAsked, waitingSince: now)
+    }
+
+    /// Keeps a set that nobody objected to until its host is ours.
+    mutating func hold(_ id: RecordSet.ID, at now: Duration) {
+        runs[id] = Run(sent: Self.probes, next: nil, hasAsked: true, waitingSince: now)
+    }
+
+    /// Ends the wait for the host.
+    /// - Returns: Whether the set is ours; else it is asked for again.
+    mutating func release(_ id: RecordSet.ID, at now: Duration, random: inout RandomSource) -> Bool {
+        guard isHeld(id), let since = runs[id]?.waitingSince else { return false }
+        guard now - since <= Self.validity else {
+            start(id, at: now, random: &random)
+            return false
+        }
+        runs[id] = nil
+        return true
     }
 
     /// Another host has the name.
@@ -67,13 +96,14 @@ struct Prober: Sendable {
 
     mutating func step(at now: Duration) -> Step {
         var step = Step()
-        for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.next <= now {
+        for (id, run) in runs.sorted(by: { $0.key < $1.key }) {
+            guard let next = run.next, next <= now else { continue }
             if run.sent == Self.probes {
                 step.finished.append(id)
                 runs[id] = nil
             } else {
                 step.probes.append(id)
-                runs[id] = Run(sent: run.sent + 1, next: now + Self.gap)
+                runs[id] = Run(sent: run.sent + 1, next: now + Self.gap, hasAsked: true)
             }
         }
         return step

@@ -26,7 +26,15 @@ extension Responder {
             guard holding.state == .probing else { continue }
             guard !theirs.allSatisfy({ isOurs($0, in: holding.set, at: now) }) else { continue }
             let ours = holding.set.proposed(with: addresses).filter { $0.name == name }
-            if Tiebreak.compare(ours: ours, theirs: theirs) == .lost { prober.lostTiebreak(id, at: now) }
+            switch Tiebreak.compare(ours: ours, theirs: theirs) {
+            case .lost:
+                prober.lostTiebreak(id, at: now)
+                guard holding.rivals.count < Self.maximumRivals else { break }
+                holdings[id]?.rivals.insert(Set(theirs.map(\.data)))
+            // Silent as the set is until its host is ours, only a probe tells them that they lost.
+            case .won where prober.isHeld(id): prober.start(id, at: now, random: &random)
+            case .won, .equal: break
+            }
         }
     }
 
@@ -60,13 +68,14 @@ extension Responder {
         switch holding.state {
         case .probing:
             guard prober.hasAsked(id), !isOurs(record, in: holding.set, at: now) else { return }
-            lose(id, name: record.name, at: now)
+            lose(id, to: record, at: now)
         case .established:
             guard records[OwnRecords.Key(name: record.name, type: record.type)] != nil,
                 !isOurs(record, in: holding.set, at: now)
             else { return }
             prober.noteConflict(at: now)
             probeAgain(id, at: now)
+            suspend(dependentsOf: holding.set.uniqueNames, isLost: false, at: now)
         case .lost, .yielded: break
         }
     }

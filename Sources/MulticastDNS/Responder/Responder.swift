@@ -7,7 +7,9 @@ enum ResponderEvent: Hashable, Sendable {
     /// Nobody objected to its names: it is announced and answered for.
     case established(RecordSet.ID)
     /// Another host has the name; the set is silent until it is published with another one.
-    case conflict(RecordSet.ID, name: DomainName)
+    ///
+    /// `rivals` counts those who will get a name before us: the host that has it, and all who won a tiebreak for it.
+    case conflict(RecordSet.ID, name: DomainName, rivals: Int = 1)
     /// Another responder on this machine answers for its names, and it gave way.
     case yielded(RecordSet.ID)
 }
@@ -18,6 +20,7 @@ enum ResponderEvent: Hashable, Sendable {
 /// silent. Every table is bounded by what is published, or by a constant.
 struct Responder: Sendable {
     enum State: Hashable, Sendable {
+        /// It is asked whether somebody has the names, or they wait for the host that the records point to.
         case probing
         case established
         /// Another host has the name.
@@ -31,10 +34,13 @@ struct Responder: Sendable {
         var state = State.probing
         /// Whether others may have cached it, so that it deserves a goodbye.
         var wasAnnounced = false
+        /// What others proposed for the names who won the tiebreak.
+        var rivals: Set<Set<RecordData>> = []
     }
 
     /// How long data that was ours is no conflict when a bridge or a slow proxy brings it back (rule P13).
     static let recollection = Duration.seconds(10)
+    static let maximumRivals = 15
     private static let maximumRecollections = 256
     private static let probeMemory = 64
 
@@ -142,7 +148,15 @@ struct Responder: Sendable {
         }
         guard old.set != set else { return }
         holdings[set.id]?.set = set
-        if old.state == .established { refresh(set.id, at: now) }
+        switch old.state {
+        case .established where standsOnOurs(set): refresh(set.id, at: now)
+        case .established:
+            suspend(old.set, from: old.set.targets, at: now)
+            prober.start(set.id, at: now, random: &random)
+        // Whoever asked before did not hear of this host.
+        case .probing where old.set.targets != set.targets: prober.start(set.id, at: now, random: &random)
+        case .probing, .lost, .yielded: break
+        }
     }
 
     /// Says goodbye to a set (rule P14).
@@ -177,7 +191,7 @@ struct Responder: Sendable {
         }
         for id in abandoned.keys.sorted() { probeAgain(id, at: now) }
         let step = prober.step(at: now)
-        for id in step.finished { establish(id, at: now) }
+        conclude(step.finished, at: now)
         packets += probes(for: step.probes)
         for id in announcer.due(at: now) { announce(id, at: now) }
         for held in truncated.due(at: now) { answer(held.answers, to: held.asker, at: now, isAlreadyDelayed: true) }
@@ -224,12 +238,13 @@ struct Responder: Sendable {
 
     // MARK: - Transitions
 
-    private mutating func establish(_ id: RecordSet.ID, at now: Duration) {
+    mutating func establish(_ id: RecordSet.ID, at now: Duration) {
         guard let set = holdings[id]?.set else { return }
         holdings[id]?.state = .established
         _ = records.assign(set.units(with: addresses), to: id)
         announcer.start(id, at: now)
         events.append(.established(id))
+        resume(dependentsOf: set, at: now)
     }
 
     /// Brings the records of an established set in line with its data and the addresses, and announces what is new.
@@ -237,7 +252,7 @@ struct Responder: Sendable {
         guard let holding = holdings[id] else { return }
         let (gone, changed) = records.assign(holding.set.units(with: addresses), to: id)
         remember(gone + changed, at: now)
-        if holding.wasAnnounced { sayGoodbye(gone) }
+        if holding.wasAnnounced { sayGoodbye(to: gone) }
         for unit in gone { queue.drop(unit.key) }
         announcer.update(id, at: now)
     }
@@ -250,12 +265,15 @@ struct Responder: Sendable {
     }
 
     /// Another host has a name of the set.
-    mutating func lose(_ id: RecordSet.ID, name: DomainName, at now: Duration) {
+    mutating func lose(_ id: RecordSet.ID, to record: ResourceRecord, at now: Duration) {
         prober.noteConflict(at: now)
         prober.cancel(id)
         silence(id)
         holdings[id]?.state = .lost
-        events.append(.conflict(id, name: name))
+        guard let holding = holdings[id] else { return }
+        let others = holding.rivals.count { !$0.contains(record.data) }
+        events.append(.conflict(id, name: record.name, rivals: others + 1))
+        suspend(dependentsOf: holding.set.uniqueNames, isLost: true, at: now)
     }
 
     /// Leaves the names of the set to a responder on this machine, for as long as its records live.
@@ -267,9 +285,10 @@ struct Responder: Sendable {
         // The records live on, but they are the neighbour's to take back.
         holdings[id]?.wasAnnounced = false
         if isNews { events.append(.yielded(id)) }
+        if let set = holdings[id]?.set { resume(dependentsOf: set, at: now) }
     }
 
-    private mutating func silence(_ id: RecordSet.ID) {
+    mutating func silence(_ id: RecordSet.ID) {
         for unit in records.assign([], to: id).gone { queue.drop(unit.key) }
         announcer.cancel(id)
     }
@@ -279,6 +298,10 @@ struct Responder: Sendable {
         prober.cancel(id)
         silence(id)
         for name in holding.set.uniqueNames where owners[name] == id { owners[name] = nil }
+        if let replacement, holding.state != .lost {
+            let left = holding.set.uniqueNames.subtracting(replacement.uniqueNames)
+            suspend(dependentsOf: left, isLost: true, at: now)
+        }
         let units = holding.set.units(with: addresses).filter { !$0.isDenial }
         remember(units, at: now)
         // A name that was lost belongs to another host now; its records are not ours to end.
@@ -286,14 +309,18 @@ struct Responder: Sendable {
         let kept = Set(replacement?.units(with: addresses).map(\.key) ?? [])
         let disputed = holding.state == .lost ? holding.set.uniqueNames : []
         sayGoodbye(
-            units.filter { unit in
+            to: units.filter { unit in
                 records[unit.key] == nil && !kept.contains(unit.key) && !disputed.contains(unit.key.name)
             }
         )
     }
 
-    private mutating func sayGoodbye(_ units: [OwnRecords.Unit]) {
-        for var record in units.filter({ !$0.isCommon && !$0.isDenial }).flatMap(\.records) {
+    private mutating func sayGoodbye(to units: [OwnRecords.Unit]) {
+        sayGoodbye(units.filter { !$0.isCommon && !$0.isDenial }.flatMap(\.records))
+    }
+
+    mutating func sayGoodbye(_ records: [ResourceRecord]) {
+        for var record in records {
             record.timeToLive = 0
             goodbyes.append(record)
         }

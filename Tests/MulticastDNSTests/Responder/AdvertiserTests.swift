@@ -68,8 +68,15 @@ private struct Bench {
         act()
     }
 
-    mutating func conflict(_ id: AdvertisementID, over text: String, on interface: String = "eth0") {
-        advertiser.handle(.conflict(set(id), name: name(text)), on: interface)
+    mutating func conflict(
+        _ id: AdvertisementID,
+        over text: String,
+        on interface: String = "eth0",
+        rivals: Int = 1,
+        claimed: Set<String> = []
+    ) {
+        let event = ResponderEvent.conflict(set(id), name: name(text), rivals: rivals)
+        advertiser.handle(event, on: interface) { claimed.contains($0.description) }
         act()
     }
 
@@ -277,6 +284,14 @@ private struct Bench {
                 NameConflict(name: names[1], interface: "wlan0", newName: names[2]),
             ]
         )
+    }
+
+    @Test func `P12: names that others claim, or will, are left out`() throws {
+        var bench = Bench()
+        let id = try bench.advertise(service())
+        let claimed: Set<String> = ["Lamp (2)._ipp._tcp.local", "Lamp (4)._ipp._tcp.local"]
+        bench.conflict(id, over: "Lamp._ipp._tcp.local", rivals: 2, claimed: claimed)
+        #expect(bench.names(1) == ["Lamp (5)._ipp._tcp.local"])
     }
 
     @Test func `P12: the new name is remembered for the next time`() throws {

@@ -75,7 +75,9 @@ private struct Bench {
         bench.start(one)
         _ = bench.prober.step(at: time(0.25))
         bench.prober.lostTiebreak(one, at: time(0.4))
-        #expect(!bench.prober.hasAsked(one))
+        // What the winner says meanwhile counts, and that it probes on does not lengthen the wait.
+        #expect(bench.prober.hasAsked(one))
+        bench.prober.lostTiebreak(one, at: time(0.9))
         let (probes, finished) = bench.run(one)
         #expect(probes.count == 3 && isAbout(probes[0], 1.4) && isAbout(finished ?? 0, 2.15))
     }
@@ -108,11 +110,34 @@ private struct Bench {
         #expect(try #require(bench.prober.nextDeadline) <= time(14.25))
     }
 
-    @Test func `P8: lost tiebreaks count as conflicts`() throws {
+    @Test func `P7, P8: lost tiebreaks are no conflicts`() {
         var bench = Bench()
         bench.start(one)
-        for index in 0..<15 { bench.prober.lostTiebreak(one, at: time(Double(index) * 0.1)) }
-        #expect(try #require(bench.prober.nextDeadline) >= time(6.4))
+        for index in 0..<15 {
+            _ = bench.prober.step(at: time(Double(index) * 0.5))
+            bench.prober.lostTiebreak(one, at: time(Double(index) * 0.5))
+        }
+        bench.start(two, at: 8)
+        #expect(bench.run(two).probes.first.map { $0 < 8.251 } == true)
+    }
+
+    @Test(arguments: [(0.5, true), (1.5, false)])
+    func `names that wait for a host are ours for a second; after that they are asked for again`(
+        wait: (seconds: Double, isOurs: Bool)
+    ) {
+        var bench = Bench()
+        bench.prober.hold(one, at: time(1))
+        #expect(bench.prober.nextDeadline == nil && bench.prober.isHeld(one) && bench.prober.hasAsked(one))
+        let isOurs = bench.prober.release(one, at: time(1 + wait.seconds), random: &bench.random)
+        #expect(isOurs == wait.isOurs && bench.prober.probing.isEmpty == wait.isOurs)
+        #expect(bench.run(one).probes.count == (wait.isOurs ? 0 : 3))
+    }
+
+    @Test func `what waits for a host may lose a tiebreak`() {
+        var bench = Bench()
+        bench.prober.hold(one, at: time(1))
+        bench.prober.lostTiebreak(one, at: time(1.2))
+        #expect(bench.prober.nextDeadline == time(2.2))
     }
 
     @Test func `a cancelled set is heard of no more`() {

@@ -191,6 +191,24 @@ private func probing(_ set: RecordSet) -> ResponderBench {
         #expect(bench.events == [.established(host.id)])
     }
 
+    @Test func `P7: what the winner announces while we wait is a conflict`() {
+        var bench = bench(0.3)
+        bench.hear(probe(.v4(0xC000_02FE)))
+        bench.run(to: 0.8)
+        bench.hear(records: [address(.v4(0xC000_02FE))])
+        #expect(bench.events == [.conflict(host.id, name: lamp.hostName)])
+    }
+
+    @Test func `all who win a tiebreak get a name before us, and so does who has it already`() {
+        var bench = bench(0.3)
+        for last in [0xFC, 0xFD, 0xFC, 0x01] as [UInt32] { bench.hear(probe(.v4(0xC000_0200 + last))) }
+        var other = bench
+        bench.hear(records: [address(.v4(0xC000_02FD))])
+        #expect(bench.events == [.conflict(host.id, name: lamp.hostName, rivals: 2)])
+        other.hear(records: [address(.v4(0xC000_0203))])
+        #expect(other.events == [.conflict(host.id, name: lamp.hostName, rivals: 3)])
+    }
+
     @Test func `P7: the other host has the name after all: its answer to our second attempt is a conflict`() {
         var bench = bench(0.3)
         bench.hear(probe(.v4(0xC000_02FE)))

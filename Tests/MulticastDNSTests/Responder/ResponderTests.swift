@@ -24,7 +24,7 @@ private let announced: Set<RecordType> = [.ptr, .srv, .txt, .a, .aaaa]
         let lastProbe = try #require(bench.probes.last?.seconds)
         let first = try #require(bench.responses.first?.seconds)
         #expect(isAbout(first, lastProbe + 0.25))
-        #expect(bench.events == [.established(service.id), .established(host.id)])
+        #expect(bench.events == [.established(host.id), .established(service.id)])
         #expect(bench.responder.nextDeadline == nil)
     }
 
