@@ -71,14 +71,19 @@ struct Advertiser: Sendable {
     var isEmpty: Bool { entries.isEmpty && commands.isEmpty && events.isEmpty && conflicts.isEmpty }
 
     /// Makes a name that may be claimed of whatever the machine is called.
+    ///
+    /// A machine that has no name of its own is `linux`: `localhost` is every machine's, and an address no name.
     static func machineName(of hostName: String) -> DomainName {
-        let first = hostName.utf8.prefix { $0 != UInt8(ascii: ".") }
+        let isAddress = IPAddress(hostName) != nil
+        let first = (isAddress ? "" : hostName).utf8.prefix { $0 != UInt8(ascii: ".") }
         let kept = first.map { byte -> UInt8 in
             let isFine = byte >= 0x80 || (48...57).contains(byte) || (97...122).contains(byte | 0x20)
             return isFine ? byte : UInt8(ascii: "-")
         }
         let label = kept.prefix(63).drop { $0 == UInt8(ascii: "-") }.reversed().drop { $0 == UInt8(ascii: "-") }
-        guard let name = try? NameRules.hostName(String(decoding: label.reversed(), as: UTF8.self)) else {
+        let name = try? NameRules.hostName(String(decoding: label.reversed(), as: UTF8.self))
+        // The kernel calls a machine without a name `(none)`.
+        guard let name, name != DomainName("localhost.local"), hostName != "(none)" else {
             return DomainName("linux.local") ?? DomainName()
         }
         return name

@@ -415,7 +415,9 @@ private struct Bench {
         arguments: [
             ("box", "box.local"), ("box.example.com", "box.local"), ("Böx", "Böx.local"), ("my_box", "my-box.local"),
             ("-box-", "box.local"), ("", "linux.local"), ("...", "linux.local"), ("_", "linux.local"),
-            ("xn--bx-fka", "linux.local"), ("localhost", "localhost.local"),
+            ("xn--bx-fka", "linux.local"), ("localhost", "linux.local"),
+            ("Localhost.localdomain", "linux.local"), ("(none)", "linux.local"), ("192.0.2.7", "linux.local"),
+            ("fe80::7", "linux.local"), ("localhost-2", "localhost-2.local"), ("7", "7.local"),
             (String(repeating: "a", count: 64), String(repeating: "a", count: 63) + ".local"),
         ]
     )
