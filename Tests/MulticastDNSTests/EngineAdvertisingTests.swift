@@ -114,6 +114,22 @@ private final class Pair {
         )
     }
 
+    @Test func `a service moves to the machine's new name, and is not lost for a moment`() async throws {
+        let pair = try Pair()
+        pair.browse()
+        var lamp = pair.lamp()
+        lamp.host = .machine
+        pair.far.take(hostName: "one")
+        try pair.advertise(lamp)
+        await pair.loop.eventually { pair.services.first?.host == "one.local" }
+        pair.far.take(hostName: "two.example.com")
+        await pair.loop.eventually { pair.services.first?.host == "two.local" }
+        let one = try #require(DomainName("one.local"))
+        let lookup = HostLookup(pair.near, host: one) { _ in }
+        await pair.loop.eventually { lookup.answers.allSatisfy(\.addresses.isEmpty) }
+        #expect(!pair.summary.contains { $0.hasPrefix("lost") } && pair.services.first?.addresses.isEmpty == false)
+    }
+
     @Test func `a link that comes later gets what is advertised, one that goes takes it along`() async throws {
         let pair = try Pair()
         pair.far.setInterfaces([])

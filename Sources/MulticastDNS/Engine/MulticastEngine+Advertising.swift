@@ -2,7 +2,6 @@
 
 internal import Addressing
 public import DNSWire
-internal import Glibc
 
 extension MulticastEngine {
     /// Advertises a service on all interfaces, or on those it names, until ``withdraw(_:)``.
@@ -53,9 +52,10 @@ extension MulticastEngine {
         pump()
     }
 
-    /// Takes over the machine's new name; services that are advertised keep the host that they have.
-    public func take(hostName: String) {
+    /// Takes over the machine's new name; services that run on this machine move to it when it is theirs.
+    func take(hostName: String) {
         advertiser.take(hostName: hostName)
+        pump()
     }
 
     /// Which name was found free in place of one that was taken; it is tried first the next time (rule P12).
@@ -124,14 +124,6 @@ extension MulticastEngine {
         for link in sortedLinks {
             for set in advertiser.sets(on: link.index) { link.directory.carryOut(.withdraw(set.id), at: now) }
             send(link, at: now)
-        }
-    }
-
-    static var hostName: String {
-        var names = utsname()
-        guard unsafe uname(&names) == 0 else { return "linux" }
-        return unsafe withUnsafeBytes(of: &names.nodename) { bytes in
-            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 }

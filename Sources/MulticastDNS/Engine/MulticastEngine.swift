@@ -30,7 +30,7 @@ public final class MulticastEngine {
     /// Called on the loop's thread when another program has port 5353 for itself, and when it can be had again.
     public var onTakenPort: (TakenPort, _ isTaken: Bool) -> Void = { _, _ in }
 
-    var advertiser = Advertiser(hostName: MulticastEngine.hostName)
+    var advertiser: Advertiser
     var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]
     let loop: EventLoop
     let clock: any TimeSource
@@ -39,6 +39,7 @@ public final class MulticastEngine {
     private var interfaces: [Int: MulticastInterface] = [:]
     private(set) var links: [Int: MulticastLink] = [:]
     private let unicast: UnicastPort
+    private let hostName: HostNameWatch
     private var attachments: [Int: Attachment] = [:]
     private var lastClient = 0
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
@@ -62,6 +63,9 @@ public final class MulticastEngine {
         self.settings = settings
         self.random = random
         unicast = UnicastPort(loop: loop)
+        hostName = HostNameWatch(loop: loop)
+        advertiser = Advertiser(hostName: hostName.name)
+        hostName.onChange = { [unowned self] name in take(hostName: name) }
     }
 
     /// The families whose port another program has for itself.
@@ -87,6 +91,7 @@ public final class MulticastEngine {
     public func start() {
         guard !isStarted else { return }
         isStarted = true
+        hostName.start()
         applyInterfaces()
         pump()
     }
@@ -104,6 +109,7 @@ public final class MulticastEngine {
     public func stop(goodbye: Bool = true) {
         if goodbye && isStarted { sendGoodbyes(at: clock.boot) }
         isStarted = false
+        hostName.stop()
         for link in links.values { link.closeAll() }
         links = [:]
         unicast.closeAll()

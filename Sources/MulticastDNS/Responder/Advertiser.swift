@@ -50,6 +50,8 @@ struct Advertiser: Sendable {
     private var interfaces: [Int: [String]] = [:]
     private var lastID = 0
     private var machineHost: AdvertisementID?
+    /// The host to which services go when it is established, for the machine got another name.
+    private var successor: AdvertisementID?
     private var commands: [Command] = []
     private var events: [AdvertisementEvent] = []
     private var conflicts: [NameConflict] = []
@@ -61,10 +63,20 @@ struct Advertiser: Sendable {
         machineName = Self.machineName(of: hostName)
     }
 
-    /// Takes over the machine's new name, for services that are advertised from now on.
+    /// Takes over the machine's new name.
+    ///
+    /// Services on this machine go on under the old one until the new one is established wherever they are; see
+    /// ``tellRegistered(where:)``.
     mutating func take(hostName: String) {
-        machineName = Self.machineName(of: hostName)
-        machineHost = nil
+        let name = Self.machineName(of: hostName)
+        guard name != machineName else { return }
+        machineName = name
+        let services = machineServices
+        if let successor { leave(successor, services.filter { $0.host != successor }.map(\.id)) }
+        (successor, machineHost) = (nil, nil)
+        for service in services { successor = useMachineHost(for: service.id) }
+        // Nobody was told a name yet.
+        if !services.contains(where: { entries[$0.host]?.isEstablished == true }) { finishMove() }
     }
 
     /// Whether nothing is advertised, and nothing is left to be said about what was.
@@ -242,7 +254,7 @@ struct Advertiser: Sendable {
         }
     }
 
-    /// Tells what is registered by now: what is established wherever it is published.
+    /// Tells what is registered by now: what is established wherever it is published; services move to such a host.
     /// - Parameter isSettled: Whether no zone that has the set still asks whether it may.
     mutating func tellRegistered(where isSettled: (RecordSet.ID) -> Bool) {
         for (id, entry) in entries.sorted(by: { $0.key < $1.key })
@@ -251,6 +263,7 @@ struct Advertiser: Sendable {
             guard entry.isExplicit, let name = name(of: entry) else { continue }
             events.append(AdvertisementEvent(id: id, kind: .registered(name)))
         }
+        if let successor, entries[successor]?.isEstablished == true, isSettled(Self.set(successor)) { finishMove() }
     }
 
     /// Takes over which names were found free in an earlier run; what is wrong is left out.
@@ -378,6 +391,35 @@ struct Advertiser: Sendable {
         return id
     }
 
+    /// The services that run on this machine, and under which of its names.
+    private var machineServices: [(id: AdvertisementID, host: AdvertisementID)] {
+        entries.sorted { $0.key < $1.key }.compactMap { id, entry in
+            guard case .service(let service, _, _, .registered(let host)) = entry.kind, service.host == .machine else {
+                return nil
+            }
+            return (id, host)
+        }
+    }
+
+    /// Points the services at the machine's new host, and gives up the old one when nobody else needs it.
+    private mutating func finishMove() {
+        guard let next = successor else { return }
+        successor = nil
+        let moving = machineServices.filter { $0.host != next }
+        for (id, _) in moving {
+            guard case .service(let service, let type, let label, _) = entries[id]?.kind else { continue }
+            entries[id]?.kind = .service(service, type: type, label: label, host: .registered(next))
+            publish(id)
+        }
+        for (id, old) in moving { leave(old, [id]) }
+    }
+
+    /// Services need a host no more; it goes with the last one, unless somebody asked for it.
+    private mutating func leave(_ host: AdvertisementID, _ services: [AdvertisementID]) {
+        entries[host]?.users.subtract(services)
+        if let left = entries[host], left.users.isEmpty, !left.isExplicit { remove(host) }
+    }
+
     private func resolve(_ host: HostReference) -> DomainName {
         switch host {
         case .named(let name): name
@@ -431,8 +473,7 @@ struct Advertiser: Sendable {
             commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
         }
         if machineHost == id { machineHost = nil }
-        guard case .service(_, _, _, .registered(let host)) = entry.kind else { return }
-        entries[host]?.users.remove(id)
-        if let left = entries[host], left.users.isEmpty, !left.isExplicit { remove(host) }
+        if successor == id { successor = nil }
+        for host in entries.filter({ $0.value.users.contains(id) }).keys.sorted() { leave(host, [id]) }
     }
 }

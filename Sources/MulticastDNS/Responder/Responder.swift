@@ -149,7 +149,10 @@ struct Responder: Sendable {
         guard old.set != set else { return }
         holdings[set.id]?.set = set
         switch old.state {
-        case .established where standsOnOurs(set): refresh(set.id, at: now)
+        case .established where standsOnOurs(set):
+            refresh(set.id, at: now)
+            // The old host may be gone any moment.
+            if old.set.targets != set.targets { announcer.start(set.id, at: now) }
         case .established:
             suspend(old.set, from: old.set.targets, at: now)
             prober.start(set.id, at: now, random: &random)

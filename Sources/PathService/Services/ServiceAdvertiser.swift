@@ -30,12 +30,11 @@ final class ServiceAdvertiser {
     /// Another host had a name of ours: the one that is tried next is kept for the next start.
     func noteConflict() { names.write(engine.rememberedNames) }
 
-    /// Offers the same under the machine's new name: where the old one was told, it is taken back first.
+    /// Offers what is called like the machine under its new name; all services run on that one as soon as it is theirs.
     func take(hostName name: String) {
         hostName = name
         let services = wanted
-        offer([])
-        engine.take(hostName: name)
+        offer(services.filter { $0.name != nil })
         offer(services)
     }
 

@@ -85,6 +85,11 @@ private struct Bench {
         act()
     }
 
+    mutating func take(hostName: String) {
+        advertiser.take(hostName: hostName)
+        act()
+    }
+
     func set(_ id: AdvertisementID) -> RecordSet.ID { RecordSet.ID(rawValue: id.rawValue) }
 
     /// The names published on an interface.
@@ -409,6 +414,46 @@ private struct Bench {
         _ = try bench.advertise(service("B", host: .claimed(name("lamp.local"), addresses: [.v4(1)])))
         _ = try bench.advertise(service("C", host: .claimed(name("lamp.local"), addresses: [.v4(2)])))
         #expect(bench.targets(1).sorted() == ["lamp-2.local", "lamp.local", "lamp.local"])
+    }
+
+    @Test func `services move to the machine's new name when it is established, and the old one goes then`() throws {
+        var bench = Bench([1: "eth0"])
+        let id = try bench.advertise(service(host: .machine))
+        let old = AdvertisementID(rawValue: id.rawValue + 1)
+        bench.establish(old)
+        bench.take(hostName: "ship")
+        let next = AdvertisementID(rawValue: id.rawValue + 2)
+        #expect(bench.targets(1) == ["box.local"] && bench.names(1).isSuperset(of: ["box.local", "ship.local"]))
+        bench.asking = [bench.set(next)]
+        bench.establish(next)
+        #expect(bench.targets(1) == ["box.local"])
+        bench.asking = []
+        bench.act()
+        #expect(bench.targets(1) == ["ship.local"] && bench.names(1).isDisjoint(with: ["box.local"]))
+        bench.withdraw(id)
+        #expect(bench.names(1).isEmpty && bench.advertiser.isEmpty)
+    }
+
+    @Test func `the machine may change its mind about its name, and services come and go meanwhile`() throws {
+        var bench = Bench([1: "eth0"])
+        let first = try bench.advertise(service(host: .machine))
+        bench.establish(AdvertisementID(rawValue: first.rawValue + 1))
+        for name in ["ship", "boat", "box", "boat"] { bench.take(hostName: name) }
+        #expect(Set(bench.names(1).filter { !$0.hasPrefix("Lamp") }) == ["box.local", "boat.local"])
+        let second = try bench.advertise(service("Disc", host: .machine))
+        #expect(bench.targets(1).sorted() == ["boat.local", "box.local"])
+        bench.take(hostName: "ferry")
+        bench.withdraw(first)
+        #expect(Set(bench.names(1).filter { !$0.hasPrefix("Disc") }) == ["boat.local", "ferry.local"])
+        bench.withdraw(second)
+        #expect(bench.names(1).isEmpty && bench.advertiser.isEmpty)
+    }
+
+    @Test func `a name that nobody was told is left at once`() throws {
+        var bench = Bench([1: "eth0"])
+        _ = try bench.advertise(service(host: .machine))
+        bench.take(hostName: "ship")
+        #expect(bench.targets(1) == ["ship.local"] && bench.names(1).isDisjoint(with: ["box.local"]))
     }
 
     @Test(
