@@ -138,6 +138,20 @@ extension RecordSet {
             }
     }
 
+    /// The pointers from the reverse names of addresses.
+    private func reversed(_ addresses: [IPAddress]) -> [ResourceRecord] {
+        guard let reverseTarget else { return [] }
+        return addresses.map { address in
+            ResourceRecord(
+                ReverseName.name(of: address),
+                .ptr,
+                .pointer(reverseTarget),
+                timeToLive: Self.hostLifetime,
+                flushesCache: true
+            )
+        }
+    }
+
     /// TTL of what stands and falls with a host: its addresses, and where services are (rule A18).
     static let hostLifetime: UInt32 = 120
     /// TTL of everything else: 75 minutes.
@@ -145,7 +159,7 @@ extension RecordSet {
 
     /// The set as it is answered with on an interface with these addresses.
     func units(with addresses: [IPAddress]) -> [OwnRecords.Unit] {
-        let proposed = proposed(with: addresses)
+        let proposed = proposed(with: addresses) + reversed(addresses)
         var units: [OwnRecords.Unit] = []
         for record in proposed {
             let key = OwnRecords.Key(name: record.name, type: record.type)

@@ -19,6 +19,10 @@ struct RecordSet: Hashable, Sendable {
     var common: [ResourceRecord] = []
     /// Names that have the addresses of whichever interface they are published on (rule A12).
     var hosts: Set<DomainName> = []
+    /// The name that the addresses of the interface are called by, in pointers from their reverse names.
+    ///
+    /// They are unique but not probed for: whoever had the same address would have other troubles (RFC 6762 section 8.1).
+    var reverseTarget: DomainName?
     /// Whether the names are left to another responder on this machine that answers for them with our addresses.
     var yieldsToNeighbour = false
 }

@@ -120,6 +120,8 @@ public struct HostRegistration: Hashable, Sendable {
         set.yieldsToNeighbour = yieldsToNeighbour
         guard let addresses else {
             set.hosts = [name]
+            // An address has one name, that of the machine.
+            if yieldsToNeighbour { set.reverseTarget = name }
             return set
         }
         set.unique = addresses.map { address in

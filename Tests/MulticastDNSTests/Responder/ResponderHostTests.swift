@@ -32,6 +32,68 @@ extension ResponderBench {
     }
 }
 
+/// The machine's addresses have its name.
+@Suite struct ResponderReverseTests {
+    private var machine: RecordSet {
+        var set = RecordSet.host(yields: true)
+        set.reverseTarget = lamp.hostName
+        return set
+    }
+
+    private func pointer(_ address: IPAddress, lifetime: UInt32 = 120) -> ResourceRecord {
+        ResourceRecord(
+            ReverseName.name(of: address),
+            .ptr,
+            .pointer(lamp.hostName),
+            timeToLive: lifetime,
+            flushesCache: true
+        )
+    }
+
+    private func question(_ address: IPAddress) -> Question { Question(ReverseName.name(of: address), .ptr) }
+
+    @Test(arguments: [ResponderBench.ownAddress, ResponderBench.ownAddress6])
+    func `an address of the interface is answered for with the machine's name, and no other one is`(own: IPAddress) {
+        var bench = ResponderBench(established: machine)
+        bench.ask(question(own))
+        bench.ask(question(ResponderBench.stranger))
+        bench.run(for: 1)
+        #expect(bench.answers == [pointer(own)])
+    }
+
+    @Test func `reverse names are announced, but not probed for, and not told before the host is ours`() {
+        var bench = ResponderBench()
+        bench.publish(machine)
+        bench.run(to: 0.7)
+        bench.ask(question(ResponderBench.ownAddress))
+        #expect(bench.responses.isEmpty)
+        bench.run(to: 10)
+        #expect(Set(bench.probes.flatMap(\.message.questions).map(\.name)) == [lamp.hostName])
+        #expect(bench.answers.contains(pointer(ResponderBench.ownAddress)))
+    }
+
+    @Test func `they follow the addresses, and end with the host`() {
+        var bench = ResponderBench(established: machine)
+        let new = IPAddress.v4(0xC000_0277)
+        bench.responder.setAddresses([new], ofOtherFamily: [], at: bench.now)
+        bench.run(for: 5)
+        #expect(bench.answers.contains(pointer(new)))
+        #expect(bench.answers.contains(pointer(ResponderBench.ownAddress, lifetime: 0)))
+        bench.forget()
+        bench.withdraw(machine)
+        #expect(bench.answers.contains(pointer(new, lifetime: 0)))
+    }
+
+    @Test func `another host with the same pointer or another one disturbs nobody`() {
+        var bench = ResponderBench(established: machine)
+        var other = pointer(ResponderBench.ownAddress)
+        other = ResourceRecord(other.name, .ptr, .pointer(lamp.instance), timeToLive: 120, flushesCache: true)
+        bench.hear(records: [other])
+        bench.run(for: 5)
+        #expect(bench.sent.isEmpty && bench.events.isEmpty)
+    }
+}
+
 /// A location is told when its host is ours, and no longer than it is.
 @Suite struct ResponderHostTests {
     @Test func `a service waits for its host, which lost a tiebreak, and is asked for again when that took long`() {
