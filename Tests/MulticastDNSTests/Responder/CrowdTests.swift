@@ -13,13 +13,17 @@ import Testing
             options.seed = seed
             var crowd = Crowd(options)
             crowd.run(to: 12)
-            let (wrong, settled) = (crowd.summary, crowd.settledSince ?? .infinity)
             let hasLostItsOwn = crowd.givenUp.contains(where: \.wasOwn)
-            #expect(wrong.isEmpty && settled < limit && !hasLostItsOwn && crowd.lost.isEmpty, "seed \(seed)")
+            #expect(
+                crowd.wrong.isEmpty == true && !hasLostItsOwn && crowd.lost.isEmpty,
+                "seed \(seed): \(crowd.summary)"
+            )
+            let settled = crowd.settledSince ?? .infinity
+            #expect(settled < limit, "seed \(seed)")
         }
     }
 
-    @Test(arguments: [(2, 3.5), (6, 6), (12, 8)], [0, 0.05])
+    @Test(arguments: [(2, 5), (6, 8), (12, 10)], [0, 0.05])
     func `machines of one host name are never shown at each other's addresses, and settle soon`(
         crowd: (machines: Int, limit: Double),
         loss: Double
@@ -32,7 +36,7 @@ import Testing
         check(options, seeds: 1...1, within: crowd.limit)
     }
 
-    @Test(arguments: [(2, 3.5), (6, 6), (12, 8)], [0, 0.05])
+    @Test(arguments: [(2, 5), (6, 8), (12, 10)], [0, 0.05])
     func `nor are those whose services have one name too`(crowd: (machines: Int, limit: Double), loss: Double) {
         var options = Crowd.Options()
         (options.machines, options.loss, options.services) = (crowd.machines, loss, .ofOneName)
