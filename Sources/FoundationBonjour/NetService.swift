@@ -142,7 +142,8 @@ open class NetService: NSObject {
 
     /// Finds out where the service is, and follows it as long as that takes; zero has no limit.
     open func resolve(withTimeout timeout: TimeInterval) {
-        let limit = Duration.milliseconds(Int64(max(timeout, 0) * 1000))
+        // Longer than anybody waits has no limit; what is no number has none either.
+        let limit = timeout < 1e9 ? Duration.milliseconds(Int64(max(timeout, 0) * 1000)) : .zero
         let isBegun = begin(.resolving) { identity throws(ErrorCode) in
             let instances = identity.instances
             guard !instances.isEmpty else { throw .badArgumentError }

@@ -134,7 +134,8 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
             guard content.state == .suspended || content.state == .running else { return nil }
             let before = (content.state, content.isOpen)
             content.state = .canceling
-            content.closing = closing
+            // Before the opening there is nobody to send it to, though the opening may be under way.
+            content.closing = content.isOpen ? closing : nil
             return before
         }
         guard let before else { return }
@@ -294,8 +295,8 @@ extension URLSessionWebSocketTask {
 
     /// The connection was cancelled by the program.
     private func ended() {
-        let (closing, isOpen) = content.withLock { ($0.closing, $0.isOpen) }
-        if let closing, isOpen { finish(nil, closing) } else { finish(URLError(.cancelled)) }
+        let closing = content.withLock { $0.closing }
+        if let closing { finish(nil, closing) } else { finish(URLError(.cancelled)) }
     }
 
     private func finish(_ error: (any Error)?, _ close: Close? = nil) {

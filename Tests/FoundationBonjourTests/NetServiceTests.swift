@@ -121,7 +121,8 @@ import Testing
         end()
     }
 
-    @Test func `a service that was found is resolved by itself`() async {
+    @Test(arguments: [60, .infinity, .nan, 1e300])
+    func `a service that was found is resolved by itself`(timeout: Double) async {
         publish("Lamp", path: "/x", on: here)
         search("_demo._tcp.", on: there) { service in
             service.delegate = nil
@@ -134,7 +135,7 @@ import Testing
             service.delegate = witness
             host.keep(service, as: "Lamp")
             host.keep(witness, as: "witness Lamp")
-            service.resolve(withTimeout: 60)
+            service.resolve(withTimeout: timeout)
         }
         await expect(there, "resolved Lamp 8080 10.88.0.1 /x")
         #expect(there.log.contains("will resolve Lamp"))

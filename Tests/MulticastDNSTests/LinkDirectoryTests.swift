@@ -155,6 +155,22 @@ private typealias Bench = DirectoryBench
         #expect(bench.directory.services.first?.rawText == [Array("a=1".utf8)])
     }
 
+    @Test func `a family that the link gets later is asked for`() throws {
+        var bench = Bench(families: [.ipv4])
+        bench.hear([lamp.pointer, lamp.location, lamp.textRecord, lamp.addressRecord])
+        bench.run(to: 10)
+        #expect(bench.summary == ["added Lamp"] && bench.asked(.aaaa).isEmpty)
+        bench.directory.open(.ipv6, mtu: 1500, at: time(10))
+        bench.run(to: 15.5)
+        #expect(bench.asked(.aaaa, .ipv6).count == 1)
+        var six = lamp
+        six.address = try #require(IPAddress("fe80::7"))
+        bench.hear([six.addressRecord], .ipv6)
+        bench.run(to: 17)
+        #expect(bench.summary.last == "changed Lamp [\"addresses\"]")
+        #expect(bench.directory.services.first?.addresses.count == 2)
+    }
+
     @Test func `a service on port 0 is not offered`() {
         var bench = Bench()
         var placeholder = lamp

@@ -150,6 +150,7 @@ import Testing
                 await expect(peer, connected: [])
                 await loop.eventually("left", found: peer.states) { peer.states.count == round * 3 }
             }
+            guard peers.allSatisfy({ $0.states.count == round * 3 }) else { return }
         }
         for (peer, other) in [(peers[0], "Bob"), (peers[1], "Ada")] {
             let each = ["\(other) connecting", "\(other) connected", "\(other) notConnected"]

@@ -75,6 +75,8 @@ struct LinkDirectory: Sendable {
     mutating func open(_ family: AddressFamily, mtu: Int, welcomesUnicast: Bool = false, at now: Duration) {
         if zones[family] == nil {
             zones[family] = Zone(family, settings: settings, mtu: mtu, random: RandomSource(seed: random.next()))
+            // Addresses of this family begin to serve.
+            for host in interest.hosts.keys.sorted() { halfHosts.begin(host, at: now) }
         }
         zones[family]?.linkCameUp(welcomesUnicast: welcomesUnicast, at: now)
         if isCensusRunning { askTypes(in: family, at: now) }

@@ -185,6 +185,14 @@ public final class NWConnection: Sendable {
         if !requests.isEmpty { ask(.batch(requests)) }
     }
 
+    /// What a batch has gathered was asked for before what comes now.
+    private func handOverBatch() {
+        guard let requests = content.withLock({ $0.batch }), !requests.isEmpty else { return }
+        content.withLock { $0.batch = nil }
+        ask(.batch(requests))
+        content.withLock { $0.batch = [] }
+    }
+
     // MARK: - Internal
 
     /// How the connection came about; `nil` before it was ready.
@@ -282,6 +290,7 @@ public final class NWConnection: Sendable {
     }
 
     private func cancel(isForced: Bool) {
+        handOverBatch()
         let thread = content.withLock { content -> EngineThread? in
             guard !content.isCancelling || isForced else { return nil }
             content.isCancelling = true

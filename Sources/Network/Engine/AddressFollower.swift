@@ -38,7 +38,9 @@ package final class AddressFollower: PathFollower {
         engines.paths.unsubscribe(id)
     }
 
-    func networkChanged() {
+    func networkChanged() { linksChanged() }
+
+    func linksChanged() {
         let current = current
         guard current != addresses else { return }
         addresses = current

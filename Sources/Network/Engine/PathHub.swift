@@ -13,6 +13,12 @@ protocol PathFollower: AnyObject {
     var question: PathQuestion { get }
     /// Something changed: the path, an interface or an address.
     func networkChanged()
+    /// The kernel told of a link or an address, whether or not that is a change of the path.
+    func linksChanged()
+}
+
+extension PathFollower {
+    func linksChanged() {}
 }
 
 /// One path that many objects hold.
@@ -163,7 +169,10 @@ final class PathHub {
             engine.take(providers.facts, from: "start")
         }
         engine.onAudit = { providers.refresh() }
-        engine.onLinks = { [unowned self] in onInterfaces() }
+        engine.onLinks = { [unowned self] in
+            onInterfaces()
+            for follower in followers.values { follower.linksChanged() }
+        }
         engine.onResume = { [unowned self] _ in onResume() }
         engine.onUpdate = { [unowned self] update in publish(update) }
         providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }

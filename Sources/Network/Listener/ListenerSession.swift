@@ -119,7 +119,15 @@ final class ListenerSession: EngineSession {
         }
         let taken = number
         number = -1
-        let port = try DatagramPort(owning: taken, local: local, loop: engines.loop, buffer: engines.buffer)
+        let port = try DatagramPort(
+            owning: taken,
+            local: local,
+            loop: engines.loop,
+            buffer: engines.buffer,
+            prepare: { [settings] number, isIPv6 throws(Errno) in
+                try Self.prepareDatagrams(number, settings, isIPv6: isIPv6)
+            }
+        )
         port.onPeer = { [unowned self] peer, datagram in
             guard isWanted(local: peer.local, remote: peer.peer), isReachable(peer, datagram), admit() else {
                 return false
@@ -163,24 +171,34 @@ final class ListenerSession: EngineSession {
     private func bind(to end: SocketEnd) throws(Errno) -> SocketEnd {
         let isIPv6 = end.family == .ipv6
         number = try ConnectAttempt.checked(nwp_flow_open(isIPv6 ? 16 : 4, settings.isStream ? 1 : 0))
-        settings.apply(to: number, isIPv6: isIPv6)
         if isIPv6 {
             let isAlone = settings.internet.version == .v6 || !end.address.isUnspecified
             _ = nwp_flow_option(number, Int32(IPPROTO_IPV6), IPV6_V6ONLY, isAlone ? 1 : 0)
         }
         if settings.isStream {
+            settings.apply(to: number, isIPv6: isIPv6)
             // Connections of an earlier listener in TIME_WAIT do not keep the port; another listener does.
             _ = nwp_flow_option(number, SOL_SOCKET, SO_REUSEADDR, 1)
+            try Self.limit(number, settings)
         } else {
-            Datagrams.prepare(number, isIPv6: isIPv6)
-        }
-        if let device = settings.values.requiredInterface?.name {
-            _ = try ConnectAttempt.checked(unsafe nwp_flow_device(number, device))
+            try Self.prepareDatagrams(number, settings, isIPv6: isIPv6)
         }
         var shim = end.shim
         _ = try ConnectAttempt.checked(unsafe nwp_flow_bind(number, &shim))
         _ = try ConnectAttempt.checked(unsafe nwp_flow_end(number, 0, &shim))
         return SocketEnd(shim) ?? end
+    }
+
+    private static func prepareDatagrams(_ number: Int32, _ settings: FlowSettings, isIPv6: Bool) throws(Errno) {
+        settings.apply(to: number, isIPv6: isIPv6)
+        Datagrams.prepare(number, isIPv6: isIPv6)
+        try limit(number, settings)
+    }
+
+    /// Limits a socket to the interface that is required.
+    private static func limit(_ number: Int32, _ settings: FlowSettings) throws(Errno) {
+        guard let device = settings.values.requiredInterface?.name else { return }
+        _ = try ConnectAttempt.checked(unsafe nwp_flow_device(number, device))
     }
 
     private func listen() throws(Errno) {

@@ -40,7 +40,8 @@ extension NWError {
 
 /// One UDP socket and the peers that send to it, each a flow of its own; confined to the thread of its loop.
 ///
-/// It stays open for its peers when nobody wants new ones any more.
+/// When nobody wants new peers any more each of those that are left gets a socket of its own, connected to it, so that
+/// somebody else can have the port: an open socket would take a part of what is sent to that.
 final class DatagramPort {
     /// Who sends, and to which of our addresses.
     private struct Pair: Hashable {
@@ -55,18 +56,26 @@ final class DatagramPort {
 
     private let loop: EventLoop
     private let buffer: ReadBuffer
+    private let prepare: (Int32, _ isIPv6: Bool) throws(Errno) -> Void
     private let number: Int32
     private var watch: EventLoop.Watch?
     private var peers: [Pair: PeerFlow] = [:]
     private var isWriting = false
 
-    /// Takes ownership of a bound socket.
+    /// Takes ownership of a bound socket; `prepare` sets the options of another one.
     /// - Throws: epoll_ctl(2)'s error; the socket is closed then.
-    init(owning number: Int32, local: SocketEnd, loop: EventLoop, buffer: ReadBuffer) throws(Errno) {
+    init(
+        owning number: Int32,
+        local: SocketEnd,
+        loop: EventLoop,
+        buffer: ReadBuffer,
+        prepare: @escaping (Int32, _ isIPv6: Bool) throws(Errno) -> Void
+    ) throws(Errno) {
         self.number = number
         self.local = local
         self.loop = loop
         self.buffer = buffer
+        self.prepare = prepare
         do throws(Errno) {
             watch = try loop.watch(number, for: .readable) { [weak self] readiness in self?.take(readiness) }
         } catch {
@@ -80,7 +89,38 @@ final class DatagramPort {
     /// Nobody wants new peers any more.
     func stopAccepting() {
         onPeer = nil
+        _ = nwp_flow_option(number, SOL_SOCKET, SO_REUSEADDR, 1)
+        let separated = peers.filter { pair, peer in separate(peer, as: pair) }
+        // What came before they had their own is here still.
+        while watch != nil, receive() {}
+        for pair in separated.keys { peers[pair] = nil }
         if peers.isEmpty { close() }
+    }
+
+    /// Gives a peer a socket of its own.
+    /// - Returns: Whether that went well; without one it stays with this socket.
+    private func separate(_ peer: PeerFlow, as pair: Pair) -> Bool {
+        let isIPv6 = pair.remote.family == .ipv6
+        let own = nwp_flow_open(isIPv6 ? 16 : 4, 0)
+        guard own >= 0 else { return false }
+        let near = pair.local ?? .any(pair.remote.family, port: local.port)
+        do throws(Errno) {
+            try prepare(own, isIPv6)
+            _ = nwp_flow_option(own, SOL_SOCKET, SO_REUSEADDR, 1)
+            if isIPv6 { _ = nwp_flow_option(own, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+            var end = near.shim
+            _ = try ConnectAttempt.checked(unsafe nwp_flow_bind(own, &end))
+            end = pair.remote.shim
+            _ = try ConnectAttempt.checked(unsafe nwp_flow_connect(own, &end))
+        } catch {
+            _ = Glibc.close(own)
+            return false
+        }
+        guard let port = try? DatagramPort(owning: own, local: near, loop: loop, buffer: buffer, prepare: prepare)
+        else { return false }
+        port.peers[pair] = peer
+        peer.move(to: port)
+        return true
     }
 
     private func close() {
@@ -98,18 +138,23 @@ final class DatagramPort {
             for peer in peers.values { peer.onReadiness(.writable) }
         }
         // What is left is told again; others of the loop come first.
-        for _ in 0..<64 where watch != nil {
-            var arrival = nwp_arrival()
-            // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
-            let result = Result { () throws(NWError) in
-                unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
-                    unsafe nwp_flow_receive(number, start, count, &arrival)
-                }
+        for _ in 0..<64 where watch != nil && !receive() { return }
+    }
+
+    /// Reads one datagram.
+    /// - Returns: Whether there may be more.
+    private func receive() -> Bool {
+        var arrival = nwp_arrival()
+        // An error is that of a datagram to one peer, which UDP does not tell apart: it was taken off with this call.
+        let result = Result { () throws(NWError) in
+            unsafe try buffer.fill(upTo: ReadBuffer.capacity) { start, count in
+                unsafe nwp_flow_receive(number, start, count, &arrival)
             }
-            guard case .success(let found) = result else { continue }
-            guard let bytes = found else { return }
-            take(bytes, arrival)
         }
+        guard case .success(let found) = result else { return true }
+        guard let bytes = found else { return false }
+        take(bytes, arrival)
+        return true
     }
 
     private func take(_ bytes: Data, _ arrival: nwp_arrival) {
@@ -132,9 +177,14 @@ final class DatagramPort {
     fileprivate func send(_ bytes: Data, to remote: SocketEnd, from local: SocketEnd?) throws(NWError) -> Int? {
         guard watch != nil else { throw .posix(.EPIPE) }
         var (to, from) = (remote.shim, local?.shim ?? nwp_end())
-        let count = unsafe bytes.withUnsafeBytes { bytes in
-            unsafe nwp_flow_send(number, bytes.baseAddress, bytes.count, &to, &from)
+        func send() -> Int {
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe Int(nwp_flow_send(number, bytes.baseAddress, bytes.count, &to, &from))
+            }
         }
+        var count = send()
+        // That an earlier datagram was refused is told in place of sending this one.
+        if count == -Int(ECONNREFUSED) { count = send() }
         guard count >= 0 else {
             let error = Errno(Int32(count))
             guard error != .again else { return nil }
@@ -165,10 +215,11 @@ final class PeerFlow: Flow {
     let peer: SocketEnd
     var onReadiness: (EventLoop.Readiness) -> Void = { _ in }
 
-    private let port: DatagramPort
+    private var port: DatagramPort
     private var messages: [ReceivedMessage] = []
     private var held = 0
     private var isExpected = false
+    private var isWriting = false
     private var counted = TransferCounts.Transport()
 
     /// How much waits for a program that does not read; more is dropped, as the kernel does when its buffer is full.
@@ -185,6 +236,11 @@ final class PeerFlow: Flow {
     var metadata: [any NWProtocolMetadata] { [NWProtocolUDP.Metadata()] }
     /// What a datagram can have at most: the path of one peer of a shared socket is not known.
     var maximumDatagramSize: Int { peer.family == .ipv6 ? 65_527 : 65_507 }
+
+    fileprivate func move(to port: DatagramPort) {
+        self.port = port
+        if isWriting { port.expectWriting(true) }
+    }
 
     fileprivate func deliver(_ message: ReceivedMessage) {
         counted.receiveDatagram(message.bytes.count)
@@ -209,6 +265,7 @@ final class PeerFlow: Flow {
 
     func expect(reading: Bool, writing: Bool) {
         isExpected = reading
+        isWriting = writing
         if writing { port.expectWriting(true) }
     }
 

@@ -136,6 +136,19 @@ import Testing
         await eventually("all sent") { client.sent.values == [nil, nil, nil] }
     }
 
+    @Test func `what a batch sends before it cancels has gone`() async throws {
+        let (client, server, _) = try await pair()
+        server.receive(6, 6)
+        client.connection.batch {
+            for piece in ["one", "two"] { client.send(piece) }
+            client.connection.cancel()
+            client.send("late")
+        }
+        await eventually("both") { server.received.values == [Receipt("onetwo")] }
+        await eventually("the end") { client.state == .cancelled }
+        await eventually("each is told") { client.sent.values == [nil, nil, .posix(.ECANCELED)] }
+    }
+
     @Test func `much is sent to a reader who asks for little`() async throws {
         let (client, server, _) = try await pair()
         let block = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31) })

@@ -126,6 +126,43 @@ import Testing
 
     // MARK: - UDP
 
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `a listener on the port of one that has connections still gets every new peer`(host: String) async throws {
+        let parameters = NWParameters.udp
+        parameters.allowLocalEndpointReuse = true
+        let first = try WatchedListener(parameters)
+        let port = await first.start()
+        let old = Watched(to: host, port, .udp).start()
+        old.send("first")
+        await eventually("the old peer") { first.accepted.values.first?.state == .ready }
+        let kept = try #require(first.accepted.values.first)
+        kept.receiveMessage()
+        await eventually("first") { kept.received.values == [.message("first")] }
+        old.send("while it ends")
+        first.listener.cancel()
+        let second = try WatchedListener(parameters, on: port)
+        #expect(await second.start() == port)
+        let clients = (0..<24).map { _ in Watched(to: host, port, .udp).start() }
+        for (number, client) in clients.enumerated() { client.send("\(number)") }
+        await eventually("all of them") { second.accepted.values.count == 24 }
+        for server in second.accepted.values {
+            server.send("hello")
+        }
+        for client in clients { client.receiveMessage() }
+        await eventually("answers") { clients.allSatisfy { $0.received.values == [.message("hello")] } }
+        // The old connection goes on, both ways, and lost nothing.
+        kept.receiveMessage()
+        kept.receiveMessage()
+        old.receiveMessage()
+        old.send("later")
+        kept.send("back")
+        await eventually("the old connection") {
+            kept.received.values.map(\.text) == ["first", "while it ends", "later"]
+                && old.received.values == [.message("back")]
+        }
+        #expect(first.accepted.values.count == 1 && second.accepted.values.count == 24)
+    }
+
     @Test func `each peer by UDP is a connection that begins with its first datagram`() async throws {
         let listener = try WatchedListener(.udp)
         let port = await listener.start()
