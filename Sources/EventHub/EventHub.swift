@@ -93,6 +93,9 @@ extension EventHub {
         makeEvent(body, sequence: position.sequence + 1)
     }
 
+    /// Encodes what one reader alone is told, with the number of the newest event; it is neither published nor counted.
+    public func notice(_ body: some EventBody) -> Event { makeEvent(body, sequence: position.sequence) }
+
     /// Publishes a draft to all sinks; one that is not the next event any more is dropped.
     ///
     /// - Returns: Whether it was published.

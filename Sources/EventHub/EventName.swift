@@ -14,6 +14,8 @@ public enum EventName: String, CaseIterable, Sendable {
     case configRejected = "config.rejected"
     /// A stream's past is incomplete; only on streams, never in the log.
     case streamReset = "stream.reset"
+    /// The daemon ends a stream; only on streams, never in the log.
+    case streamClosed = "stream.closed"
     /// The kernel's messages overran their buffer; state was read again.
     case netlinkOverrun = "netlink.overrun"
     /// The machine slept, or its calendar was stepped.
@@ -22,7 +24,7 @@ public enum EventName: String, CaseIterable, Sendable {
     /// The state of a path at the start.
     case pathSnapshot = "path.snapshot"
     case pathChanged = "path.changed"
-    /// A path changes so often that changes are folded, or no longer.
+    /// A path changes more than seven times in a minute, or no longer.
     case pathFlapping = "path.flapping"
     /// The way out as a whole is in another state.
     case headlineChanged = "headline.changed"

@@ -83,17 +83,16 @@ public final class LogReader {
             .flatMap { $0 }
     }
 
-    /// Calls `body` with each record whose event passes, until it returns `false`.
+    /// Calls `body` with each record, until it returns `false`.
     ///
     /// Lines that are no records (a torn end, for instance) are passed over.
     public func forEach(
         from start: Start = .beginning,
-        matching filter: EventFilter = EventFilter(),
         _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
     ) throws(EventLogError) {
         rest = try files(for: start)
         _ = try advance(lines: .max) { header, line in
-            guard Self.includes(header, from: start), filter.accepts(header.event) else { return true }
+            guard Self.includes(header, from: start) else { return true }
             return body(header, line)
         }
     }

@@ -46,6 +46,17 @@ final class StatusSource: StatusProviding {
     var eventStream: String { "\(hub.position.stream)" }
     var lastSequence: UInt64 { hub.position.sequence }
 
+    func notice(_ notice: StreamNotice) -> StreamEvent {
+        switch notice {
+        case .closed(let reason): return StreamEvent(hub.notice(StreamClosed(reason: reason)))
+        case .reset(let reason):
+            let bytes = (try? store.snapshot(of: .status))?.content.bytes
+            let state = bytes.flatMap { try? JSONValue(parsing: Array($0)) }
+            let body = StreamReset(StreamReset.Reason(rawValue: reason.rawValue) ?? .tooOld, snapshot: state)
+            return StreamEvent(hub.notice(body))
+        }
+    }
+
     func snapshot(of document: StatusDocument) throws -> Snapshot? { try store.snapshot(of: document) }
 
     func isSatisfied(monitor: String) throws -> Bool? { store.isSatisfied(monitor) }

@@ -35,14 +35,14 @@ import Testing
 
     @Test func `a reset is shown whatever was asked for, and moves the place`() throws {
         var feed = EventFeed(patterns: globs("path.*"), position: "aaaa.9")
-        let reset = "{\"seq\":2,\"stream\":\"bbbb\",\"event\":\"stream.reset\",\"reason\":\"other_stream\"}"
+        let reset = "{\"seq\":2,\"stream\":\"bbbb\",\"event\":\"stream.reset\",\"reset\":{\"reason\":\"other_stream\"}}"
         #expect(feed.take(reset) == .show(try JSONValue(parsing: reset)))
         #expect(feed.position == "bbbb.2")
     }
 
     @Test func `the end of a stream does not move the place`() {
         var feed = EventFeed(position: "7f3a.3")
-        let end = "{\"seq\":9,\"stream\":\"7f3a\",\"event\":\"stream.closed\",\"reason\":\"stopping\"}"
+        let end = "{\"seq\":9,\"stream\":\"7f3a\",\"event\":\"stream.closed\",\"closed\":{\"reason\":\"stopping\"}}"
         #expect(feed.take(end) == .ended(reason: "stopping"))
         #expect(feed.position == "7f3a.3")
     }

@@ -267,8 +267,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             "• service.resolve_failed m\n"
         ),
         (
-            "{\"event\":\"stream.reset\",\"reason\":\"slow_client\"}",
-            "! stream.reset       events were lost, because they were read too slowly\n"
+            "{\"event\":\"stream.reset\",\"message\":\"Events were lost\"}",
+            "! stream.reset       Events were lost\n"
         ),
         ("{}", "•" + String(repeating: " ", count: 20) + "\n"),
     ])

@@ -53,7 +53,7 @@ struct Example: Sendable, CustomTestStringConvertible {
     private static let dns = DNSDocument(Sample.dns)
     private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
 
-    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts
+    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts + streams
 
     // MARK: - Paths
 
@@ -490,7 +490,7 @@ private struct AnyBody: Encodable {
     @Test func `every kind of event that can happen today has an example`() {
         let told = Set(Example.all.map(\.body.name))
         let elsewhere: Set<EventName> = [
-            .logOpened, .logGap, .daemonStarted, .daemonStopping, .configReloaded, .configRejected, .streamReset,
+            .logOpened, .logGap, .daemonStarted, .daemonStopping, .configReloaded, .configRejected,
             .netlinkOverrun, .clockJumped,
         ]
         let later: Set<EventName> = [.routeChanged]

@@ -60,6 +60,10 @@ final class SmallProvider: StatusProviding {
         }
     }
 
+    func notice(_ notice: StreamNotice) -> StreamEvent {
+        StreamEvent(sequence: 3, stream: "7f3a", name: "stream.closed", line: Array("{\"reason\":\"\"}\n".utf8))
+    }
+
     func isSatisfied(monitor: String) -> Bool? { monitor == "default" ? false : nil }
 
     func badge(of monitor: String) -> BadgeState? { nil }

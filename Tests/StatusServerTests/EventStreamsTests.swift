@@ -57,7 +57,8 @@ private final class StreamsFixture {
     }
 
     func open(_ format: StreamFormat = .lines, since: String? = nil, event: String? = nil) throws -> OutgoingStream {
-        streams.open(format, from: since.flatMap { EventCursor($0) }, filter: EventFilter(event))
+        let filter = (try? EventFilter(event)) ?? EventFilter()
+        return streams.open(format, from: since.flatMap { EventCursor($0) }, filter: filter)
     }
 
     func publish(_ name: String = "path.changed", padding: Int = 0) {

@@ -59,6 +59,21 @@ final class FakeProvider: StatusProviding {
         return documents[document]
     }
 
+    func notice(_ notice: StreamNotice) -> StreamEvent {
+        let (name, reason) =
+            switch notice {
+            case .reset(let reason): ("stream.reset", reason.rawValue)
+            case .closed(let reason): ("stream.closed", reason)
+            }
+        var line = "{\"seq\":\(lastSequence),\"stream\":\"\(eventStream)\",\"schema\":\"nwpath.event/1\","
+        line += "\"event\":\"\(name)\",\"reason\":\"\(reason)\""
+        if case .reset = notice, let state = try? snapshot(of: .status) {
+            let text = String(decoding: state.content.bytes, as: UTF8.self)
+            line += ",\"snapshot\":" + text.filter { !$0.isNewline }
+        }
+        return StreamEvent(sequence: lastSequence, stream: eventStream, name: name, line: Array((line + "}\n").utf8))
+    }
+
     func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
 
     func badge(of monitor: String) -> BadgeState? {

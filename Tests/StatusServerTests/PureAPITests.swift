@@ -190,15 +190,22 @@ import Testing
             ("*a*b", "aaac", false), ("path", "path.changed", false), ("*", "", true),
             ("a,path.changed", "path.changed", true),
             ("p**d", "path.changed", true), ("path.changed*", "path.changed", true),
+            ("path.change?", "path.changed", true), ("path.?", "path.changed", false),
         ] as [(String?, String, Bool)]
     )
-    func `filters by pattern`(pattern: String?, name: String, matches: Bool) {
-        #expect(EventFilter(pattern).matches(name) == matches)
+    func `filters by pattern`(pattern: String?, name: String, matches: Bool) throws {
+        #expect(try EventFilter(pattern).matches(name) == matches)
     }
 
-    @Test func `does not take for ever over a hostile pattern`() {
-        let pattern = String(repeating: "*a", count: 500)
-        #expect(!EventFilter(pattern + "b").matches(String(repeating: "a", count: 2000)))
+    @Test(arguments: ["path.[", "a,\\", String(repeating: "*a", count: 500)])
+    func `refuses what is no pattern`(text: String) {
+        let problem = #expect(throws: Problem.self) { try EventFilter(text) }
+        #expect(problem?.status == 400 && problem?.detail.hasPrefix("Parameter 'event' has '") == true)
+    }
+
+    @Test func `does not take for ever over a hostile pattern`() throws {
+        let pattern = String(repeating: "*a", count: 120)
+        #expect(try !EventFilter(pattern + "b").matches(String(repeating: "a", count: 2000)))
     }
 }
 

@@ -32,7 +32,7 @@ extension StatusAPI {
         ]
         guard request.method == "GET" else { return .empty(status: 200, fields: fields) }
         try checkRoom(for: request.peer)
-        let filter = EventFilter(query["event"])
+        let filter = try EventFilter(query["event"])
         let stream = streams.open(format, from: cursor, filter: filter, isUnix: request.peer.isUnix)
         return HTTPResponse(status: 200, fields: fields, body: .stream(stream), closes: true)
     }
@@ -56,7 +56,7 @@ extension StatusAPI {
             place = try self.place(of: cursor, query)
             if case .after = place { mayBeCut = false }
         }
-        let feed = EventFeed(provider, from: place, filter: EventFilter(query["event"]))
+        let feed = EventFeed(provider, from: place, filter: try EventFilter(query["event"]))
         lastPage += 1
         let id = lastPage
         let page = EventPage(feed, limit: limit, mayBeCut: mayBeCut, stream: provider.eventStream) {

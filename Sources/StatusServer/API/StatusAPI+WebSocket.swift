@@ -29,7 +29,7 @@ extension StatusAPI {
         let peer = request.peer
         try checkRoom(for: peer)
         let fields = handshake.fields.map { HTTPField($0.name, $0.value) }
-        let filter = EventFilter(query["event"])
+        let filter = try EventFilter(query["event"])
         guard let cursor else {
             return upgrade(fields, streams.open(.webSocket, from: nil, filter: filter, isUnix: peer.isUnix))
         }
@@ -55,7 +55,7 @@ extension StatusAPI {
             let piece = try result.get()
             if case .cut = piece { throw Self.gone(query) }
             try checkRoom(for: peer)
-            let filter = EventFilter(query["event"])
+            let filter = try EventFilter(query["event"])
             let stream = streams.open(.webSocket, feed, first: piece, filter: filter, isUnix: peer.isUnix)
             return upgrade(fields, stream)
         } catch {

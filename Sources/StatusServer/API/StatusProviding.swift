@@ -20,6 +20,21 @@ public struct StreamEvent: Equatable, Sendable {
     }
 }
 
+/// What happens to one stream.
+public enum StreamNotice: Equatable, Sendable {
+    /// What its reader missed is no longer there.
+    case reset(ResetReason)
+    /// The daemon ends it.
+    case closed(reason: String)
+
+    /// Why a reader gets no event where it asked to begin.
+    public enum ResetReason: String, Sendable {
+        case tooOld = "too_old"
+        case otherStream = "other_stream"
+        case slowClient = "slow_client"
+    }
+}
+
 /// What is known of the events after some number.
 public enum EventReplay: Equatable, Sendable {
     /// The events that follow, oldest first; none when there is nothing newer.
@@ -184,6 +199,8 @@ public protocol StatusProviding: AnyObject {
     var eventStream: String { get }
     /// The number of the newest event; 0 before the first.
     var lastSequence: UInt64 { get }
+    /// The event by which one stream is told what happens to it; it has the number of the newest event.
+    func notice(_ notice: StreamNotice) -> StreamEvent
     /// Up to `limit` events after a number, as far as memory has them; the newest is there before it is broadcast.
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay
     /// The number of the newest event that is older than `age`, 0 when there is none; `nil` where the archive must be

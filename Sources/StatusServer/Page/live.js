@@ -163,7 +163,7 @@ async function want(isFull = false) {
 
 // The stream is only a bell. Its events have names, so each name has to be listened to.
 
-const names = ['log.opened log.gap daemon.started daemon.stopping config.reloaded config.rejected stream.reset netlink.overrun',
+const names = ['log.opened log.gap daemon.started daemon.stopping config.reloaded config.rejected stream.reset stream.closed netlink.overrun',
   'clock.jumped path.snapshot path.changed path.flapping headline.changed interface.added interface.changed',
   'interface.removed address.added address.removed route.changed gateway.changed gateway.unreachable',
   'gateway.reachable dns.changed probe.failed probe.recovered captive_portal.detected captive_portal.cleared',

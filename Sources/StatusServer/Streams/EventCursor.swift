@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Spelling
+
 enum EventCursor: Equatable {
     /// After this number; the log's name is `nil` when the client did not say.
     case after(UInt64, stream: String?)
@@ -24,39 +26,26 @@ enum EventCursor: Equatable {
     }
 }
 
+/// Which events a reader wants: any of some patterns; everything when there is none.
 struct EventFilter: Equatable, Sendable {
-    /// Patterns with `*` for anything; none means all events.
-    let patterns: [String]
+    private let patterns: [Glob]
 
-    /// Takes patterns separated by commas.
-    init(_ text: String? = nil) {
-        patterns = (text ?? "").split(separator: ",").map(String.init)
-    }
+    /// Takes everything.
+    init() { patterns = [] }
 
-    func matches(_ name: String) -> Bool {
-        patterns.isEmpty || patterns.contains { Self.matches(Array($0.utf8)[...], Array(name.utf8)[...]) }
-    }
-
-    /// Greedy matching with one step back, linear but for the last star.
-    private static func matches(_ pattern: ArraySlice<UInt8>, _ name: ArraySlice<UInt8>) -> Bool {
-        var pattern = pattern
-        var name = name
-        var retry: (pattern: ArraySlice<UInt8>, name: ArraySlice<UInt8>)?
-        while !name.isEmpty {
-            if pattern.first == UInt8(ascii: "*") {
-                pattern = pattern.dropFirst()
-                retry = (pattern, name)
-            } else if let byte = pattern.first, byte == name.first {
-                pattern = pattern.dropFirst()
-                name = name.dropFirst()
-            } else if let last = retry {
-                pattern = last.pattern
-                name = last.name.dropFirst()
-                retry = (pattern, name)
-            } else {
-                return false
+    /// Takes patterns separated by commas, such as `path.*,dns.changed`.
+    /// - Throws: A ``Problem`` with status 400 when one is not a pattern.
+    init(_ text: String?) throws(Problem) {
+        var patterns: [Glob] = []
+        for part in (text ?? "").split(separator: ",").map(String.init) {
+            guard let pattern = Glob(part) else {
+                let detail = "Parameter 'event' has '\(part)'; expected names or patterns such as path.*, by commas."
+                throw Problem(.badParameter, status: 400, detail: detail)
             }
+            patterns.append(pattern)
         }
-        return pattern.allSatisfy { $0 == UInt8(ascii: "*") }
+        self.patterns = patterns
     }
+
+    func matches(_ name: String) -> Bool { patterns.isEmpty || patterns.contains { $0.matches(name) } }
 }

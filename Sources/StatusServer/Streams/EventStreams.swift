@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Metrics
-internal import OrderedJSON
 internal import WebSocketWire
 
 enum StreamFormat: Equatable {
@@ -61,12 +60,7 @@ enum StreamFormat: Equatable {
 /// One that falls behind its bound, or takes nothing for too long, is told by `stream.reset` and dropped; nobody waits for
 /// it.
 final class EventStreams {
-    /// Why a client gets no event where it asked to begin.
-    enum ResetReason: String {
-        case tooOld = "too_old"
-        case otherStream = "other_stream"
-        case slowClient = "slow_client"
-    }
+    typealias ResetReason = StreamNotice.ResetReason
 
     private final class Subscriber {
         let stream: OutgoingStream
@@ -148,7 +142,7 @@ final class EventStreams {
         let stream = OutgoingStream(limit: limit)
         _ = stream.send(format.preamble)
         let subscriber = Subscriber(stream, format, filter, feed, isUnix: isUnix)
-        if let reset { _ = stream.send(format.frame(resetEvent(reset))) }
+        if let reset { _ = stream.send(format.frame(provider.notice(.reset(reset)))) }
         let id = ObjectIdentifier(subscriber)
         subscribers[id] = subscriber
         if isUnix { unixCount += 1 }
@@ -194,7 +188,7 @@ final class EventStreams {
 
     func close(reason: String) {
         for (id, subscriber) in subscribers {
-            let last = notice("stream.closed", reason: reason)
+            let last = provider.notice(.closed(reason: reason))
             subscriber.stream.finish(with: subscriber.format.farewell(last, code: .goingAway, reason: reason))
             remove(id)
         }
@@ -208,9 +202,10 @@ final class EventStreams {
         // One that is being closed gets no more, and is not slow.
         guard !subscriber.stream.isFinished else { return remove(ObjectIdentifier(subscriber)) }
         metrics.dropped(subscriber.format.transport)
-        let reason = ResetReason.slowClient.rawValue
-        let last = notice("stream.reset", reason: reason)
-        subscriber.stream.overflow(with: subscriber.format.farewell(last, code: .tryAgainLater, reason: reason))
+        let reason = ResetReason.slowClient
+        let last = provider.notice(.reset(reason))
+        let farewell = subscriber.format.farewell(last, code: .tryAgainLater, reason: reason.rawValue)
+        subscriber.stream.overflow(with: farewell)
         remove(ObjectIdentifier(subscriber))
         afterGrace { [weak stream = subscriber.stream] in stream?.abort() }
     }
@@ -238,7 +233,7 @@ final class EventStreams {
         case .cut:
             // The log was cut while this client was away, or reading it.
             subscriber.feed?.skip(to: provider.lastSequence)
-            send(subscriber.format.frame(resetEvent(.tooOld)), to: subscriber)
+            send(subscriber.format.frame(provider.notice(.reset(.tooOld))), to: subscriber)
         }
     }
 
@@ -265,25 +260,5 @@ extension EventStreams {
             if let stream, stream != provider.eventStream { return (.after(last), .otherStream) }
             return sequence <= last ? (.after(sequence), nil) : (.after(last), .otherStream)
         }
-    }
-
-    private func resetEvent(_ reason: ResetReason) -> StreamEvent {
-        notice("stream.reset", reason: reason.rawValue)
-    }
-
-    /// An event that is only on streams: it says what happened to this stream, with the state as of now.
-    private func notice(_ name: String, reason: String) -> StreamEvent {
-        let sequence = provider.lastSequence
-        let stream = provider.eventStream
-        var line = "{\"seq\":\(sequence),\"stream\":\(JSONText.quote(stream)),\"schema\":\"nwpath.event/1\","
-        line += "\"event\":\(JSONText.quote(name)),\"reason\":\(JSONText.quote(reason))"
-        var bytes = Array(line.utf8)
-        if name == "stream.reset", let snapshot = try? provider.snapshot(of: .status) {
-            bytes += Array(",\"snapshot\":".utf8)
-            // One line: JSON has no line feeds inside strings, so those between tokens can go.
-            bytes += snapshot.content.bytes.filter { $0 != 10 && $0 != 13 }
-        }
-        bytes += Array("}\n".utf8)
-        return StreamEvent(sequence: sequence, stream: stream, name: name, line: bytes)
     }
 }

@@ -44,7 +44,7 @@ struct EventFeed {
 
     mutating func take(_ event: JSONValue) -> Action {
         guard let name = event["event"]?.string, let id = Self.id(of: event) else { return .malformed }
-        if name == "stream.closed" { return .ended(reason: event.text("reason")) }
+        if name == "stream.closed" { return .ended(reason: event["closed"]?.text("reason") ?? "") }
         position = id
         // That events are missing matters whatever was asked for, and counts for nothing.
         if name == "stream.reset" { return .show(event) }

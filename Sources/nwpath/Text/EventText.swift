@@ -16,7 +16,7 @@ struct EventText {
         let padding = String(repeating: " ", count: max(0, Self.nameWidth - DisplayWidth.of(name)))
         let time = event["time"] == nil ? "" : AgeText.preciseMoment(event["time"]?.string) + " "
         return sheet.paint(time, .faint) + sheet.paint("\(sign) \(name)\(padding)", tone) + " "
-            + sheet.paint(Self.message(event)) + "\n"
+            + sheet.paint(event.text("message")) + "\n"
     }
 
     /// The sign of an event: what it is about comes before how much it matters.
@@ -35,15 +35,5 @@ struct EventText {
         if name.hasSuffix(".added") { return ("+", nil) }
         if name.hasSuffix(".removed") { return ("-", nil) }
         return ("•", nil)
-    }
-
-    private static func message(_ event: JSONValue) -> String {
-        if let message = event["message"]?.string { return message }
-        switch event.text("reason") {
-        case "too_old": return "the log no longer holds what came before; this is the state now"
-        case "other_stream": return "the log was begun anew; this is the state now"
-        case "slow_client": return "events were lost, because they were read too slowly"
-        case let reason: return reason
-        }
     }
 }

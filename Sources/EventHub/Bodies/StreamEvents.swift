@@ -1,0 +1,68 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import OrderedJSON
+
+/// `stream.reset`: what a reader of a stream missed is no longer there; the state as of now comes with it.
+///
+/// Only on streams, with the number of the newest event, and never in the log.
+public struct StreamReset: EventBody {
+    /// Why there is something missing.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// The log no longer holds what came after the place that was asked for.
+        case tooOld = "too_old"
+        /// The place that was asked for is in another log.
+        case otherStream = "other_stream"
+        /// The reader took too little of what was sent.
+        case slowClient = "slow_client"
+    }
+
+    struct Reset: Encodable, Sendable {
+        let reason: String
+    }
+
+    let reset: Reset
+    /// The document of `/api/v1/status`.
+    @Nullable var snapshot: JSONValue?
+    private let reason: Reason
+
+    /// Describes what a reader missed.
+    public init(_ reason: Reason, snapshot: JSONValue?) {
+        reset = Reset(reason: reason.rawValue)
+        self.reason = reason
+        self.snapshot = snapshot
+    }
+
+    public var name: EventName { .streamReset }
+    public var severity: Severity { .warning }
+    public var message: String {
+        switch reason {
+        case .otherStream: "The log was begun anew; this is the state now"
+        case .slowClient: "Events were lost, because they were read too slowly"
+        case .tooOld: "The log no longer holds what came before; this is the state now"
+        }
+    }
+
+    private enum CodingKeys: String, CodingKey { case reset, snapshot }
+}
+
+/// `stream.closed`: the last of a stream that the daemon ends.
+///
+/// Only on streams, with the number of the newest event, and never in the log.
+public struct StreamClosed: EventBody {
+    struct Closed: Encodable, Sendable {
+        let reason: String
+    }
+
+    let closed: Closed
+
+    /// Describes an end, such as `daemon_stopping`.
+    public init(reason: String) {
+        closed = Closed(reason: reason)
+    }
+
+    public var name: EventName { .streamClosed }
+    public var severity: Severity { .info }
+    public var message: String { "The stream ends: \(closed.reason)" }
+
+    private enum CodingKeys: String, CodingKey { case closed }
+}
