@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Asks the program for everything that it can say, and lays the answers out as files."""
-import concurrent.futures, gzip, http.client, json, re, shutil, subprocess
+import concurrent.futures, gzip, http.client, json, re, shutil, subprocess, time
 
 import normalise
 from streams import SocketReader, TextReader, number
@@ -16,6 +16,7 @@ QUERIES = {
     "probes/gateway/history": ["since=1h&step=1h"],
     "events": ["since=1&limit=3", "since=1&event=config.*"],
 }
+REST = 0.3  # Seconds; metrics that were asked for a tenth of a second ago may be given once more.
 PAGE = {"Accept": "application/json"}
 ERRORS = [
     ("GET", "/nowhere", {}), ("GET", "/api/v1/nowhere", {}), ("GET", "/api/v1/paths/none", {}),
@@ -205,6 +206,7 @@ def metrics():
     """Metrics in both formats; `names.txt` has each family with the labels of its series."""
     out = {}
     for name, accept in [("text", "text/plain"), ("openmetrics", "application/openmetrics-text")]:
+        time.sleep(REST)
         _, head, body = request("GET", "/metrics", Accept=accept)
         out[f"metrics/{name}.txt"] = normalise.metrics(body.decode())
         out[f"metrics/{name}.exchange.txt"] = normalise.headers(head, False)
