@@ -48,12 +48,14 @@ BUS = f"""<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuratio
 <allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
 """
 
+# By one family, which has the addresses of both: which of two is heard first is chance.
 AVAHI = """[server]
 host-name=printer
-use-ipv4=yes
+use-ipv4=no
 use-ipv6=yes
 allow-interfaces=eth1
 [publish]
+publish-a-on-ipv6=yes
 publish-workstation=no
 publish-hinfo=no
 [rlimits]
