@@ -40,11 +40,13 @@ READING = [
     "interfaces none",
     "gateways", "dns", "probe", "services", "services -v", "services --types", "services --past", "history",
     "history --outages", f"why {ANCHOR}", "why", "config show", "config show --effective", "wait satisfied",
-    "wait interface=none --timeout 2s", "watch --since 1 --no-follow", "diagnose --offline",
+    "wait interface=none --timeout 2s", "diagnose --offline",
     "browse --once --timeout 10s", "resolve printer.local", "replay none.rec", "no-such-command",
 ]
+# What watch folds into one line depends on what came first, so for people there are single lines only.
+WATCHING = "watch --since 1 --no-follow"
 PLAIN = [
-    "watch --since 1 --no-follow --all", "history --csv", "check", "check diagnosis", "check interface eth0",
+    f"{WATCHING} --all", "history --csv", "check", "check diagnosis", "check interface eth0",
     "check service _ipp._tcp", "check daemon", "config check", "config check --file none.yaml", "log verify",
     f"log verify {LOG}", "version", "version --json", "completions interfaces", "completions monitors",
     "status --socket /none", "status --no-such",
@@ -244,7 +246,7 @@ def commands():
     """Commands that read, for people and for programs, some at once."""
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         texts = pool.map(lambda line: (f"commands/run/{file_of(line)}.txt", shown(line)), READING + PLAIN)
-        objects = pool.map(lambda line: (f"commands/run/{file_of(line)}.json", printed(line)), READING)
+        objects = pool.map(lambda line: (f"commands/run/{file_of(line)}.json", printed(line)), [*READING, WATCHING])
         return dict([*texts, *objects])
 
 
