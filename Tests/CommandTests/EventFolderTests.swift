@@ -100,7 +100,9 @@ import Testing
             default_, try Self.event(3, "path.changed", Self.cause(9)),
             try Self.event(4, "gateway.changed", Self.gateway("192.0.2.1", isGone: true) + Self.cause(9)),
             try Self.event(5, "gateway.changed", Self.gateway("192.0.2.1", isGone: false) + Self.cause(9)),
+            try Self.event(6, "address.removed", #","address":{"address":"192.0.2.2"}"# + Self.cause(9)),
+            try Self.event(7, "address.removed", #","address":{"address":"fe80::2"}"# + Self.cause(9)),
         ] { #expect(folder.take(event, at: .zero) == []) }
-        #expect(folder.finish() == [.rest(": moved to wwan0; 1 gateway with it")])
+        #expect(folder.finish() == [.rest(": moved to wwan0; 2 addresses and 1 gateway with it")])
     }
 }

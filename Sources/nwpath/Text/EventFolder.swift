@@ -72,12 +72,11 @@ struct EventFolder {
     /// Such as `: offline; 2 gateways, DNS and 200 services with it`.
     private static func summary(of events: [JSONValue]) -> String {
         let outcome = outcome(of: events).map { ": \($0)" } ?? ""
-        let counted = ["address": "address", "gateway": "gateway", "dns": "DNS", "service": "service"]
         var parts: [String] = []
         for kind in ["address", "gateway", "dns", "service"] {
             let things = Set(events.filter { $0.text("event").hasPrefix("\(kind).") }.map(identity))
-            guard let word = counted[kind], !things.isEmpty else { continue }
-            parts.append(kind == "dns" ? word : Plural.of(things.count, word))
+            guard !things.isEmpty else { continue }
+            parts.append(kind == "dns" ? "DNS" : Plural.of(things.count, kind))
         }
         guard let last = parts.last else { return outcome }
         let list = parts.count == 1 ? last : parts.dropLast().joined(separator: ", ") + " and " + last

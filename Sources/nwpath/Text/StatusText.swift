@@ -197,5 +197,7 @@ struct StatusText {
 
 enum Plural {
     /// Such as `1 service` or `2 services`.
-    static func of(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    static func of(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)" + (count == 1 ? "" : noun.hasSuffix("s") ? "es" : "s")
+    }
 }
