@@ -2,6 +2,7 @@
 
 import DNSWire
 import Dispatch
+import Glibc
 import LinuxIO
 import MulticastDNS
 @testable import Network
@@ -68,6 +69,26 @@ import Testing
 
     private func eventually(_ what: String, _ condition: () -> Bool) async {
         await namespace.loop.eventually(what, condition)
+    }
+
+    @Test func `it waits while another program has the port for itself`() async throws {
+        let bind = "import socket, time; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.bind(('::', 5353))"
+        let inside = ["nsenter", "--net=\(peer.path)", "python3", "-c", bind + "; time.sleep(600)"]
+        let holder = try RunningCommand(inside)
+        await namespace.loop.eventually("the port") { (try? peer.run(["python3", "-c", bind])) == nil }
+        let browser = NWBrowser(for: .bonjour(type: "_demo._tcp", domain: nil), using: .tcp)
+        let (calls, states) = browse(browser)
+        await namespace.loop.eventually("waiting", found: states.values) {
+            states.values.last == .waiting(.posix(.EADDRINUSE))
+        }
+        holder.signal(SIGKILL)
+        try advertise("Lamp")
+        // Tried again every ten seconds.
+        await eventually("ready") { states.values.last == .ready }
+        await eventually("the service") { names(calls.values.last?.results) == ["Lamp._demo._tcp.local."] }
+        browser.cancel()
+        await eventually("the end") { states.values.last == .cancelled }
+        #expect(states.values == [.ready, .waiting(.posix(.EADDRINUSE)), .ready, .cancelled])
     }
 
     @Test func `finds what is there and what comes, and loses what goes`() async throws {

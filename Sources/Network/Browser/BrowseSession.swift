@@ -15,11 +15,15 @@ final class BrowseSession: EngineSession {
         case appeared(BrowseBook.Service, NWInterface, NWTXTRecord?)
         /// A service is no longer on the interface of that index.
         case vanished(BrowseBook.Service, Int)
+        /// Another program has the port for itself; or no longer.
+        case deaf(Bool)
     }
 
     private let engines: Engines
     private let filter: InterfaceFilter
     private let sink: (Event) -> Void
+    private let id = EngineThread.makeID()
+    private var isDeaf = false
     private var query: RecordQuery?
     private var browse: ServiceBrowse?
 
@@ -29,6 +33,8 @@ final class BrowseSession: EngineSession {
         self.filter = filter
         self.sink = sink
         engines.multicast.retain()
+        engines.multicast.observe(id) { [unowned self] isDeaf in hear(isDeaf: isDeaf) }
+        hear(isDeaf: engines.multicast.isDeaf)
         let engine = engines.multicast.engine
         let name = filter.required?.name
         if question.wantsText {
@@ -44,7 +50,14 @@ final class BrowseSession: EngineSession {
     func end() {
         query?.cancel()
         browse?.cancel()
+        engines.multicast.endObserving(id)
         engines.multicast.release()
+    }
+
+    private func hear(isDeaf: Bool) {
+        guard isDeaf != self.isDeaf else { return }
+        self.isDeaf = isDeaf
+        sink(.deaf(isDeaf))
     }
 
     private func take(_ event: RecordEvent) {

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 @_exported public import Dispatch
+internal import Glibc
 internal import LinuxIO
 internal import Synchronization
 
@@ -67,7 +68,8 @@ public final class NWBrowser: Sendable {
     ///
     /// The browser becomes ready, or fails where there is nothing to be asked: a type that is not valid
     /// (`kDNSServiceErr_BadParam`), another domain than `local` or services of paired devices
-    /// (`kDNSServiceErr_Unsupported`), or no more descriptors (`EMFILE`).
+    /// (`kDNSServiceErr_Unsupported`), or no more descriptors (`EMFILE`). It waits (`EADDRINUSE`) while another program
+    /// has port 5353 for itself.
     public func start(queue: DispatchQueue) {
         let isFirst = content.withLock { content in
             guard content.queue == nil, content.state == .setup else { return false }
@@ -114,12 +116,14 @@ public final class NWBrowser: Sendable {
     }
 
     private func take(_ event: BrowseSession.Event) {
+        if case .deaf(let isDeaf) = event { enter(isDeaf ? .waiting(.posix(.EADDRINUSE)) : .ready) }
         let serial = content.withLock { content -> DispatchQueue? in
             switch event {
             case .appeared(let service, let interface, let text):
                 content.book.appeared(service, on: interface, text: text)
             case .vanished(let service, let index):
                 content.book.vanished(service, from: index)
+            case .deaf: break
             }
             guard !content.isScheduled else { return nil }
             content.isScheduled = true

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import LinuxIO
 package import MulticastDNS
 internal import Netlink
@@ -14,6 +15,7 @@ package final class MulticastHub {
     package let engine: MulticastEngine
     private let paths: PathHub
     private var users = 0
+    private var observers: [UInt64: (_ isDeaf: Bool) -> Void] = [:]
 
     /// The hub itself among the subscribers of the path.
     private static let subscriber: UInt64 = 0
@@ -29,10 +31,24 @@ package final class MulticastHub {
         guard users == 1 else { return }
         paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces ?? []) }
         paths.onResume = { [unowned self] in engine.resume() }
+        engine.onTakenPort = { [unowned self] _, _ in
+            for observer in observers.values { observer(isDeaf) }
+        }
         paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
         engine.setInterfaces(paths.core?.multicastInterfaces ?? [])
         engine.start()
     }
+
+    /// Whether other programs have port 5353 for themselves, by every family that there is.
+    var isDeaf: Bool {
+        let families = Set((paths.core?.multicastInterfaces ?? []).flatMap { $0.addresses.map(\.address.family) })
+        return !families.isEmpty && families.isSubset(of: engine.takenPorts.map(\.family))
+    }
+
+    /// Tells ``isDeaf`` whenever that may have changed, until ``endObserving(_:)``.
+    func observe(_ id: UInt64, _ observer: @escaping (_ isDeaf: Bool) -> Void) { observers[id] = observer }
+
+    func endObserving(_ id: UInt64) { observers[id] = nil }
 
     /// Closes them after the last one.
     package func release() {
@@ -47,6 +63,7 @@ package final class MulticastHub {
         engine.stop()
         paths.onInterfaces = {}
         paths.onResume = {}
+        engine.onTakenPort = { _, _ in }
         paths.unsubscribe(Self.subscriber)
     }
 }
