@@ -277,8 +277,8 @@ private typealias Bench = DirectoryBench
         changed.text = ["a=2"]
         bench.hear([changed.textRecord])
         bench.run(to: 14)
-        // For a second both texts stand, then the old one goes.
-        #expect(bench.summary == ["added Lamp", "changed Lamp [\"txt\"]", "changed Lamp [\"txt\"]"])
+        // The old one lives on for a second, and is shown no more.
+        #expect(bench.summary == ["added Lamp", "changed Lamp [\"txt\"]"])
         #expect(bench.directory.services.first?.rawText == [Array("a=2".utf8)])
         #expect(bench.directory.services.first?.firstSeen == time(0))
     }
@@ -394,6 +394,26 @@ private typealias Bench = DirectoryBench
         #expect(bench.summary == ["added Lamp", "removed Lamp expired"])
         #expect(bench.directory.instances.isEmpty)
         #expect(bench.asked(.ptr).filter { $0 >= 120 }.count >= 2)
+    }
+
+    @Test func `a service whose answers were lost is asked for again as soon as its pointer has run out`() {
+        var bench = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        let short = ResourceRecord(lamp.typeName, .ptr, .pointer(lamp.instance), timeToLive: 10)
+        let rest = [lamp.location, lamp.textRecord, lamp.addressRecord, lamp.denial]
+        bench.hear([short] + rest)
+        bench.run(to: 9.9)
+        let pointer = Question(lamp.typeName, .ptr)
+        let before = bench.asked(pointer).count
+        bench.run(to: 13)
+        #expect(bench.summary == ["added Lamp", "removed Lamp expired"])
+        #expect(bench.asked(pointer).count == before + 2)
+        // A goodbye needs no question, nor what was never resolved.
+        var other = Bench(Wish(pointers: [lamp.typeName]), families: [.ipv4])
+        other.hear([short])
+        other.run(to: 9.9)
+        let others = other.asked(pointer).count
+        other.run(to: 12)
+        #expect(other.asked(pointer).count == others)
     }
 
     @Test func `a pointer that outlives its service brings it back from the cache`() {

@@ -195,6 +195,24 @@ private struct Bench {
         #expect(lost == [100])
     }
 
+    @Test(arguments: [4, 8, 10, 20, 23, 60] as [UInt32])
+    func `the four askings of a short life are further apart than an owner keeps silent`(lifetime: UInt32) {
+        var bench = Bench()
+        bench.insert(address(1, lifetime: lifetime), at: 0)
+        var asked: [Double] = []
+        for tick in 0..<Int(lifetime) * 100 {
+            let now = Double(tick) / 100
+            guard !bench.advance(to: now).refresh.isEmpty else { continue }
+            asked.append(now)
+            // What is listed as known would not be answered.
+            #expect(!bench.cache.lists(address(1, lifetime: lifetime), at: time(now)))
+        }
+        #expect(asked.count == 4)
+        let gaps = zip(asked.dropFirst(), asked).map { $0 - $1 }
+        #expect(lifetime < 10 || gaps.allSatisfy { $0 >= 1.14 }, "\(gaps)")
+        #expect(Double(lifetime) - (asked.last ?? 0) >= Double(lifetime) * 0.03)
+    }
+
     @Test func `never asks for what nobody wants`() {
         var bench = Bench(interested: false)
         bench.insert(address(1), at: 0)
@@ -307,6 +325,8 @@ private struct Bench {
     @Test(
         arguments: [
             ([1.0], nil), ([1.0, 3], 11.0), ([1.0, 3, 7], 11), ([5.0, 5.1], 15),
+            // The last one needs time for its answer, and one of long ago proves nothing.
+            ([1.0, 10.8], 11.8), ([1.0, 12], nil), ([1.0, 12, 14], 22),
         ] as [([Double], Double?)]
     )
     func `foreign questions without an answer prove a failure`(heard: [Double], lostAt: Double?) {
@@ -534,7 +554,8 @@ private struct Bench {
         for tick in 0..<5 { bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(5 + Double(tick) / 100)) }
         #expect(bench.advance(to: 30).lost.isEmpty)
         bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(31))
-        #expect(bench.advance(to: 31).lost.map(\.loss) == [.expired])
+        bench.cache.heard(Question(host, .a), knownAnswers: [], at: time(33))
+        #expect(bench.advance(to: 40.9).lost.isEmpty && bench.advance(to: 41).lost.map(\.loss) == [.expired])
     }
 
     @Test func `a large unique set is flushed once per burst, and its newest members stay`() throws {

@@ -43,4 +43,9 @@ struct UnansweredQueries: Hashable, Sendable {
     var since: Duration
     var last: Duration
     var count: Int
+
+    /// When the record is given up: ten seconds after the first, and not before there was time to answer the last.
+    var end: Duration? {
+        count >= 2 ? max(since + RecordCache.patience, last + RecordCache.oneSecond) : nil
+    }
 }

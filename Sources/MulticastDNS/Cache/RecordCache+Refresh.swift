@@ -5,27 +5,29 @@ internal import DNSWire
 extension RecordCache {
     /// The time of the next refresh without jitter; the expiry when all four are behind us.
     static func refreshPoint(_ entry: Entry) -> Duration {
-        guard entry.refreshes < refreshPoints.count else { return entry.expires }
-        return entry.received + entry.lifetime * refreshPoints[entry.refreshes]
+        guard entry.refreshes < refreshes else { return entry.expires }
+        // An owner whose answer was lost keeps silent for a second; so short lives begin to be asked for earlier, but not
+        // while the record is listed as known.
+        let gap = max(entry.lifetime / 20, min(refreshGap, entry.lifetime * 12 / 100))
+        return entry.received + entry.lifetime - gap * (refreshes - entry.refreshes)
     }
 
     /// The time of the next refresh with its jitter of up to 2 % (rule Q6).
     static func refreshDue(_ entry: Entry) -> Duration {
-        guard entry.refreshes < refreshPoints.count else { return entry.expires }
+        guard entry.refreshes < refreshes else { return entry.expires }
         return refreshPoint(entry) + entry.lifetime * entry.jitter
     }
 
     /// When something may happen to a record next, and when it must.
     static func deadlines(of entry: Entry, isInteresting: Bool) -> (point: Duration, wake: Duration) {
         var end = entry.expires
-        if let unanswered = entry.unanswered, unanswered.count >= 2 { end = min(end, unanswered.since + patience) }
+        if let doubt = entry.unanswered?.end { end = min(end, doubt) }
         guard isInteresting && !entry.isLeaving else { return (end, end) }
         return (min(end, refreshPoint(entry)), min(end, refreshDue(entry)))
     }
 
     static func isGivenUp(_ entry: Entry, at now: Duration) -> Bool {
-        guard let unanswered = entry.unanswered else { return false }
-        return unanswered.count >= 2 && now >= unanswered.since + patience
+        entry.unanswered?.end.map { $0 <= now } ?? false
     }
 
     /// The records to list in a query for `question` (rules Q10 to Q12): those with at least half their life left.
@@ -80,12 +82,14 @@ extension RecordCache {
         for var entry in list.entries
         where !known.contains(entry.record.data) && now - entry.received >= Self.oneSecond {
             var unanswered = entry.unanswered ?? UnansweredQueries(since: now, last: now, count: 0)
+            // What was asked long ago may have been answered where we did not hear it.
+            if now - unanswered.last > Self.patience { unanswered = .init(since: now, last: now, count: 0) }
             guard unanswered.count == 0 || now - unanswered.last >= Self.burst else { continue }
             unanswered.count += 1
             unanswered.last = now
             entry.unanswered = unanswered
             put(entry, key)
-            if unanswered.count >= 2 { note(key, unanswered.since + Self.patience) }
+            if let doubt = unanswered.end { note(key, doubt) }
         }
     }
 

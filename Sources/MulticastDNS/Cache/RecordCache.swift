@@ -81,7 +81,10 @@ struct RecordCache: Sendable {
 
     /// Longer lifetimes are cut: twice the 75 minutes of RFC 6762 section 10.
     static let maximumLifetime: UInt32 = 9000
-    static let refreshPoints = [0.80, 0.85, 0.90, 0.95]
+    /// How often a record is asked for before it runs out: at 80, 85, 90 and 95 % of its lifetime (rule Q6).
+    static let refreshes = 4
+    /// How far these are apart at least: a second of silence, and the delay of an answer.
+    static let refreshGap = Duration.milliseconds(1150)
     static let oneSecond = Duration.seconds(1)
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
     static let patience = Duration.seconds(10)
@@ -123,6 +126,14 @@ struct RecordCache: Sendable {
         return list.entries.filter { $0.expires > now }
             .sorted { ($1.received, $0.order) < ($0.received, $1.order) }
             .map(\.record)
+    }
+
+    /// The live records of a name and type without those that their owner has replaced, which live on for a second.
+    func current(_ key: RecordKey, at now: Duration) -> [ResourceRecord] {
+        let live = records(key, at: now)
+        guard live.count > 1 else { return live }
+        let kept = live.filter { entries[key]?[$0.data]?.loss != .flushed }
+        return kept.isEmpty ? live : kept
     }
 
     func record(_ key: RecordKey, _ data: RecordData, at now: Duration) -> ResourceRecord? {
@@ -280,7 +291,7 @@ struct RecordCache: Sendable {
                 continue
             }
             let before = entry.refreshes
-            while isInteresting, !entry.isLeaving, entry.refreshes < Self.refreshPoints.count,
+            while isInteresting, !entry.isLeaving, entry.refreshes < Self.refreshes,
                 Self.refreshPoint(entry) <= now
             {
                 entry.refreshes += 1

@@ -111,7 +111,8 @@ extension LinkDirectory {
         }
         // Lower priority first, then greater weight: for showing, the choice must not be random (rule D4).
         view.locations.sort { ($0.priority, $1.weight) < ($1.priority, $0.weight) }
-        for record in records(RecordKey(name, .txt)) where !view.text.contains(where: { $0.data == record.data }) {
+        let texts = AddressFamily.allCases.flatMap { zones[$0]?.cache.current(RecordKey(name, .txt), at: now) ?? [] }
+        for record in texts where !view.text.contains(where: { $0.data == record.data }) {
             view.text.append(record)
         }
         if view.location == nil { view.missing.append(RecordKey(name, .srv)) }

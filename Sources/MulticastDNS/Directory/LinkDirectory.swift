@@ -231,6 +231,12 @@ struct LinkDirectory: Sendable {
         touched: inout Set<DomainName>
     ) {
         let names = dependents(of: record, at: now)
+        if case .pointer(let target) = record.data, loss == .expired, instances[target]?.published != nil {
+            // It may only be its answers that were lost.
+            for family in AddressFamily.allCases {
+                zones[family]?.renew(Question(record.name, .ptr), times: 2, at: now)
+            }
+        }
         let reason = loss == .goodbye ? RemovalReason.goodbye : .expired
         if record.type == .ptr || record.type == .srv {
             for name in names { instances[name]?.cause = reason }
