@@ -169,7 +169,8 @@ class Verdict:
     def losses(self, service, truth, shown, gaps):
         for time, reason in shown.lost:
             for begin, end, seconds in truth.silent:
-                if begin <= time <= end and not touches(time, time, self.blind):
+                is_living = any(first < time < last for first, last, _ in truth.lives)
+                if begin <= time <= end and is_living and not touches(time, time, self.blind):
                     self.in_flap[seconds] += 1
             for begin, end, _ in truth.lives:
                 if begin + SETTLED <= time < end and not touches(time, time + 1e-6, gaps):
