@@ -38,8 +38,9 @@ public final class HostLookup {
     private var records: [Int: [RecordAnswer]] = [:]
     private var told: [Int: HostAnswer] = [:]
     private var follower: RecordFollower?
-    /// Follows what the name stands for, once it is known to stand for another.
+    /// Whether the name is known to stand for another one.
     private var isAlias = false
+    /// Follows what it stands for.
     private var aliasFollower: RecordFollower?
     private var aliases: [Int: Alias] = [:]
     private var isCancelled = false

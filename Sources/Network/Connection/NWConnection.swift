@@ -187,10 +187,12 @@ public final class NWConnection: Sendable {
 
     /// What a batch has gathered was asked for before what comes now.
     private func handOverBatch() {
-        guard let requests = content.withLock({ $0.batch }), !requests.isEmpty else { return }
-        content.withLock { $0.batch = nil }
-        ask(.batch(requests))
-        content.withLock { $0.batch = [] }
+        let requests = content.withLock { content -> [ConnectionRequest] in
+            guard let requests = content.batch else { return [] }
+            content.batch = []
+            return requests
+        }
+        if !requests.isEmpty { ask(.batch(requests), isGathered: false) }
     }
 
     // MARK: - Internal
@@ -209,15 +211,15 @@ public final class NWConnection: Sendable {
         content.withLock { $0.counts } ?? TransferCounts(at: KernelClock().boot)
     }
 
-    /// Hands a request over, now or with the start.
-    func ask(_ request: ConnectionRequest) {
+    /// Hands a request over, now, with the batch that is gathered, or with the start.
+    func ask(_ request: ConnectionRequest, isGathered: Bool = true) {
         enum Way {
             case kept
             case refused(CallQueue?)
             case handed(EngineThread, CallQueue)
         }
         let way = content.withLock { content -> Way in
-            if content.batch != nil {
+            if isGathered, content.batch != nil {
                 content.batch?.append(request)
                 return .kept
             }
