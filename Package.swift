@@ -16,23 +16,31 @@ let package = Package(
         .library(name: "MultipeerConnectivity", targets: ["MultipeerConnectivity"]),
     ],
     targets: [
-        // C libraries from Debian, module maps only.
-        .systemLibrary(name: "CNetlink", pkgConfig: "libnl-3.0"),
-        .systemLibrary(name: "CNetlinkGeneric", pkgConfig: "libnl-genl-3.0"),
-        .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1"),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
-        .systemLibrary(name: "CMicrohttpd", pkgConfig: "libmicrohttpd"),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib"),
-        .systemLibrary(name: "CNettle", pkgConfig: "nettle"),
-        .systemLibrary(name: "CWslay"),
-        .systemLibrary(name: "CGnuTLS", pkgConfig: "gnutls"),
-        .systemLibrary(name: "CCrypt", pkgConfig: "libcrypt"),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl"),
-        .target(name: "CLinuxShims"),
-        .target(name: "CMicrohttpdShims", dependencies: ["CMicrohttpd", "CGnuTLS"]),
-        .target(name: "CCurl"),
-        .target(name: "CNetworkShims"),
-        .target(name: "CTLSShims", dependencies: ["COpenSSL"]),
+        // C libraries from Debian, module maps only, and what of C is our own.
+        .systemLibrary(name: "CNetlink", path: "Sources/CLibraries/CNetlink", pkgConfig: "libnl-3.0"),
+        .systemLibrary(
+            name: "CNetlinkGeneric",
+            path: "Sources/CLibraries/CNetlinkGeneric",
+            pkgConfig: "libnl-genl-3.0"
+        ),
+        .systemLibrary(name: "CYAML", path: "Sources/CLibraries/CYAML", pkgConfig: "yaml-0.1"),
+        .systemLibrary(name: "CSystemd", path: "Sources/CLibraries/CSystemd", pkgConfig: "libsystemd"),
+        .systemLibrary(name: "CMicrohttpd", path: "Sources/CLibraries/CMicrohttpd", pkgConfig: "libmicrohttpd"),
+        .systemLibrary(name: "CZlib", path: "Sources/CLibraries/CZlib", pkgConfig: "zlib"),
+        .systemLibrary(name: "CNettle", path: "Sources/CLibraries/CNettle", pkgConfig: "nettle"),
+        .systemLibrary(name: "CWslay", path: "Sources/CLibraries/CWslay"),
+        .systemLibrary(name: "CGnuTLS", path: "Sources/CLibraries/CGnuTLS", pkgConfig: "gnutls"),
+        .systemLibrary(name: "CCrypt", path: "Sources/CLibraries/CCrypt", pkgConfig: "libcrypt"),
+        .systemLibrary(name: "COpenSSL", path: "Sources/CLibraries/COpenSSL", pkgConfig: "openssl"),
+        .target(name: "CLinuxShims", path: "Sources/CLibraries/CLinuxShims"),
+        .target(
+            name: "CMicrohttpdShims",
+            dependencies: ["CMicrohttpd", "CGnuTLS"],
+            path: "Sources/CLibraries/CMicrohttpdShims"
+        ),
+        .target(name: "CCurl", path: "Sources/CLibraries/CCurl"),
+        .target(name: "CNetworkShims", path: "Sources/CLibraries/CNetworkShims"),
+        .target(name: "CTLSShims", dependencies: ["COpenSSL"], path: "Sources/CLibraries/CTLSShims"),
 
         // Values and the event loop.
         .target(name: "Addressing"),
@@ -133,14 +141,12 @@ let package = Package(
         ),
 
         // The one executable.
-        .target(name: "CommandLineKit", dependencies: ["Spelling"]),
-        .target(name: "StatusClient", dependencies: ["CCurl"]),
         .executableTarget(
             name: "nwpath",
             dependencies: [
-                "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine", "DNSWire",
-                "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents", "EventHub", "EventLog",
-                "Configuration", "PathService", "CommandLineKit", "StatusClient",
+                "CCurl", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine",
+                "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents", "EventHub",
+                "EventLog", "Configuration", "PathService",
             ]
         ),
 
@@ -207,7 +213,6 @@ let package = Package(
                 "TestSupport",
             ]
         ),
-        .testTarget(name: "CommandLineKitTests", dependencies: ["CommandLineKit", "Spelling"]),
         .testTarget(
             name: "ProvidersTests",
             dependencies: ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers", "TestSupport"],
@@ -222,10 +227,9 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "nwpath", "CommandLineKit", "Spelling", "CLinuxShims", "Addressing", "OrderedJSON", "LinuxIO",
-                "DNSWire", "EventHub",
-                "StatusClient", "Configuration", "Documents", "TestSupport",
-                "MulticastDNS", "Probes", "Diagnosis", "Examination", "Netlink", "PathModel", "PathEngine",
+                "nwpath", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
+                "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub",
+                "Metrics", "StatusServer", "Configuration", "TestSupport",
             ]
         ),
         .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),
@@ -309,12 +313,6 @@ let package = Package(
             dependencies: [
                 "StatusServer", "OrderedJSON", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
                 "EventHub", "WebSocketWire",
-            ]
-        ),
-        .testTarget(
-            name: "StatusClientTests",
-            dependencies: [
-                "StatusClient", "StatusServer", "CLinuxShims", "Addressing", "LinuxIO", "Metrics", "TestSupport",
             ]
         ),
     ]

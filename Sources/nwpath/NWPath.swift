@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import CommandLineKit
 internal import Glibc
 
 /// The one executable: `nwpath serve` is the daemon, everything else asks it or the kernel.

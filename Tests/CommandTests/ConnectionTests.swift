@@ -1,9 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import CommandLineKit
 import Configuration
 import OrderedJSON
-import StatusClient
 import Testing
 
 @testable import nwpath
@@ -53,9 +51,9 @@ import Testing
             (.problem(status: 503, type: "t", detail: "d"), .negative),
             (.failed(place: "p", reason: "r"), .unreachable),
             (.libraryMissing(reason: "r"), .unreachable),
-        ] as [(StatusClientError, CommandLineKit.ExitStatus)]
+        ] as [(StatusClientError, nwpath.ExitStatus)]
     )
-    func `each error has its exit status`(error: StatusClientError, status: CommandLineKit.ExitStatus) {
+    func `each error has its exit status`(error: StatusClientError, status: nwpath.ExitStatus) {
         #expect(CommandFailure(error).status == status)
         #expect(!CommandFailure(error).message.isEmpty)
     }

@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
-import CommandLineKit
 import Diagnosis
 import Documents
 import LinuxIO

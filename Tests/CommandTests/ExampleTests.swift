@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import CommandLineKit
 import Testing
 
 @testable import nwpath

@@ -12,10 +12,15 @@ enum SourceTree {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    /// The names of the folders of Sources.
+    /// The folders of Sources that are a target each, by their paths.
     static func folders() -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources").path)) ?? []
-        return names.filter { !$0.hasPrefix(".") }.sorted()
+        let parent = "Sources/CLibraries"
+        return (folders(in: "Sources").filter { $0 != parent } + folders(in: parent)).sorted()
+    }
+
+    private static func folders(in parent: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: parent).path)) ?? []
+        return names.filter { !$0.hasPrefix(".") }.map { "\(parent)/\($0)" }
     }
 
     /// All Swift files below a folder of the checkout.

@@ -1,8 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import CommandLineKit
-internal import StatusClient
-
 /// `nwpath metrics`: what Prometheus would scrape, printed or put into a file.
 struct ExportMetrics: Command {
     var file: String?

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import CommandLineKit
 internal import OrderedJSON
 
 /// Events for people: one line each, whatever is in them.

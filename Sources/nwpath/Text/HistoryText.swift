@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Spelling
-internal import CommandLineKit
 internal import LinuxIO
 internal import OrderedJSON
 

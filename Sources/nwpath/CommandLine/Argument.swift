@@ -1,0 +1,160 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+/// A flag, option or positional argument of a command: what it is called, and where its value goes.
+struct Argument<Root: Sendable>: Sendable {
+    /// What help, completions and manual pages say of it.
+    let description: ArgumentDescription
+    /// Takes the text into the root, an empty one for flags; `false` when it is not right.
+    let take: @Sendable (String, inout Root) -> Bool
+
+    private init(_ description: ArgumentDescription, _ take: @escaping @Sendable (String, inout Root) -> Bool) {
+        self.description = description
+        self.take = take
+    }
+
+    /// A flag without a value, such as `--json`.
+    static func flag(
+        _ names: String...,
+        into property: any WritableKeyPath<Root, Bool> & Sendable,
+        help: String
+    ) -> Argument {
+        Argument(ArgumentDescription(kind: .flag, names: names, help: help)) { _, root in
+            root[keyPath: property] = true
+            return true
+        }
+    }
+
+    /// A flag that counts how often it is given, such as `-vv`.
+    static func count(
+        _ names: String...,
+        into property: any WritableKeyPath<Root, Int> & Sendable,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .flag, names: names, help: help)
+        description.isRepeatable = true
+        return Argument(description) { _, root in
+            root[keyPath: property] += 1
+            return true
+        }
+    }
+
+    /// An option with a value and a default, such as `--timeout 5s`; given twice, the last one counts.
+    static func option<Value>(
+        _ names: String...,
+        value placeholder: String,
+        into property: any WritableKeyPath<Root, Value> & Sendable,
+        _ form: ArgumentForm<Value>,
+        help: String
+    ) -> Argument where Root: Defaulted {
+        var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
+        description.describe(form, standard: form.format(Root()[keyPath: property]))
+        return Argument(description, takeOne(property, form))
+    }
+
+    /// An option with a value that may be left out; given twice, the last one counts.
+    static func option<Value>(
+        _ names: String...,
+        value placeholder: String,
+        into property: any WritableKeyPath<Root, Value?> & Sendable,
+        _ form: ArgumentForm<Value>,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
+        description.describe(form, standard: nil)
+        return Argument(description, takeOptional(property, form))
+    }
+
+    /// An option that may be given several times.
+    static func options<Value>(
+        _ names: String...,
+        value placeholder: String,
+        into property: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ form: ArgumentForm<Value>,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
+        description.describe(form, standard: nil)
+        description.isRepeatable = true
+        return Argument(description, takeMany(property, form))
+    }
+
+    /// A positional argument that must be given.
+    static func positional<Value>(
+        _ placeholder: String,
+        into property: any WritableKeyPath<Root, Value> & Sendable,
+        _ form: ArgumentForm<Value>,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
+        description.describe(form, standard: nil)
+        description.isRequired = true
+        return Argument(description, takeOne(property, form))
+    }
+
+    /// A positional argument that may be left out.
+    static func positional<Value>(
+        _ placeholder: String,
+        into property: any WritableKeyPath<Root, Value?> & Sendable,
+        _ form: ArgumentForm<Value>,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
+        description.describe(form, standard: nil)
+        return Argument(description, takeOptional(property, form))
+    }
+
+    /// Positional arguments in any number, the last ones of a command.
+    static func positionals<Value>(
+        _ placeholder: String,
+        into property: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ form: ArgumentForm<Value>,
+        isRequired: Bool = false,
+        help: String
+    ) -> Argument {
+        var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
+        description.describe(form, standard: nil)
+        description.isRequired = isRequired
+        description.isRepeatable = true
+        return Argument(description, takeMany(property, form))
+    }
+
+    // MARK: - Taking values
+
+    private static func takeOne<Value>(
+        _ property: any WritableKeyPath<Root, Value> & Sendable,
+        _ form: ArgumentForm<Value>
+    ) -> @Sendable (String, inout Root) -> Bool {
+        { text, root in
+            guard let value = form.parse(text) else { return false }
+            root[keyPath: property] = value
+            return true
+        }
+    }
+
+    private static func takeOptional<Value>(
+        _ property: any WritableKeyPath<Root, Value?> & Sendable,
+        _ form: ArgumentForm<Value>
+    ) -> @Sendable (String, inout Root) -> Bool {
+        { text, root in
+            guard let value = form.parse(text) else { return false }
+            root[keyPath: property] = value
+            return true
+        }
+    }
+
+    private static func takeMany<Value>(
+        _ property: any WritableKeyPath<Root, [Value]> & Sendable,
+        _ form: ArgumentForm<Value>
+    ) -> @Sendable (String, inout Root) -> Bool {
+        { text, root in
+            guard let value = form.parse(text) else { return false }
+            root[keyPath: property].append(value)
+            return true
+        }
+    }
+}
+
+/// A value that starts out with the defaults of its arguments.
+protocol Defaulted: Sendable {
+    init()
+}

@@ -1,0 +1,168 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Documents
+internal import LinuxIO
+internal import OrderedJSON
+internal import Probes
+internal import Spelling
+
+/// Prints attempts as they end, and a summary, for people or as JSON lines.
+struct ProbeReport {
+    private let screen: Screen
+    private let isJSON: Bool
+    private let isQuiet: Bool
+
+    init(_ screen: Screen, isJSON: Bool, isQuiet: Bool) {
+        self.screen = screen
+        self.isJSON = isJSON
+        self.isQuiet = isQuiet
+    }
+
+    func begin(_ definition: ProbeDefinition) {
+        begin("\(definition.target)", definition.method.rawValue)
+    }
+
+    func begin(_ probe: JSONValue) { begin(probe.text("target"), probe.text("method")) }
+
+    private func begin(_ target: String, _ method: String) {
+        guard !isJSON, !isQuiet else { return }
+        Terminal.print("PROBE \(PrintableText.escape(target)) by \(method)\n")
+    }
+
+    func show(_ result: ProbeResultDocument, number: Int) {
+        guard let bytes = try? OrderedJSONEncoder().encode(result),
+            let value = try? JSONValue(parsing: bytes)
+        else { return }
+        show(value, number: number)
+    }
+
+    func show(_ result: JSONValue, number: Int) {
+        if isJSON {
+            var object = JSONObject()
+            object["schema"] = .string(DocumentSchema.name(of: "attempt"))
+            object["event"] = .string("attempt")
+            object["seq"] = .integer(Int64(number))
+            for member in result.object?.members ?? [] { object[member.key] = member.value }
+            Terminal.print((try? Screen.line(.object(object))) ?? [])
+        } else if !isQuiet || result["success"]?.bool == nil {
+            Terminal.print(
+                ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).attempt(result, number: number)
+            )
+        }
+    }
+
+    func end(_ name: String, _ tally: ProbeTally) {
+        let summary = DurationSummary(tally.durations)
+        guard isJSON else {
+            guard tally.sent > 0 else { return }
+            Terminal.print(
+                ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).summary(name, tally, summary)
+            )
+            return
+        }
+        var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: "summary"))
+        object["event"] = .string("summary")
+        object["target"] = .string(name)
+        object["sent"] = .integer(Int64(tally.sent))
+        object["answered"] = .integer(Int64(tally.answered))
+        object["loss_percent"] = .double((tally.lossPercent * 100).rounded() / 100)
+        let figures: [(String, Duration?)] = [
+            ("min_seconds", summary?.minimum), ("avg_seconds", summary?.average),
+            ("max_seconds", summary?.maximum),
+            ("p95_seconds", summary?.p95),
+        ]
+        for (key, duration) in figures {
+            object[key] = duration.map { .double(($0.seconds * 1e6).rounded() / 1e6) } ?? .null
+        }
+        Terminal.print((try? Screen.line(.object(object))) ?? [])
+    }
+}
+
+struct ProbeText {
+    let sheet: Sheet
+
+    func list(_ probes: [JSONValue]) -> String {
+        guard !probes.isEmpty else {
+            return "no active probe; probes.active of the configuration names them\n"
+        }
+        var table = TextTable([
+            .init("NAME"), .init("METHOD"), .init("TARGET", canShrink: true),
+            .init("STATE", canShrink: true),
+            .init("LAST", isTrailing: true), .init("LOSS", isTrailing: true),
+            .init("P95", isTrailing: true),
+        ])
+        for probe in probes {
+            let last = probe["last"] ?? .null
+            table.add([
+                .init(probe.text("name"), .strong), .init(probe.text("method")),
+                .init(probe.text("target")),
+                Self.state(probe),
+                .init(last.isTrue("success") ? Self.time(last["duration_seconds"]?.double) : ""),
+                .init(probe["loss_percent"]?.double.map(Self.percent) ?? ""),
+                .init(Self.time(probe["p95_seconds"]?.double)),
+            ])
+        }
+        return sheet.table(table)
+    }
+
+    private static func state(_ probe: JSONValue) -> TextTable.Cell {
+        let reason = probe["last"]?.text("reason") ?? ""
+        switch probe.text("state") {
+        case "ok": return .init("✓ ok", .good)
+        case "failed": return .init("✗ \(reason)", .bad)
+        case "not_assessed": return .init("? not assessed", .warning)
+        default: return .init("not yet", .faint)
+        }
+    }
+
+    func attempt(_ result: JSONValue, number: Int) -> String {
+        let from = result.text("address").isEmpty ? "" : " from \(result.text("address"))"
+        switch result["success"]?.bool {
+        case true?:
+            var words = "\(number)\(from): time \(Self.time(result["duration_seconds"]?.double))"
+            if let limit = result["hop_limit"]?.int { words += ", ttl \(limit)" }
+            if let status = result["http_status"]?.int { words += ", status \(status)" }
+            let addresses = result.texts("addresses")
+            if !addresses.isEmpty { words += ", " + addresses.joined(separator: " ") }
+            return sheet.paint("✓", .good) + " " + sheet.paint(words) + "\n"
+        case false?:
+            let words = "\(number)\(from): \(result.text("reason")): \(result.text("message"))"
+            return sheet.paint("✗", .bad) + " " + sheet.paint(words) + "\n"
+        case nil: return sheet.paint("? not assessed: \(result.text("message"))", .warning) + "\n"
+        }
+    }
+
+    /// What all attempts came to, as ping(8) does.
+    func summary(_ name: String, _ tally: ProbeTally, _ summary: DurationSummary?) -> String {
+        var text = sheet.paint("--- \(name): \(tally.sent) sent, \(tally.answered) answered, ")
+        text +=
+            sheet.paint("\(Self.percent(tally.lossPercent)) loss", tally.lossPercent > 0 ? .bad : nil)
+            + "\n"
+        guard let summary else { return text }
+        let times = [summary.minimum, summary.average, summary.maximum, summary.p95].map {
+            Self.time($0.seconds)
+        }
+        return text + "min/avg/max/p95 \(times.joined(separator: " / "))\n"
+    }
+
+    /// A time as people compare it: three digits at least, in microseconds, milliseconds or seconds.
+    static func time(_ seconds: Double?) -> String {
+        guard let seconds else { return "" }
+        if seconds < 0.001 { return "\(Int((seconds * 1e6).rounded())) µs" }
+        if seconds < 1 { return fixed(seconds * 1000, seconds < 0.1 ? 2 : 1) + " ms" }
+        return fixed(seconds, 2) + " s"
+    }
+
+    static func percent(_ value: Double) -> String {
+        fixed(value, value == value.rounded() ? 0 : 1) + " %"
+    }
+
+    private static func fixed(_ value: Double, _ digits: Int) -> String {
+        guard digits > 0 else { return "\(Int(value.rounded()))" }
+        let factor = digits == 1 ? 10 : 100
+        let whole = Int((value * Double(factor)).rounded())
+        let fraction = "\(whole % factor)"
+        return "\(whole / factor)." + String(repeating: "0", count: digits - fraction.count) + fraction
+    }
+}

@@ -1,0 +1,106 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Judgement
+internal import OrderedJSON
+
+/// Something that `nwpath wait` waits for.
+enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
+    case satisfied
+    case unsatisfied
+    /// Something beyond the gateway answered.
+    case online
+    case ipv4
+    case ipv6
+    case dns
+    case notExpensive
+    /// The interface can carry traffic.
+    case interface(String)
+    case service(type: String, name: String?)
+
+    /// What a reader is told when a text is not a condition.
+    static let expectation = """
+        satisfied, unsatisfied, online, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
+        """
+    /// The words that stand for themselves.
+    static let words: [(word: String, condition: WaitCondition)] = [
+        ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("online", .online), ("ipv4", .ipv4),
+        ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive),
+    ]
+
+    init?(_ text: String) {
+        if let known = Self.words.first(where: { $0.word == text }) {
+            self = known.condition
+            return
+        }
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty else { return nil }
+        switch parts[0] {
+        case "interface": self = .interface(String(parts[1]))
+        case "service":
+            let names = parts[1].split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard names[0].hasPrefix("_"), names[0].split(separator: ".").count == 2,
+                names.count == 1 || !names[1].isEmpty
+            else { return nil }
+            self = .service(type: names[0], name: names.count == 2 ? names[1] : nil)
+        default: return nil
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .interface(let name): "interface=\(name)"
+        case .service(let type, let name): "service=\(type)" + (name.map { "/\($0)" } ?? "")
+        default: Self.words.first { $0.condition == self }?.word ?? ""
+        }
+    }
+
+    var interface: String? { if case .interface(let name) = self { name } else { nil } }
+
+    var needsServices: Bool { if case .service = self { true } else { false } }
+
+    /// Why it does not hold.
+    ///
+    /// - Parameters:
+    ///   - status: What `/api/v1/status` says.
+    ///   - services: What `/api/v1/services` lists.
+    ///   - ignored: The interfaces that exist and are left out of the status.
+    /// - Returns: The reason in words; `nil` when it holds.
+    func missing(in status: JSONValue, services: [JSONValue], ignored: Set<String> = []) -> String? {
+        let path = status["path"] ?? .null
+        let isSatisfied = path.text("status") == "satisfied"
+        let sentence = status.text("message")
+        switch self {
+        case .satisfied: return isSatisfied ? nil : sentence
+        case .unsatisfied: return isSatisfied ? sentence : nil
+        case .online: return Self.missingAnswer(status["headline"] ?? .null)
+        case .ipv4: return Self.support("IPv4", "supports_ipv4", path, sentence)
+        case .ipv6: return Self.support("IPv6", "supports_ipv6", path, sentence)
+        case .dns: return Self.support("DNS", "supports_dns", path, sentence)
+        case .notExpensive:
+            guard isSatisfied else { return sentence }
+            return path.isTrue("is_expensive") ? "the path is expensive" : nil
+        case .interface(let name):
+            guard let found = status.list("interfaces").first(where: { InterfaceText.isNamed($0, name) }) else {
+                guard ignored.contains(name) else { return "there is no interface \(name)" }
+                return "\(name) is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
+            }
+            return found.isTrue("usable") ? nil : "\(name): \(InterfaceText.state(found).text)"
+        case .service(let type, let name):
+            let isThere = services.contains { $0.text("type") == type && (name ?? $0.text("name")) == $0.text("name") }
+            if isThere { return nil }
+            if status["services"] == nil { return "the service takes no census" }
+            return name.map { "no \(type) named \($0) was found" } ?? "no \(type) was found"
+        }
+    }
+
+    private static func missingAnswer(_ headline: JSONValue) -> String? {
+        let text = headline.text("state")
+        guard let state = Headline.State(rawValue: text) else { return "the service does not judge what answers" }
+        return state == .online ? nil : "\(state.word): \(headline.text("message"))"
+    }
+
+    private static func support(_ name: String, _ member: String, _ path: JSONValue, _ sentence: String) -> String? {
+        if path.isTrue(member) { return nil }
+        return path.text("status") == "satisfied" ? "the path has no \(name)" : sentence
+    }
+}

@@ -1,0 +1,163 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Glibc
+internal import LinuxIO
+internal import Netlink
+internal import OrderedJSON
+internal import PathEngine
+internal import PathModel
+internal import Probes
+
+/// `nwpath why`: what keeps packets from leaving; asks the kernel, needs no service.
+struct Why: Command {
+    var host: String?
+    var config: String?
+    var timeout = Duration.seconds(5)
+
+    static let specification = Specification<Why>(
+        "why",
+        "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
+        discussion:
+            "Follows the rule, table, route, nexthop, link, carrier, source address, packet filters, neighbour and name "
+            + "servers. Asks the kernel of this machine and sends nothing beyond the first router, except that a name is "
+            + "looked up.",
+        examples: [
+            CommandExample("nwpath why", "why is there no Internet"),
+            CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
+            CommandExample("nwpath why example.com", "to a name, by every family it has"),
+        ],
+        arguments: [
+            .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
+            .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "How long a name may take."),
+        ],
+        common: [.output, .messages],
+        exits: [
+            ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken, or may be"),
+            ExitNote(.usage),
+            ExitNote(.timedOut, "the name servers did not answer in time"),
+        ]
+    )
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        guard let settings = CommandConfiguration.load(config) else { return .usage }
+        guard let target = Self.target(host) else {
+            Terminal.complain("\(host ?? "") is neither an address nor a name")
+            return .usage
+        }
+        let answer: Answer
+        do {
+            answer = try explain(target, settings)
+        } catch {
+            Terminal.complain("the kernel cannot be asked: \(error)")
+            return .negative
+        }
+        let document = WhyDocument(target: host ?? Self.internet, answer.explanations)
+        print(document, common)
+        if answer.isTimedOut { return .timedOut }
+        return document.verdict == "ok" ? .success : .negative
+    }
+
+    // MARK: - Target
+
+    /// What is explained without a host.
+    static let internet = "the Internet"
+
+    private enum Target {
+        case internet
+        case address(IPAddress, interface: String?)
+        case name(String)
+    }
+
+    private static func target(_ host: String?) -> Target? {
+        guard let host else { return .internet }
+        let parts = host.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        if let address = IPAddress(parts[0]) {
+            return .address(address, interface: parts.count > 1 ? String(parts[1]) : nil)
+        }
+        let allowed = host.utf8.allSatisfy { $0 > 32 && $0 != 127 && $0 != UInt8(ascii: "/") }
+        guard allowed, host.utf8.count <= 253, !host.hasPrefix("-") else { return nil }
+        return .name(host)
+    }
+
+    // MARK: - Asking
+
+    private struct Answer {
+        var explanations: [Explanation]
+        /// Whether name servers that could be reached did not answer in time.
+        var isTimedOut = false
+    }
+
+    private func explain(_ target: Target, _ settings: CommandConfiguration) throws(NetlinkError) -> Answer {
+        let kernel = try LiveKernel()
+        let facts = try ExplanationReader.facts(
+            of: kernel,
+            policy: settings.engine.policy,
+            dns: ExplanationReader.nameServers(at: settings.resolverFile),
+            uid: geteuid(),
+            at: KernelClock().boot
+        )
+        let explainer = Explainer(facts, table: KernelTable(kernel))
+        switch target {
+        case .internet: return Answer(explanations: Self.explainInternet(explainer, names: .general))
+        case .address(let address, let interface):
+            return Answer(explanations: [explainer.explain(address, by: interface)])
+        case .name(let name): return explain(name, explainer)
+        }
+    }
+
+    private static func explainInternet(
+        _ explainer: Explainer<KernelTable>,
+        names: NameQuestion
+    ) -> [Explanation] {
+        AddressFamily.allCases.compactMap { explainer.explainInternet($0, names: names) }
+    }
+
+    /// Why nothing leaves this machine, as the kernel tells; `nil` where something does.
+    static func blockade(_ explainer: Explainer<KernelTable>) -> String? {
+        let document = WhyDocument(target: internet, explainInternet(explainer, names: .general))
+        return document.verdict == "broken" ? document.broken?.message : nil
+    }
+
+    private func explain(_ name: String, _ explainer: Explainer<KernelTable>) -> Answer {
+        let isCut = !HostLookup.isAskedOnLink(name) && Self.blockade(explainer) != nil
+        let limit = isCut ? min(timeout, HostLookup.patienceWithoutWay) : timeout
+        let found = WhyResolver.resolve(name, limit: limit)
+        var reason = "the name servers did not answer in time"
+        switch found {
+        case .addresses(let addresses):
+            return Answer(
+                explanations: AddressFamily.allCases.compactMap { family in
+                    addresses.first { $0.family == family }.map { explainer.explain($0, names: .answered(name)) }
+                }
+            )
+        case .failed(let text): reason = text
+        case .timedOut: break
+        }
+        // Where the Internet is out of reach, that is why.
+        return Answer(
+            explanations: Self.explainInternet(explainer, names: .failed(name, reason: reason)),
+            isTimedOut: found == .timedOut && !isCut
+        )
+    }
+
+    // MARK: - Printing
+
+    private func print(_ document: WhyDocument, _ common: CommonOptions) {
+        if common.isJSON {
+            let style: OrderedJSONEncoder.Style = Terminal.isInteractive ? .pretty : .compact
+            if let line = try? OrderedJSONEncoder(style: style).encode(document, terminator: 0x0A) {
+                Terminal.print(line)
+            }
+            return
+        }
+        let palette = Palette(
+            environment: Environment.variables,
+            isTerminal: Terminal.isInteractive,
+            hasNoColour: common.hasNoColour
+        )
+        let text = WhyText(palette: palette).render(document)
+        Terminal.print(common.isQuiet ? String(text.prefix { $0 != "\n" }) : text)
+    }
+}

@@ -1,0 +1,116 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Documents
+internal import EventHub
+internal import LinuxIO
+internal import MulticastDNS
+internal import OrderedJSON
+
+/// Looks for services itself, without the daemon: an own census on an own engine.
+///
+/// Confined to the thread that made it.
+final class DirectCensus {
+    private let direct: DirectEngine
+    private let census: ServiceCensus
+    private(set) var isComplete = false
+
+    /// Prepares a census on all interfaces, or on one; see ``DirectEngine``.
+    ///
+    /// - Throws: A failure when there is no netlink, or nothing to look on.
+    init(interface: String?, waits: Bool, isQuiet: Bool) throws(CommandFailure) {
+        direct = try DirectEngine(interface: interface, waits: waits, isQuiet: isQuiet)
+        census = ServiceCensus(direct.engine)
+    }
+
+    /// Takes one census.
+    ///
+    /// - Parameter limit: When to stop in any case.
+    /// - Returns: The services, as `/api/v1/services` lists them.
+    func list(limit: Duration) -> JSONValue {
+        census.onEvent = { [unowned self] event in
+            guard case .censusCompleted = event else { return }
+            isComplete = true
+            direct.stop()
+        }
+        run(limit: limit)
+        let clock = direct.clock
+        return Self.document("services", census.services.map { ServiceDocument($0, clock: clock) })
+    }
+
+    /// Tells what comes and goes.
+    ///
+    /// - Parameters:
+    ///   - limit: When to stop; `nil` is never.
+    ///   - prefix: How the names of the events begin that are told.
+    ///   - show: Takes an event like one of the daemon's, as one line of JSON.
+    func watch(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
+        census.onEvent = { [unowned self] event in
+            guard let body = ServiceEventText.body(of: event, clock: direct.clock),
+                body.name.rawValue.hasPrefix(prefix), let line = line(body)
+            else { return }
+            show(line)
+        }
+        run(limit: limit)
+    }
+
+    private func run(limit: Duration?) {
+        census.start()
+        direct.run(limit: limit)
+    }
+
+    private func line(_ body: some EventBody) -> [UInt8]? {
+        try? OrderedJSONEncoder().encode(EventLine(time: direct.clock.wall, body: body), terminator: 0x0A)
+    }
+
+    static func document(_ name: String, _ services: [ServiceDocument]) -> JSONValue {
+        var object = JSONObject()
+        object["schema"] = .string(DocumentSchema.name(of: name))
+        object[name] = .array(services.compactMap(value))
+        return .object(object)
+    }
+
+    static func value(_ document: some Encodable) -> JSONValue? {
+        guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
+        return try? JSONValue(parsing: bytes)
+    }
+}
+
+/// An event as the daemon tells it, without its place in a stream.
+struct EventLine<Body: EventBody>: Encodable {
+    let time: WallTime
+    let body: Body
+
+    private enum Key: CodingKey {
+        case schema, time, event, severity, message
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(DocumentSchema.name(of: "census"), forKey: .schema)
+        try container.encode("\(time)", forKey: .time)
+        try container.encode(body.name.rawValue, forKey: .event)
+        try container.encode(body.severity.rawValue, forKey: .severity)
+        try container.encode(body.message, forKey: .message)
+        try body.encode(to: encoder)
+    }
+}
+
+/// Census reports as bodies of events, as the daemon publishes them.
+enum ServiceEventText {
+    /// The body; `nil` for what is no event.
+    static func body(of event: ServiceEvent, clock: some TimeSource) -> (any EventBody)? {
+        func document(_ service: Service) -> ServiceDocument { ServiceDocument(service, clock: clock) }
+        switch event {
+        case .typeAdded(let type): return ServiceTypeChanged(type: type, isAdded: true)
+        case .typeRemoved(let type): return ServiceTypeChanged(type: type, isAdded: false)
+        case .added(let service): return ServiceAdded(document(service))
+        case .changed(let service, let fields, let previous):
+            return ServiceChanged(document(service), changed: fields, previous: document(previous))
+        case .removed(let service, let reason, let seenFor):
+            return ServiceRemoved(document(service), reason: reason, seenFor: seenFor)
+        case .resolveFailed(let service): return ServiceResolveFailed(service)
+        case .censusProvisional: return nil
+        case .censusCompleted(let summary): return CensusCompleted(summary)
+        }
+    }
+}
