@@ -116,7 +116,7 @@ let package = Package(
             name: "StatusServer",
             dependencies: [
                 "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
-                "Metrics", "Spelling", "WebSocketWire",
+                "EventHub", "Metrics", "Spelling", "WebSocketWire",
             ],
             resources: [
                 "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",

@@ -71,7 +71,7 @@ struct EventEnvelope: JSONObjectWritable {
 }
 
 /// A whole record: envelope and data in one object.
-struct EventRecord<Body: EventBody>: Encodable {
+struct RecordMembers<Body: EventBody>: Encodable {
     let envelope: EventEnvelope
     let body: Body
 

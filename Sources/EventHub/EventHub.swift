@@ -135,13 +135,16 @@ extension EventHub {
             message: body.message
         )
         return Event(
-            position: EventPosition(stream: position.stream, sequence: sequence),
+            record: EventRecord(
+                position: EventPosition(stream: position.stream, sequence: sequence),
+                name: body.name.rawValue,
+                line: encode(envelope, body)
+            ),
             time: time,
             name: body.name,
             severity: body.severity,
             message: body.message,
-            status: body.status,
-            line: encode(envelope, body)
+            status: body.status
         )
     }
 
@@ -150,7 +153,7 @@ extension EventHub {
     /// Apart, because the type of its record is made by the runtime wherever a function may need it.
     @inline(never)
     private func encodeParts(_ envelope: EventEnvelope, _ body: some EventBody) throws(JSONError) -> [UInt8] {
-        try encoder.encode(EventRecord(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
+        try encoder.encode(RecordMembers(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
     }
 
     private func encode(_ envelope: EventEnvelope, _ body: some EventBody) -> [UInt8] {
@@ -169,7 +172,7 @@ extension EventHub {
                 message: body.message,
                 reason: error.description
             )
-            let record = EventRecord(envelope: envelope, body: substitute)
+            let record = RecordMembers(envelope: envelope, body: substitute)
             // Strings and whole numbers alone always encode.
             return (try? encoder.encode(record, terminator: 0x0A)) ?? []
         }

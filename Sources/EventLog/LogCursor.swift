@@ -17,8 +17,7 @@ public struct LogCursor {
 
     /// What one step found.
     public struct Step: Sendable {
-        /// The records, as single lines of JSON without line feeds.
-        public var records: [(header: RecordHeader, line: [UInt8])] = []
+        public var records: [EventRecord] = []
         /// The number of the last record that was looked at, or the one to begin after.
         public var last: UInt64
         /// Whether nothing newer was there.
@@ -82,7 +81,9 @@ public struct LogCursor {
                 guard let published = header.time, published >= time else { continue }
                 wantedTime = nil
             }
-            if isWanted(header.event) { step.records.append((header, Array(line.bytes))) }
+            guard isWanted(header.event) else { continue }
+            let record = EventRecord(position: header.position, name: header.event, line: line.bytes + [0x0A])
+            step.records.append(record)
         }
         return step
     }

@@ -358,7 +358,7 @@ public final class Daemon {
 
     /// Hands an event that the log has taken to streams and waiting requests.
     private func deliver(_ event: Event) {
-        server.broadcast(StreamEvent(event))
+        server.broadcast(event.record)
         // The status of a path is on its way before anything else is done.
         if event.status != nil { server.flush() }
         server.documentsChanged()

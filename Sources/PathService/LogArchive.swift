@@ -84,7 +84,7 @@ private struct PageJob: Worker.Job {
     let cursor: SharedCursor
     let limit: Int
     let mostBytes: Int
-    private var events: [StreamEvent] = []
+    private var events: [EventRecord] = []
     private var bytes = 0
 
     init(cursor: SharedCursor, limit: Int, mostBytes: Int) {
@@ -98,23 +98,9 @@ private struct PageJob: Worker.Job {
         let room = min(limit - events.count, 64)
         let (step, isCut, oldest) = try cursor.advance(lines: Self.piece, limit: room)
         if isCut { return ArchivePage(events: [], last: step.last, isAtEnd: true, isCut: true, oldest: oldest) }
-        for (header, line) in step.records {
-            events.append(StreamEvent(header, line))
-            bytes += line.count
-        }
+        events += step.records
+        bytes += step.records.reduce(0) { $0 + $1.line.count }
         guard step.isAtEnd || events.count >= limit || bytes >= mostBytes else { return nil }
         return ArchivePage(events: events, last: step.last, isAtEnd: step.isAtEnd)
-    }
-}
-
-extension StreamEvent {
-    /// A record of the log, without its line feed.
-    fileprivate init(_ header: RecordHeader, _ line: [UInt8]) {
-        self.init(
-            sequence: header.sequence,
-            stream: "\(header.position.stream)",
-            name: header.event,
-            line: line + [0x0A]
-        )
     }
 }

@@ -43,19 +43,9 @@ final class StatusSource: StatusProviding {
     }
 
     var health: Readiness { .ready }
-    var eventStream: String { "\(hub.position.stream)" }
-    var lastSequence: UInt64 { hub.position.sequence }
+    var position: EventPosition { hub.position }
 
-    func notice(_ notice: StreamNotice) -> StreamEvent {
-        switch notice {
-        case .closed(let reason): return StreamEvent(hub.notice(StreamClosed(reason: reason)))
-        case .reset(let reason):
-            let bytes = (try? store.snapshot(of: .status))?.content.bytes
-            let state = bytes.flatMap { try? JSONValue(parsing: Array($0)) }
-            let body = StreamReset(StreamReset.Reason(rawValue: reason.rawValue) ?? .tooOld, snapshot: state)
-            return StreamEvent(hub.notice(body))
-        }
-    }
+    func notice(_ body: some EventBody) -> EventRecord { hub.notice(body).record }
 
     func snapshot(of document: StatusDocument) throws -> Snapshot? { try store.snapshot(of: document) }
 
@@ -65,7 +55,7 @@ final class StatusSource: StatusProviding {
 
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay {
         let replay = hub.events(since: sequence)
-        if replay.isComplete { return .events(replay.events.prefix(limit).map(StreamEvent.init)) }
+        if replay.isComplete { return .events(replay.events.prefix(limit).map(\.record)) }
         guard sequence <= hub.position.sequence else { return .events([]) }
         let oldest = replay.events.first?.sequence ?? hub.position.sequence
         return logFile == nil ? .tooOld(oldest: oldest) : .archived(oldest: oldest)
@@ -136,15 +126,4 @@ final class StatusSource: StatusProviding {
     func startDiagnosis() throws -> RunStart { try onDiagnosis() }
 
     func internalError(_ error: any Error, instance: String) { onError("error \(instance): \(error)") }
-}
-
-extension StreamEvent {
-    init(_ event: Event) {
-        self.init(
-            sequence: event.sequence,
-            stream: "\(event.stream)",
-            name: event.name.rawValue,
-            line: event.line
-        )
-    }
 }

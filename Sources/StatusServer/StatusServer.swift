@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Addressing
+public import EventHub
 public import LinuxIO
 public import Metrics
 
@@ -133,7 +134,7 @@ public final class StatusServer {
     public func renewSockets() -> [String] { server.renewSockets() }
 
     /// Sends an event to every stream; the provider must already hold it.
-    public func broadcast(_ event: StreamEvent) {
+    public func broadcast(_ event: EventRecord) {
         api.streams.broadcast(event)
     }
 

@@ -43,9 +43,9 @@ extension LogCursor {
         var sequences: [UInt64] = []
         while true {
             let step = try advance(lines: 7, limit: limit - sequences.count) { name == nil || $0 == name }
-            for (header, line) in step.records {
-                #expect(try JSONValue(parsing: line)["seq"]?.uint64 == header.sequence)
-                sequences.append(header.sequence)
+            for record in step.records {
+                #expect(try JSONValue(parsing: record.line)["seq"]?.uint64 == record.sequence)
+                sequences.append(record.sequence)
             }
             if step.isAtEnd || sequences.count >= limit { return (sequences, step.isAtEnd) }
         }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import EventHub
 import LinuxIO
 import Metrics
 import OrderedJSON
@@ -71,7 +72,8 @@ private func numbers(_ lines: String) throws -> [String] {
     try lines.split(separator: "\n").map { line in
         let value = try JSONValue(parsing: String(line))
         let name = value["event"]?.string ?? ""
-        return name.hasPrefix("stream.") ? "\(name) \(value["reason"]?.string ?? "")" : "\(value["seq"]?.int ?? 0)"
+        let reason = (value["reset"] ?? value["closed"])?["reason"]?.string
+        return reason.map { "\(name) \($0)" } ?? "\(value["seq"]?.int ?? 0)"
     }
 }
 
@@ -140,12 +142,12 @@ private func numbers(_ lines: String) throws -> [String] {
             (nil, .after(20), nil), ("20", .after(20), nil), ("19", .after(19), nil), ("0", .after(0), nil),
             ("21", .after(20), .otherStream), ("7f3a.12", .after(12), nil), ("7F3A.12", .after(12), nil),
             ("beef.12", .after(20), .otherStream), ("2h", .age(.seconds(7200)), nil),
-        ] as [(String?, EventPlace, EventStreams.ResetReason?)]
+        ] as [(String?, EventPlace, StreamReset.Reason?)]
     )
     func `a place is where the client was, or now with the reason`(
         since: String?,
         place: EventPlace,
-        reset: EventStreams.ResetReason?
+        reset: StreamReset.Reason?
     ) {
         let fixture = StreamsFixture(events: 20)
         let start = fixture.streams.resolve(since.flatMap { EventCursor($0) })
@@ -315,12 +317,6 @@ private func numbers(_ lines: String) throws -> [String] {
         // The snapshot of several lines is on one.
         let reset = try JSONValue(parsing: events[0].data)
         #expect(reset["snapshot"]?["path"]?["status"]?.string == "satisfied" && reset["stream"]?.string == "7f3a")
-    }
-
-    @Test func `a line without its feed is framed all the same`() {
-        let event = StreamEvent(sequence: 1, stream: "ab12", name: "x.y", line: Array("{}".utf8))
-        #expect(String(decoding: StreamFormat.serverSent.frame(event), as: UTF8.self).hasSuffix("data: {}\n\n"))
-        #expect(StreamFormat.lines.frame(event) == event.line)
     }
 
     @Test func `without a state a reset is still whole`() throws {

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import EventHub
 import LinuxIO
 import StatusServer
 
@@ -37,8 +38,7 @@ final class FakeProvider: StatusProviding {
     var satisfied: [String: Bool] = ["default": true, "wired": false]
     var health = Readiness.ready
     var readiness = Readiness.ready
-    var eventStream = "7f3a"
-    var log: [StreamEvent] = []
+    var log: [EventRecord] = []
     var oldest: UInt64 = 1
     /// Where memory begins; what is older is in the archive, whose reads are done when the test says so.
     var memoryBegins: UInt64 = 0
@@ -52,26 +52,20 @@ final class FakeProvider: StatusProviding {
     private(set) var histories: [HistoryRequest] = []
     private(set) var failures: [String] = []
 
-    var lastSequence: UInt64 { log.last?.sequence ?? 0 }
+    var position: EventPosition { place(log.last?.sequence ?? 0) }
+    fileprivate var lastSequence: UInt64 { position.sequence }
+
+    private func place(_ sequence: UInt64) -> EventPosition {
+        StreamID("7f3a").map { EventPosition(stream: $0, sequence: sequence) } ?? EventHub(.init(host: "")).position
+    }
 
     func snapshot(of document: StatusDocument) throws -> Snapshot? {
         if let failure { throw failure }
         return documents[document]
     }
 
-    func notice(_ notice: StreamNotice) -> StreamEvent {
-        let (name, reason) =
-            switch notice {
-            case .reset(let reason): ("stream.reset", reason.rawValue)
-            case .closed(let reason): ("stream.closed", reason)
-            }
-        var line = "{\"seq\":\(lastSequence),\"stream\":\"\(eventStream)\",\"schema\":\"nwpath.event/1\","
-        line += "\"event\":\"\(name)\",\"reason\":\"\(reason)\""
-        if case .reset = notice, let state = try? snapshot(of: .status) {
-            let text = String(decoding: state.content.bytes, as: UTF8.self)
-            line += ",\"snapshot\":" + text.filter { !$0.isNewline }
-        }
-        return StreamEvent(sequence: lastSequence, stream: eventStream, name: name, line: Array((line + "}\n").utf8))
+    func notice(_ body: some EventBody) -> EventRecord {
+        EventHub(EventHub.Options(host: "edge"), after: position).notice(body).record
     }
 
     func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
@@ -143,11 +137,11 @@ final class FakeProvider: StatusProviding {
 
     /// Appends an event to the log.
     @discardableResult
-    func add(_ name: String = "path.changed", padding: Int = 0) -> StreamEvent {
+    func add(_ name: String = "path.changed", padding: Int = 0) -> EventRecord {
         let sequence = lastSequence + 1
         let pad = String(repeating: "x", count: padding)
         let line = "{\"seq\":\(sequence),\"event\":\"\(name)\",\"pad\":\"\(pad)\"}\n"
-        let event = StreamEvent(sequence: sequence, stream: eventStream, name: name, line: Array(line.utf8))
+        let event = EventRecord(position: place(sequence), name: name, line: Array(line.utf8))
         log.append(event)
         return event
     }
@@ -176,7 +170,7 @@ private final class FakeArchive: EventArchive {
                 let page = ArchivePage(events: [], last: last, isAtEnd: true, isCut: true, oldest: provider.oldest)
                 return completion(.success(page))
             }
-            var found: [StreamEvent] = []
+            var found: [EventRecord] = []
             for event in provider.log where event.sequence > last && found.count < limit {
                 last = event.sequence
                 if isWanted(event.name) { found.append(event) }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import EventHub
 import Addressing
 import CLinuxShims
 import LinuxIO
@@ -72,7 +73,11 @@ import Testing
         await client.wait("the notice") { $0.chunkedContent.contains("\n\nid: ") }
         let content = client.chunkedContent
         #expect(content.contains("id: 7f3a.20\nevent: stream.reset\n"))
-        #expect(content.contains("\"reason\":\"\(reason)\",\"snapshot\":{\"path\":{\"status\":\"satisfied\"}}}\n\n"))
+        #expect(
+            content.contains(
+                "\"reset\":{\"reason\":\"\(reason)\"},\"snapshot\":{\"path\":{\"status\":\"satisfied\"}}}\n\n"
+            )
+        )
         fixture.publish()
         await client.wait("the present") { $0.chunkedContent.contains("id: 7f3a.21\n") }
     }

@@ -97,7 +97,7 @@ import WebSocketWire
         await slow.wait("the close") { $0.close != nil }
         #expect(slow.close == WebSocketClose(.tryAgainLater, reason: "slow_client"))
         let notice = try JSONValue(parsing: try #require(slow.messages.last))
-        #expect(notice["event"]?.string == "stream.reset" && notice["reason"]?.string == "slow_client")
+        #expect(notice["event"]?.string == "stream.reset" && notice["reset"]?["reason"]?.string == "slow_client")
         #expect(notice["snapshot"] != nil)
         await slow.wait("the end") { $0.raw.isClosed }
         await fixture.loop.eventually { fixture.server.connectionCount == 0 }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import EventHub
 internal import OrderedJSON
 
 /// One page of events, gathered until it is full or there are no more.
@@ -71,7 +72,7 @@ final class EventPage {
         var bytes = Array("{\"schema\":\"nwpath.events/1\",\"stream\":\(JSONText.quote(stream)),\"events\":[".utf8)
         for (index, line) in lines.enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ",")) }
-            bytes += line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...]
+            bytes += line.dropLast()
         }
         bytes += Array("],\"next\":\(JSONText.quote("\(stream).\(feed.sequence)"))}\n".utf8)
         return HTTPResponse(

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import EventHub
+
 /// The three forms of `/api/v1/events`.
 extension StatusAPI {
     private static let json = "application/json"
@@ -49,7 +51,7 @@ extension StatusAPI {
     private func page(_ request: HTTPRequest, _ responder: any HTTPResponder) throws {
         let query = try QueryParameters(request.query, allowed: ["since", "limit", "event"])
         let limit = try query.integer("limit", in: 1...1000) ?? 100
-        let last = provider.lastSequence
+        let last = provider.position.sequence
         var place = EventPlace.after(last > UInt64(limit) ? last - UInt64(limit) : 0)
         var mayBeCut = true
         if let cursor = try cursor(query) {
@@ -59,7 +61,7 @@ extension StatusAPI {
         let feed = EventFeed(provider, from: place, filter: try EventFilter(query["event"]))
         lastPage += 1
         let id = lastPage
-        let page = EventPage(feed, limit: limit, mayBeCut: mayBeCut, stream: provider.eventStream) {
+        let page = EventPage(feed, limit: limit, mayBeCut: mayBeCut, stream: "\(provider.position.stream)") {
             [weak self] result in
             guard let self else { return }
             pages[id] = nil

@@ -1,44 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import EventHub
 public import LinuxIO
-
-public struct StreamEvent: Equatable, Sendable {
-    /// Its number, one more than the one before.
-    public var sequence: UInt64
-    /// Which log the number counts in, four to eight hexadecimal digits.
-    public var stream: String
-    /// Its type, such as `path.changed`.
-    public var name: String
-    /// The JSON object on one line, ended by a line feed.
-    public var line: [UInt8]
-
-    public init(sequence: UInt64, stream: String, name: String, line: [UInt8]) {
-        self.sequence = sequence
-        self.stream = stream
-        self.name = name
-        self.line = line
-    }
-}
-
-/// What happens to one stream.
-public enum StreamNotice: Equatable, Sendable {
-    /// What its reader missed is no longer there.
-    case reset(ResetReason)
-    /// The daemon ends it.
-    case closed(reason: String)
-
-    /// Why a reader gets no event where it asked to begin.
-    public enum ResetReason: String, Sendable {
-        case tooOld = "too_old"
-        case otherStream = "other_stream"
-        case slowClient = "slow_client"
-    }
-}
 
 /// What is known of the events after some number.
 public enum EventReplay: Equatable, Sendable {
     /// The events that follow, oldest first; none when there is nothing newer.
-    case events([StreamEvent])
+    case events([EventRecord])
     /// The log begins later: events are lost.
     case tooOld(oldest: UInt64)
     /// Memory begins with `oldest`; the archive may have what is between.
@@ -66,7 +34,7 @@ public protocol EventArchive: AnyObject {
 /// What an archive found.
 public struct ArchivePage: Equatable, Sendable {
     /// The events that were wanted, oldest first.
-    public var events: [StreamEvent]
+    public var events: [EventRecord]
     /// The number of the last event that was looked at.
     public var last: UInt64
     /// Whether there was nothing newer.
@@ -76,7 +44,7 @@ public struct ArchivePage: Equatable, Sendable {
     /// The oldest number that it holds; `nil` for none.
     public var oldest: UInt64?
 
-    public init(events: [StreamEvent], last: UInt64, isAtEnd: Bool, isCut: Bool = false, oldest: UInt64? = nil) {
+    public init(events: [EventRecord], last: UInt64, isAtEnd: Bool, isCut: Bool = false, oldest: UInt64? = nil) {
         self.events = events
         self.last = last
         self.isAtEnd = isAtEnd
@@ -195,12 +163,10 @@ public protocol StatusProviding: AnyObject {
     var health: Readiness { get }
     /// Whether the first status is known.
     var readiness: Readiness { get }
-    /// Which log the event numbers count in.
-    var eventStream: String { get }
-    /// The number of the newest event; 0 before the first.
-    var lastSequence: UInt64 { get }
+    /// The newest event; its number is 0 before the first.
+    var position: EventPosition { get }
     /// The event by which one stream is told what happens to it; it has the number of the newest event.
-    func notice(_ notice: StreamNotice) -> StreamEvent
+    func notice(_ body: some EventBody) -> EventRecord
     /// Up to `limit` events after a number, as far as memory has them; the newest is there before it is broadcast.
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay
     /// The number of the newest event that is older than `age`, 0 when there is none; `nil` where the archive must be

@@ -1,10 +1,12 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import EventHub
+
 /// Gives one reader the events from a place on, in order: from the archive, away from the loop, and then from memory.
 final class EventFeed {
     enum Piece: Equatable {
         /// What follows, perhaps nothing that the filter passes.
-        case events([StreamEvent])
+        case events([EventRecord])
         /// What followed the place is no longer held; the log begins at `oldest`.
         case cut(oldest: UInt64)
         /// There is nothing newer, as of this call.
@@ -101,8 +103,8 @@ final class EventFeed {
         }
     }
 
-    private func take(_ events: [StreamEvent], _ limit: Int) -> [StreamEvent] {
-        var taken: [StreamEvent] = []
+    private func take(_ events: [EventRecord], _ limit: Int) -> [EventRecord] {
+        var taken: [EventRecord] = []
         var bytes = 0
         for event in events where taken.count < limit && bytes < Self.mostBytes {
             place = .after(event.sequence)

@@ -1,6 +1,8 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import EventHub
 internal import Metrics
+internal import OrderedJSON
 internal import WebSocketWire
 
 enum StreamFormat: Equatable {
@@ -33,22 +35,19 @@ enum StreamFormat: Equatable {
     var isAnswered: Bool { self == .webSocket }
 
     /// The last of a stream: an event that says why, and where the format has one, a code.
-    func farewell(_ event: StreamEvent, code: WebSocketCloseCode, reason: String) -> [UInt8] {
+    func farewell(_ event: EventRecord, code: WebSocketCloseCode, reason: String) -> [UInt8] {
         guard self == .webSocket else { return frame(event) }
         return frame(event) + WebSocketServerFrame.close(WebSocketClose(code, reason: reason))
     }
 
-    func frame(_ event: StreamEvent) -> [UInt8] {
+    func frame(_ event: EventRecord) -> [UInt8] {
         switch self {
         case .lines: return event.line
-        case .webSocket:
-            let hasEnd = event.line.last == UInt8(ascii: "\n")
-            return WebSocketServerFrame.text(hasEnd ? Array(event.line.dropLast()) : event.line)
+        case .webSocket: return WebSocketServerFrame.text(Array(event.line.dropLast()))
         case .serverSent: break
         }
-        var frame = Array("id: \(event.stream).\(event.sequence)\nevent: \(event.name)\ndata: ".utf8)
+        var frame = Array("id: \(event.position)\nevent: \(event.name)\ndata: ".utf8)
         frame += event.line
-        if event.line.last != UInt8(ascii: "\n") { frame.append(UInt8(ascii: "\n")) }
         frame.append(UInt8(ascii: "\n"))
         return frame
     }
@@ -60,8 +59,6 @@ enum StreamFormat: Equatable {
 /// One that falls behind its bound, or takes nothing for too long, is told by `stream.reset` and dropped; nobody waits for
 /// it.
 final class EventStreams {
-    typealias ResetReason = StreamNotice.ResetReason
-
     private final class Subscriber {
         let stream: OutgoingStream
         let format: StreamFormat
@@ -135,14 +132,14 @@ final class EventStreams {
         _ format: StreamFormat,
         _ feed: EventFeed,
         first: EventFeed.Piece? = nil,
-        reset: ResetReason? = nil,
+        reset: StreamReset.Reason? = nil,
         filter: EventFilter,
         isUnix: Bool = false
     ) -> OutgoingStream {
         let stream = OutgoingStream(limit: limit)
         _ = stream.send(format.preamble)
         let subscriber = Subscriber(stream, format, filter, feed, isUnix: isUnix)
-        if let reset { _ = stream.send(format.frame(provider.notice(.reset(reset)))) }
+        if let reset { _ = stream.send(format.frame(notice(of: reset))) }
         let id = ObjectIdentifier(subscriber)
         subscribers[id] = subscriber
         if isUnix { unixCount += 1 }
@@ -156,7 +153,7 @@ final class EventStreams {
         return stream
     }
 
-    func broadcast(_ event: StreamEvent) {
+    func broadcast(_ event: EventRecord) {
         // Each form is made once and shared by all queues.
         lazy var serverSent = StreamFormat.serverSent.frame(event)
         lazy var webSocket = StreamFormat.webSocket.frame(event)
@@ -188,7 +185,7 @@ final class EventStreams {
 
     func close(reason: String) {
         for (id, subscriber) in subscribers {
-            let last = provider.notice(.closed(reason: reason))
+            let last = provider.notice(StreamClosed(reason: reason))
             subscriber.stream.finish(with: subscriber.format.farewell(last, code: .goingAway, reason: reason))
             remove(id)
         }
@@ -202,8 +199,8 @@ final class EventStreams {
         // One that is being closed gets no more, and is not slow.
         guard !subscriber.stream.isFinished else { return remove(ObjectIdentifier(subscriber)) }
         metrics.dropped(subscriber.format.transport)
-        let reason = ResetReason.slowClient
-        let last = provider.notice(.reset(reason))
+        let reason = StreamReset.Reason.slowClient
+        let last = notice(of: reason)
         let farewell = subscriber.format.farewell(last, code: .tryAgainLater, reason: reason.rawValue)
         subscriber.stream.overflow(with: farewell)
         remove(ObjectIdentifier(subscriber))
@@ -232,8 +229,8 @@ final class EventStreams {
         case .events(let events): for event in events { send(subscriber.format.frame(event), to: subscriber) }
         case .cut:
             // The log was cut while this client was away, or reading it.
-            subscriber.feed?.skip(to: provider.lastSequence)
-            send(subscriber.format.frame(provider.notice(.reset(.tooOld))), to: subscriber)
+            subscriber.feed?.skip(to: provider.position.sequence)
+            send(subscriber.format.frame(notice(of: .tooOld)), to: subscriber)
         }
     }
 
@@ -250,14 +247,21 @@ final class EventStreams {
 // MARK: - Places and notices
 
 extension EventStreams {
+    /// Tells one client that it misses something, and what the state is now.
+    private func notice(of reason: StreamReset.Reason) -> EventRecord {
+        let status = (try? provider.snapshot(of: .status))?.content.bytes
+        let state = status.flatMap { try? JSONValue(parsing: Array($0)) }
+        return provider.notice(StreamReset(reason, snapshot: state))
+    }
+
     /// Turns what a client asked for into a place, and says when that was never one of this log.
-    func resolve(_ cursor: EventCursor?) -> (place: EventPlace, reset: ResetReason?) {
-        let last = provider.lastSequence
+    func resolve(_ cursor: EventCursor?) -> (place: EventPlace, reset: StreamReset.Reason?) {
+        let last = provider.position.sequence
         switch cursor {
         case nil: return (.after(last), nil)
         case .age(let age): return (.age(age), nil)
         case .after(let sequence, let stream):
-            if let stream, stream != provider.eventStream { return (.after(last), .otherStream) }
+            if let stream, stream != "\(provider.position.stream)" { return (.after(last), .otherStream) }
             return sequence <= last ? (.after(sequence), nil) : (.after(last), .otherStream)
         }
     }

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import EventHub
 import Glibc
 import LinuxIO
 import Metrics
@@ -49,8 +50,12 @@ final class BackgroundServer: Sendable {
 final class SmallProvider: StatusProviding {
     var health: Readiness { .ready }
     var readiness: Readiness { .notReady(reason: "the first \"dump\" is not read") }
-    var eventStream: String { "7f3a" }
-    var lastSequence: UInt64 { 3 }
+    var position: EventPosition { place(3) }
+    private let hub = EventHub(EventHub.Options(host: "edge"))
+
+    private func place(_ sequence: UInt64) -> EventPosition {
+        EventPosition(stream: hub.position.stream, sequence: sequence)
+    }
 
     func snapshot(of document: StatusDocument) -> Snapshot? {
         switch document {
@@ -60,9 +65,7 @@ final class SmallProvider: StatusProviding {
         }
     }
 
-    func notice(_ notice: StreamNotice) -> StreamEvent {
-        StreamEvent(sequence: 3, stream: "7f3a", name: "stream.closed", line: Array("{\"reason\":\"\"}\n".utf8))
-    }
+    func notice(_ body: some EventBody) -> EventRecord { hub.notice(body).record }
 
     func isSatisfied(monitor: String) -> Bool? { monitor == "default" ? false : nil }
 
@@ -72,7 +75,7 @@ final class SmallProvider: StatusProviding {
         guard sequence < 3 else { return .events([]) }
         return .events(
             ((sequence + 1)...3).map {
-                StreamEvent(sequence: $0, stream: "7f3a", name: "x", line: Array("{\"seq\":\($0)}\n".utf8))
+                EventRecord(position: place($0), name: "x", line: Array("{\"seq\":\($0)}\n".utf8))
             }
         )
     }
