@@ -178,13 +178,13 @@ let package = Package(
         // Tests.
         .target(
             name: "TestSupport",
-            dependencies: ["CLinuxShims", "LinuxIO"],
+            dependencies: ["CLinuxShims", "OrderedJSON", "LinuxIO"],
             path: "Tests/TestSupport"
         ),
         .testTarget(name: "LayeringTests"),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["Addressing", "LinuxIO", "TestSupport"]),
-        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON"]),
+        .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),
         .testTarget(
             name: "DocumentsTests",
             dependencies: [
