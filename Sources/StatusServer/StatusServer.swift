@@ -45,7 +45,8 @@ public final class StatusServer {
     ) throws(StatusServerError) {
         self.loop = loop
         pingInterval = configuration.api.pingInterval
-        let httpMetrics = HTTPMetrics(routes: Endpoint.allCases.filter { $0 != .reload }.map(\.rawValue))
+        let router = Router()
+        let httpMetrics = HTTPMetrics(routes: router.readable)
         let streamMetrics = EventStreamMetrics()
         httpMetrics.register(in: registry)
         streamMetrics.register(in: registry)
@@ -53,6 +54,7 @@ public final class StatusServer {
             loop: loop,
             provider: provider,
             limits: configuration.api,
+            router: router,
             registry: registry,
             streamMetrics: streamMetrics
         )

@@ -226,7 +226,7 @@ private final class StoreFixture {
         func numbers(from place: EventPlace, limit: Int = 100) async throws -> [UInt64] {
             guard case .events(let events) = try await piece(from: place, limit: limit) else { return [] }
             for event in events {
-                #expect(event.line.last == 0x0A && event.stream == "\(hub.position.stream)")
+                #expect(event.line.last == 0x0A && event.position.stream == hub.position.stream)
                 #expect(try JSONValue(parsing: event.line)["event"]?.string == event.name)
             }
             return events.map(\.sequence)
@@ -244,7 +244,7 @@ private final class StoreFixture {
     @Test func `events come from memory, and older ones from the log`() async throws {
         let fixture = try Fixture()
         fixture.publish(10)
-        #expect(fixture.source.lastSequence == 11)
+        #expect(fixture.source.position.sequence == 11)
         #expect(try fixture.source.events(after: 6, limit: 9) == .archived(oldest: 8))
         for (after, limit, expected) in [
             (9, 9, [10, 11]), (0, 100, Array(1...11)), (0, 3, [1, 2, 3]), (8, 1, [9]), (11, 9, []), (12, 9, []),
@@ -274,7 +274,7 @@ private final class StoreFixture {
     func `an age begins with the first event that is younger`(hasLog: Bool) async throws {
         let fixture = try Fixture(hasLog: hasLog)
         fixture.publish(10)
-        let last = fixture.source.lastSequence
+        let last = fixture.source.position.sequence
         // The last event is of this very moment, the one before a second old.
         #expect(try await fixture.numbers(from: .age(.milliseconds(500))) == [last])
         #expect(try await fixture.numbers(from: .age(.milliseconds(2500))) == [last - 2, last - 1, last])

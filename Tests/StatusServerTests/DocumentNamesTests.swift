@@ -4,6 +4,8 @@ import OrderedJSON
 import TestSupport
 import Testing
 
+@testable import StatusServer
+
 /// The rules of docs/api.md for names, held against the schemas of all documents and events.
 @Suite struct DocumentNamesTests {
     private static let root = String(#filePath.dropLast("/Tests/StatusServerTests/DocumentNamesTests.swift".count))
@@ -16,7 +18,7 @@ import Testing
     }
 
     private static func description() throws -> JSONValue {
-        try read("Sources/StatusServer/Resources/openapi.json")
+        try JSONValue(parsing: Array(APIDescription().described().content.bytes), limits: JSONLimits(size: 1 << 20))
     }
 
     /// All objects of the schemas, with the way there; problem documents have the names of RFC 9457.

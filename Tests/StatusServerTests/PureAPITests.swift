@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import OrderedJSON
+import TestSupport
 import Testing
 
 @testable import StatusServer
@@ -8,23 +9,66 @@ import Testing
 @Suite struct RouterTests {
     private let router = Router()
 
-    @Test(arguments: Endpoint.allCases)
-    func `finds every route by its pattern`(endpoint: Endpoint) {
-        let path = endpoint.rawValue.split(separator: "/").map(String.init)
+    @Test(arguments: Route.all.map(\.name))
+    func `finds every route by its pattern`(name: String) throws {
+        let route = try #require(Route.all.first { $0.name == name })
+        let path = route.path.split(separator: "/").map(String.init)
         // A suffix such as `.svg` is no part of the parameter.
-        let parameters = path.filter { $0.hasPrefix("{") }.map { String($0.prefix { $0 != "}" }) + "}" }
-        #expect(router.match(method: endpoint.methods[0], path: path) == .found(endpoint, parameters: parameters))
-        #expect(endpoint.allow.value == endpoint.methods.joined(separator: ", "))
-        #expect(router.match(method: "BREW", path: path) == .wrongMethod(endpoint))
-        #expect(router.match(method: "GET", path: path + ["more", "and", "more"]) == .notFound)
+        let arguments = path.filter { $0.hasPrefix("{") }.map { String($0.prefix { $0 != "}" }) + "}" }
+        guard case .found(let found, arguments) = router.match(method: route.method.rawValue, path: path) else {
+            Issue.record("\(name) is not found")
+            return
+        }
+        #expect(found.name == name)
+        let allowed = Route.all.filter { $0.path == route.path }.flatMap(\.methods)
+        guard case .wrongMethod(route.path, let field) = router.match(method: "BREW", path: path) else {
+            Issue.record("\(name) answers any method")
+            return
+        }
+        #expect(field.value == allowed.joined(separator: ", "))
+        #expect(isNothing(router.match(method: "GET", path: path + ["more", "and", "more"])))
     }
+
+    private func isNothing(_ match: Router.Match) -> Bool { if case .notFound = match { true } else { false } }
+
+    @Test func `every route stands in the table of the documentation`() throws {
+        let text = try Command.run(["cat", "\(Self.root)/docs/api.md"])
+        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| GET ") || $0.hasPrefix("| POST ") }
+        for route in Route.all where !route.path.hasPrefix("/api/v1/schema/") {
+            let mentions = rows.contains { row in
+                row.hasPrefix("| \(route.method.rawValue) ")
+                    && (row.contains("`\(route.path)`") || row.contains("`\(route.path)?"))
+            }
+            #expect(mentions, "\(route.method.rawValue) \(route.path)")
+        }
+    }
+
+    @Test func `what the command line asks is a route, with parameters that it knows`() throws {
+        let lines = try Command.run(["grep", "-rhoE", #""/(api/v1|-)/[^" ]*"#, "\(Self.root)/Sources/nwpath"])
+        let targets = Set(lines.split(separator: "\n").map { $0.dropFirst() })
+        #expect(targets.count > 10)
+        for target in targets {
+            let parts = target.split(separator: "?", maxSplits: 1)
+            let path = parts[0].split(separator: "/").map { $0.hasPrefix("\\(") ? "x" : String($0) }
+            guard case .found(let route, _) = router.match(method: "GET", path: path) else {
+                Issue.record("no route answers \(target)")
+                continue
+            }
+            for item in parts.dropFirst().joined().split(separator: "&") {
+                let name = String(item.prefix { $0 != "=" })
+                #expect(route.queryNames.contains(name), "\(target)")
+            }
+        }
+    }
+
+    private static let root = String(#filePath.dropLast("/Tests/StatusServerTests/PureAPITests.swift".count))
 
     @Test(arguments: [
         ["api"], ["api", "v1"], ["api", "v1", "paths", ""], ["API", "v1", "status"], ["api", "v2", "status"],
         ["api", "v1", "services", "a", ""], ["api", "v1", "services", "a"], [""],
     ])
     func `finds nothing elsewhere`(path: [String]) {
-        #expect(router.match(method: "GET", path: path) == .notFound)
+        #expect(isNothing(router.match(method: "GET", path: path)))
     }
 }
 

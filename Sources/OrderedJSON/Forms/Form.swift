@@ -119,6 +119,9 @@ extension Form {
         Form(.named(Name(component: name, definition: name), nil))
     }
 
+    /// The same with a sentence that says what it means.
+    public func about(_ sentence: String) -> Form { Form(kind, sentence) }
+
     /// The same, or `null`.
     public var orNull: Form { Form(.nullable(self)) }
 

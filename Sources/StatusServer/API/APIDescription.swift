@@ -2,29 +2,41 @@
 
 internal import OrderedJSON
 
-/// The API as OpenAPI 3.1 describes it, and the JSON Schemas of its documents, which are parts of the same text.
+/// The API as OpenAPI 3.1 describes it, and the JSON Schemas of its documents; rendered for who asks.
 final class APIDescription {
-    /// The OpenAPI document; joined with nothing, so it is held only once somebody asks.
-    private lazy var document = Snapshot(constant: PackageResources.openapi_json)
+    private var document: Snapshot?
     private var schemas: [String: Snapshot] = [:]
 
     /// The answer to a request for the document, or for the schema of that name.
     /// - Throws: ``Problem`` with status 404 when there is no such schema.
-    func response(to request: HTTPRequest, schema name: String?) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
-        let snapshot = try name.map { try schema(named: $0) } ?? document
-        return .document(snapshot, isKnown: snapshot.matches(request.field("If-None-Match")))
+    func response(to call: Route.Call, schema name: String?) throws -> HTTPResponse {
+        _ = try call.query()
+        let snapshot = try name.map { try schema(named: $0) } ?? described()
+        return .document(snapshot, isKnown: snapshot.matches(call.request.field("If-None-Match")))
+    }
+
+    /// The OpenAPI document.
+    func described() throws -> Snapshot {
+        if let document { return document }
+        let text = try OrderedJSONEncoder(style: .pretty).encode(try OpenAPI(components: Self.components()).document)
+        let snapshot = Snapshot(constant: text + [0x0A])
+        document = snapshot
+        return snapshot
+    }
+
+    private static func components() throws -> JSONObject {
+        let text = try JSONValue(parsing: PackageResources.openapi_json, limits: JSONLimits(size: 1 << 20))
+        return text["components"]?["schemas"]?.object ?? JSONObject()
     }
 
     private func schema(named name: String) throws -> Snapshot {
         if let snapshot = schemas[name] { return snapshot }
-        let description = try JSONValue(parsing: PackageResources.openapi_json, limits: JSONLimits(size: 1 << 20))
-        let components = description["components"]?["schemas"]?.object ?? JSONObject()
+        let components = try Self.components()
         guard let key = components.keys.first(where: { $0.lowercased() == name }) else {
             throw Problem(status: 404, detail: "There is no schema '\(name)'.")
         }
         var schema = JSONObject()
-        schema["$schema"] = .string("https://json-schema.org/draft/2020-12/schema")
+        schema["$schema"] = .string(OpenAPI.dialect)
         schema["title"] = .string(key)
         schema["$ref"] = .string("#/$defs/\(key)")
         schema["$defs"] = Self.standingAlone(.object(components))

@@ -8,9 +8,7 @@ final class LongPolls {
     private struct Waiter {
         let document: StatusDocument
         let condition: String
-        let request: HTTPRequest
-        let responder: any HTTPResponder
-        let route: String
+        let call: Route.Call
         let timer: EventLoop.Timer
     }
 
@@ -37,24 +35,15 @@ final class LongPolls {
         _ document: StatusDocument,
         condition: String,
         limit: Duration,
-        request: HTTPRequest,
-        responder: any HTTPResponder,
-        route: String
+        _ call: Route.Call
     ) {
         lastID += 1
         let id = lastID
         let timer = loop.schedule(after: limit) { [weak self] in self?.answer(id, isOver: true) }
-        waiters[id] = Waiter(
-            document: document,
-            condition: condition,
-            request: request,
-            responder: responder,
-            route: route,
-            timer: timer
-        )
-        if request.peer.isUnix { unixCount += 1 }
+        waiters[id] = Waiter(document: document, condition: condition, call: call, timer: timer)
+        if call.request.peer.isUnix { unixCount += 1 }
         metrics.opened(.longpoll)
-        responder.onCancelled = { [weak self] in self?.forget(id) }
+        call.responder.onCancelled = { [weak self] in self?.forget(id) }
     }
 
     /// Answers whoever waits for something that has changed.
@@ -73,18 +62,19 @@ final class LongPolls {
         let isSame = snapshot?.matches(waiter.condition) ?? false
         guard isOver || !isSame else { return }
         forget(id)
-        waiter.responder.onCancelled = nil
+        let (responder, route) = (waiter.call.responder, waiter.call.route.path)
+        responder.onCancelled = nil
         guard let snapshot else {
             let problem = Problem(status: 404, detail: "What was waited for is gone.")
-            return waiter.responder.respond(HTTPResponse(problem), route: waiter.route)
+            return responder.respond(HTTPResponse(problem), route: route)
         }
         let response = HTTPResponse.document(snapshot, isKnown: isSame)
-        waiter.responder.respond(ContentCoding.apply(to: response, for: waiter.request), route: waiter.route)
+        responder.respond(ContentCoding.apply(to: response, for: waiter.call.request), route: route)
     }
 
     private func forget(_ id: UInt64) {
         guard let waiter = waiters.removeValue(forKey: id) else { return }
-        if waiter.request.peer.isUnix { unixCount -= 1 }
+        if waiter.call.request.peer.isUnix { unixCount -= 1 }
         loop.cancel(waiter.timer)
         metrics.closed(.longpoll)
     }

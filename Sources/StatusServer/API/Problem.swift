@@ -44,6 +44,18 @@ public struct Problem: Error, Equatable, Sendable {
         self.instance = instance
     }
 
+    static var nothingKnown: Problem {
+        Problem(.notReady, status: 503, detail: "Nothing is known yet; try again soon.")
+    }
+
+    static func unknownMonitor(_ name: String) -> Problem {
+        Problem(.unknownMonitor, status: 404, detail: "There is no monitor '\(name)'.")
+    }
+
+    static func unknownProbe(_ name: String) -> Problem {
+        Problem(.unknownProbe, status: 404, detail: "There is no probe '\(name)'.")
+    }
+
     /// The document, one line.
     var rendered: [UInt8] {
         var json = "{\"type\":\(JSONText.quote(kind.rawValue)),\"title\":\(JSONText.quote(title)),"

@@ -8,21 +8,21 @@ extension StatusAPI {
 
     /// A stream of server-sent events, a stream of JSON lines, or one page, by `Accept`.
     /// - Returns: `nil` when the answer comes later.
-    func events(_ request: HTTPRequest, _ responder: any HTTPResponder) throws -> HTTPResponse? {
+    func events(_ call: Route.Call) throws -> HTTPResponse? {
         let formats: [StreamFormat] = [.serverSent, .lines]
         let offers = formats.map(\.contentType) + [Self.json]
-        guard let chosen = ContentNegotiation.choose(request.field("Accept"), among: offers) else {
+        guard let chosen = ContentNegotiation.choose(call.request.field("Accept"), among: offers) else {
             throw Problem(status: 406, detail: "Events come as \(offers.joined(separator: ", ")).")
         }
         guard let format = formats.first(where: { $0.contentType == chosen }) else {
-            try page(request, responder)
+            try page(call)
             return nil
         }
-        return try stream(format, request)
+        return try stream(format, call)
     }
 
-    private func stream(_ format: StreamFormat, _ request: HTTPRequest) throws -> HTTPResponse {
-        let query = try QueryParameters(request.query, allowed: ["since", "event"])
+    private func stream(_ format: StreamFormat, _ call: Route.Call) throws -> HTTPResponse {
+        let (request, query) = (call.request, try call.query(without: ["limit"]))
         var cursor = try cursor(query)
         // A browser that reconnects repeats its first query; the newer place is in the header field.
         if let text = request.field("Last-Event-ID"), !text.isEmpty {
@@ -48,8 +48,8 @@ extension StatusAPI {
         }
     }
 
-    private func page(_ request: HTTPRequest, _ responder: any HTTPResponder) throws {
-        let query = try QueryParameters(request.query, allowed: ["since", "limit", "event"])
+    private func page(_ call: Route.Call) throws {
+        let (responder, query) = (call.responder, try call.query())
         let limit = try query.integer("limit", in: 1...1000) ?? 100
         let last = provider.position.sequence
         var place = EventPlace.after(last > UInt64(limit) ? last - UInt64(limit) : 0)
@@ -68,10 +68,10 @@ extension StatusAPI {
             responder.onCancelled = nil
             let response =
                 switch result {
-                case .success(let response): ContentCoding.apply(to: response, for: request)
+                case .success(let response): ContentCoding.apply(to: response, for: call.request)
                 case .failure(let error): failure(error)
                 }
-            responder.respond(response, route: Endpoint.events.rawValue)
+            responder.respond(response, route: call.route.path)
         }
         pages[id] = page
         responder.onCancelled = { [weak self] in self?.pages.removeValue(forKey: id)?.cancel() }

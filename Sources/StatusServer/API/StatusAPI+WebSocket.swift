@@ -8,7 +8,8 @@ extension StatusAPI {
     static let subprotocol = "nwpath.v1"
 
     /// - Returns: `nil` when the answer comes later.
-    func eventSocket(_ request: HTTPRequest, _ responder: any HTTPResponder) throws -> HTTPResponse? {
+    func eventSocket(_ call: Route.Call) throws -> HTTPResponse? {
+        let (request, responder) = (call.request, call.responder)
         let handshake: WebSocketServerHandshake
         do throws(WebSocketServerHandshake.Refusal) {
             handshake = try WebSocketServerHandshake(
@@ -24,7 +25,7 @@ extension StatusAPI {
             let detail = "Pages of '\(request.field("Origin") ?? "")' may not listen here."
             throw Problem(.originNotAllowed, status: 403, detail: detail)
         }
-        let query = try QueryParameters(request.query, allowed: ["since", "event"])
+        let query = try call.query()
         let cursor = try cursor(query)
         let peer = request.peer
         try checkRoom(for: peer)
@@ -39,7 +40,7 @@ extension StatusAPI {
         feed.next(limit: EventStreams.page) { [weak self, weak responder] result in
             guard let self, let responder else { return }
             responder.onCancelled = nil
-            responder.respond(answer(result, feed, fields, query, peer), route: Endpoint.eventSocket.rawValue)
+            responder.respond(answer(result, feed, fields, query, peer), route: call.route.path)
         }
         return nil
     }

@@ -15,9 +15,9 @@ final class StatusAPI {
     var pages: [UInt64: EventPage] = [:]
     var lastPage: UInt64 = 0
     private let registry: MetricRegistry
-    private let router = Router()
-    private lazy var page = StatusPage()
-    private let description = APIDescription()
+    private let router: Router
+    private(set) lazy var page = StatusPage()
+    let description = APIDescription()
     let clock: any TimeSource
     private var scraped: [MetricFormat: Scrape] = [:]
     private var lastInstance: UInt64
@@ -26,11 +26,13 @@ final class StatusAPI {
         loop: EventLoop,
         provider: any StatusProviding,
         limits: StatusLimits,
+        router: Router = Router(),
         registry: MetricRegistry,
         streamMetrics: EventStreamMetrics
     ) {
         self.provider = provider
         self.limits = limits
+        self.router = router
         self.registry = registry
         clock = loop.clock
         lastInstance = UInt64.random(in: 0...UInt64.max)
@@ -46,19 +48,20 @@ final class StatusAPI {
         case .notFound:
             let problem = Problem(status: 404, detail: "There is nothing at this path.")
             responder.respond(HTTPResponse(problem), route: "unknown")
-        case .wrongMethod(let endpoint):
-            let problem = Problem(status: 405, detail: "This route answers \(endpoint.allow.value).")
-            responder.respond(HTTPResponse(problem, fields: [endpoint.allow]), route: endpoint.rawValue)
-        case .found(let endpoint, _) where request.method == "OPTIONS":
-            // It is about the route alone (RFC 9110 section 9.3.7): nothing is looked up, and nothing changes.
-            responder.respond(.empty(status: 204, fields: [endpoint.allow]), route: endpoint.rawValue)
-        case .found(let endpoint, let parameters):
+        case .wrongMethod(let path, let allowed):
+            let problem = Problem(status: 405, detail: "This route answers \(allowed.value).")
+            responder.respond(HTTPResponse(problem, fields: [allowed]), route: path)
+        case .options(let path, let allowed):
+            // It is about the route alone: nothing is looked up, and nothing changes.
+            responder.respond(.empty(status: 204, fields: [allowed]), route: path)
+        case .found(let route, let arguments):
+            let call = Route.Call(route: route, arguments: arguments, request: request, responder: responder)
             do {
-                if !["GET", "HEAD"].contains(request.method) { try checkRights(request) }
-                guard let response = try answer(endpoint, parameters, request, responder) else { return }
-                responder.respond(ContentCoding.apply(to: response, for: request), route: endpoint.rawValue)
+                if route.method == .post { try checkRights(request) }
+                guard let response = try route.handler(self, call) else { return }
+                responder.respond(ContentCoding.apply(to: response, for: request), route: route.path)
             } catch {
-                responder.respond(failure(error), route: endpoint.rawValue)
+                responder.respond(failure(error), route: route.path)
             }
         }
     }
@@ -87,32 +90,6 @@ final class StatusAPI {
         case 429: return HTTPResponse(problem, fields: [HTTPField("Retry-After", "10")])
         case 503: return HTTPResponse(problem, fields: [HTTPField("Retry-After", "1")])
         default: return HTTPResponse(problem)
-        }
-    }
-
-    /// - Returns: `nil` when the answer comes later.
-    private func answer(
-        _ endpoint: Endpoint,
-        _ parameters: [String],
-        _ request: HTTPRequest,
-        _ responder: any HTTPResponder
-    ) throws -> HTTPResponse? {
-        switch endpoint {
-        case .page: return page.response(to: request)
-        case .openAPI, .schema: return try description.response(to: request, schema: parameters.first)
-        case .badge: return try badge(parameters[0], request)
-        case .satisfied: return try satisfied(parameters[0], request)
-        case .events: return try events(request, responder)
-        case .eventSocket: return try eventSocket(request, responder)
-        case .history: return try history(request)
-        case .probeHistory: return try probeHistory(parameters[0], request)
-        case .healthy: return try readiness(provider.health, request)
-        case .ready: return try readiness(provider.readiness, request)
-        case .reload: return try reload(request)
-        case .probe where request.method == "POST": return try startProbe(parameters[0], request)
-        case .diagnosis where request.method == "POST": return try startDiagnosis(request)
-        case .metrics: return try metrics(request)
-        default: return try document(endpoint, parameters, request, responder)
         }
     }
 }
@@ -147,16 +124,14 @@ public struct StatusLimits: Equatable, Sendable {
 // MARK: - Documents
 
 extension StatusAPI {
-    private func document(
-        _ endpoint: Endpoint,
-        _ parameters: [String],
-        _ request: HTTPRequest,
-        _ responder: any HTTPResponder
+    /// A document from memory, now or when it changes.
+    func document(
+        _ document: StatusDocument,
+        missing: Problem,
+        _ query: QueryParameters,
+        _ call: Route.Call
     ) throws -> HTTPResponse? {
-        let query = try QueryParameters(request.query, allowed: endpoint.filters + ["wait"])
-        let wait = try query.duration("wait", limit: limits.longestWait)
-        for name in endpoint.filters where query[name] == "" { throw query.bad(name, "", "something to look for") }
-        let (document, missing) = try Self.documents(endpoint, parameters, query)
+        let (request, wait) = (call.request, try query.duration("wait", limit: limits.longestWait))
         guard let snapshot = try provider.snapshot(of: document) else { throw missing }
         let condition = request.field("If-None-Match")
         let isKnown = snapshot.matches(condition)
@@ -166,80 +141,14 @@ extension StatusAPI {
         guard polls.count(isUnix: request.peer.isUnix) < limits.longPolls else {
             throw Problem(.tooManyStreams, status: 429, detail: "Too many requests wait already.")
         }
-        polls.park(
-            document,
-            condition: condition,
-            limit: wait,
-            request: request,
-            responder: responder,
-            route: endpoint.rawValue
-        )
+        polls.park(document, condition: condition, limit: wait, call)
         return nil
     }
 
-    /// The document of a route, and what to say when there is none.
-    private static func documents(
-        _ endpoint: Endpoint,
-        _ parameters: [String],
-        _ query: QueryParameters
-    ) throws(Problem) -> (StatusDocument, Problem) {
-        let notReady = Problem(.notReady, status: 503, detail: "Nothing is known yet; try again soon.")
-        switch endpoint {
-        case .paths: return (.paths, notReady)
-        case .path: return (.path(monitor: parameters[0]), unknownMonitor(parameters[0]))
-        case .interfaces: return (.interfaces, notReady)
-        case .interface:
-            let detail = "There is no interface '\(parameters[0])'."
-            return (.interface(name: parameters[0]), Problem(.unknownInterface, status: 404, detail: detail))
-        case .gateways: return (.gateways, notReady)
-        case .diagnosis: return (.diagnosis, notReady)
-        case .probes: return (.probes, notReady)
-        case .probe: return (.probe(name: parameters[0]), unknownProbe(parameters[0]))
-        case .dns: return (.dns, notReady)
-        case .services:
-            return (.services(type: query["type"], name: query["name"], interface: query["interface"]), notReady)
-        case .serviceTypes: return (.serviceTypes, notReady)
-        case .serviceHistory:
-            let (type, name, interface) = (query["type"], query["name"], query["interface"])
-            return (.serviceHistory(type: type, name: name, interface: interface), notReady)
-        case .scrapeTargets: return (try scrapeTargets(query), notReady)
-        case .service:
-            let detail = "There is no service '\(parameters[1])' of type '\(parameters[0])'."
-            let problem = Problem(.unknownService, status: 404, detail: detail)
-            return (.service(type: parameters[0], name: parameters[1]), problem)
-        case .eventSchema: return (.eventSchema, notReady)
-        case .configurationSchema: return (.configurationSchema, notReady)
-        case .configuration: return (.configuration, notReady)
-        default: return (.status, notReady)
-        }
-    }
-
-    private static func scrapeTargets(_ query: QueryParameters) throws(Problem) -> StatusDocument {
-        let expected = "a type such as _prometheus-http._tcp, or several with commas between them"
-        guard let type = query["type"] else {
-            throw Problem(.badParameter, status: 400, detail: "Parameter 'type' is missing; expected \(expected).")
-        }
-        guard type.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(isServiceType) else {
-            throw query.bad("type", type, expected)
-        }
-        let family = query["family"]
-        if let family, !["ipv4", "ipv6"].contains(family) { throw query.bad("family", family, "ipv4 or ipv6") }
-        return .scrapeTargets(type: type, name: query["name"], interface: query["interface"], family: family)
-    }
-
-    private static func isServiceType(_ text: Substring) -> Bool {
-        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-        return labels.count == 2 && labels[0].count > 1 && labels[0].hasPrefix("_")
-            && ["_tcp", "_udp"].contains(labels[1].lowercased())
-    }
-
-    private static func unknownMonitor(_ name: String) -> Problem {
-        Problem(.unknownMonitor, status: 404, detail: "There is no monitor '\(name)'.")
-    }
-
-    private func badge(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
-        guard let state = try provider.badge(of: monitor) else { throw Self.unknownMonitor(monitor) }
+    func badge(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        let monitor = call.arguments[0]
+        guard let state = try provider.badge(of: monitor) else { throw Problem.unknownMonitor(monitor) }
         let fields = [
             HTTPField("Cache-Control", "no-store"),
             HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
@@ -248,9 +157,12 @@ extension StatusAPI {
         return HTTPResponse(status: 200, type: "image/svg+xml", text: picture, fields: fields)
     }
 
-    private func satisfied(_ monitor: String, _ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
-        guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else { throw Self.unknownMonitor(monitor) }
+    func satisfied(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        let monitor = call.arguments[0]
+        guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else {
+            throw Problem.unknownMonitor(monitor)
+        }
         return HTTPResponse(
             status: isSatisfied ? 200 : 503,
             type: "application/json",
@@ -259,16 +171,16 @@ extension StatusAPI {
         )
     }
 
-    private func readiness(_ readiness: Readiness, _ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
+    func readiness(_ readiness: Readiness, _ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
         guard case .notReady(let reason) = readiness else {
             return HTTPResponse(status: 200, type: "text/plain; charset=utf-8", text: "ok\n")
         }
         throw Problem(.notReady, status: 503, detail: reason)
     }
 
-    private func history(_ request: HTTPRequest) throws -> HTTPResponse {
-        let query = try QueryParameters(request.query, allowed: ["since", "until", "monitor", "state", "step"])
+    func history(_ call: Route.Call) throws -> HTTPResponse {
+        let query = try call.query()
         let now = clock.wall
         let since = try Self.moment("since", query, before: now) ?? now - .seconds(86_400)
         let until = try Self.moment("until", query, before: now) ?? now
@@ -288,7 +200,7 @@ extension StatusAPI {
 
     private func historySubject(_ query: QueryParameters) throws -> HistoryRequest.Subject {
         let monitor = query["monitor"]
-        if let monitor, try provider.isSatisfied(monitor: monitor) == nil { throw Self.unknownMonitor(monitor) }
+        if let monitor, try provider.isSatisfied(monitor: monitor) == nil { throw Problem.unknownMonitor(monitor) }
         switch query["state"] {
         case nil, "path": return .path(monitor: monitor)
         case "headline":
@@ -310,20 +222,16 @@ extension StatusAPI {
         throw query.bad(name, text, "a duration such as 24h, or a past time such as 2026-11-20T13:00:00Z")
     }
 
-    static func unknownProbe(_ name: String) -> Problem {
-        Problem(.unknownProbe, status: 404, detail: "There is no probe '\(name)'.")
-    }
-
-    private func startProbe(_ name: String, _ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
-        guard let start = try provider.startProbe(name) else { throw Self.unknownProbe(name) }
+    func startProbe(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        let name = call.arguments[0]
+        guard let start = try provider.startProbe(name) else { throw Problem.unknownProbe(name) }
         return Self.response(to: start, of: "The probe '\(name)'", shownAt: "/api/v1/probes/\(name)")
     }
 
-    private func startDiagnosis(_ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
-        let start = try provider.startDiagnosis()
-        return Self.response(to: start, of: "An examination", shownAt: Endpoint.diagnosis.rawValue)
+    func startDiagnosis(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        return Self.response(to: try provider.startDiagnosis(), of: "An examination", shownAt: call.route.path)
     }
 
     private static func response(to start: RunStart, of subject: String, shownAt location: String) -> HTTPResponse {
@@ -335,8 +243,8 @@ extension StatusAPI {
         return HTTPResponse(problem, fields: [HTTPField("Retry-After", "\(seconds)")])
     }
 
-    private func reload(_ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
+    func reload(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
         let content = try provider.reload()
         return HTTPResponse(
             status: 200,
@@ -357,10 +265,10 @@ extension StatusAPI {
         return content
     }
 
-    private func metrics(_ request: HTTPRequest) throws -> HTTPResponse {
-        _ = try QueryParameters(request.query, allowed: [])
+    func metrics(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
         let offers = MetricFormat.allCases.map(\.mediaType)
-        let chosen = ContentNegotiation.choose(request.field("Accept"), among: offers)
+        let chosen = ContentNegotiation.choose(call.request.field("Accept"), among: offers)
         let format = MetricFormat.allCases.first { $0.mediaType == chosen } ?? .text
         return HTTPResponse(
             status: 200,

@@ -92,6 +92,29 @@ public enum StatusDocument: Hashable, Sendable {
     case configurationSchema
 }
 
+extension StatusDocument {
+    /// The scrape targets that a query asks for.
+    /// - Throws: ``Problem`` with status 400 for no type, or none that can be, or another family.
+    init(scrapeTargets query: QueryParameters) throws(Problem) {
+        let expected = "a type such as _prometheus-http._tcp, or several with commas between them"
+        guard let type = query["type"] else {
+            throw Problem(.badParameter, status: 400, detail: "Parameter 'type' is missing; expected \(expected).")
+        }
+        guard type.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(Self.isServiceType) else {
+            throw query.bad("type", type, expected)
+        }
+        let family = query["family"]
+        if let family, !["ipv4", "ipv6"].contains(family) { throw query.bad("family", family, "ipv4 or ipv6") }
+        self = .scrapeTargets(type: type, name: query["name"], interface: query["interface"], family: family)
+    }
+
+    private static func isServiceType(_ text: Substring) -> Bool {
+        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count == 2 && labels[0].count > 1 && labels[0].hasPrefix("_")
+            && ["_tcp", "_udp"].contains(labels[1].lowercased())
+    }
+}
+
 /// The stretch of time that a history is asked of, and of what.
 public struct HistoryRequest: Equatable, Sendable {
     public enum Subject: Equatable, Sendable {
