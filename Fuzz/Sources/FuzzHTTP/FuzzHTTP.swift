@@ -38,7 +38,7 @@ import FuzzKit
         _ = ContentNegotiation.choose(request.field("accept"), among: ["text/event-stream", "application/json"])
         for item in request.query {
             _ = EventCursor(item.value)
-            _ = EventFilter(item.value).matches("path.changed")
+            _ = try? EventFilter(item.value).matches("path.changed")
         }
         let allowed = ["since", "until", "event", "limit", "wait"]
         guard let query = try? QueryParameters(request.query, allowed: allowed) else { return }
