@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import LinuxIO
 
 /// How many packets each interface received since it was made.
@@ -9,10 +8,7 @@ internal import LinuxIO
 enum PacketCounters {
     /// Reads the counters by interface; none when the file cannot be read.
     static func received() -> [String: Int] {
-        guard let file = try? FileDescriptor(opening: "/proc/thread-self/net/dev", flags: O_RDONLY) else { return [:] }
-        var bytes: [UInt8] = []
-        while let chunk = try? file.read(upTo: 65_536), !chunk.isEmpty, bytes.count < 1 << 22 { bytes += chunk }
-        return parse(String(decoding: bytes, as: UTF8.self))
+        ProcFile.text("/proc/thread-self/net/dev").map(parse) ?? [:]
     }
 
     /// Reads the text of the file: the second number behind a name counts packets.

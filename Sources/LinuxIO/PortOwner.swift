@@ -51,7 +51,7 @@ public struct PortOwner: Hashable, Sendable {
 
     /// The UDP sockets of this network namespace that have a port of a family; `nil` where they cannot be seen.
     static func datagramSockets(_ family: AddressFamily, port: UInt16) -> [Entry]? {
-        read("/proc/thread-self/net/udp" + (family == .ipv4 ? "" : "6")).map {
+        ProcFile.text("/proc/thread-self/net/udp" + (family == .ipv4 ? "" : "6")).map {
             entries(in: $0, port: port, listening: false)
         }
     }
@@ -75,7 +75,7 @@ public struct PortOwner: Hashable, Sendable {
     private static func owners(of kind: String, _ family: AddressFamily, port: UInt16) -> [PortOwner] {
         let tables = family == .ipv4 ? [kind, kind + "6"] : [kind + "6"]
         return tables.flatMap { table -> [PortOwner] in
-            guard let lines = read("/proc/thread-self/net/\(table)") else { return [] }
+            guard let lines = ProcFile.text("/proc/thread-self/net/\(table)") else { return [] }
             return entries(in: lines, port: port, listening: kind == "tcp").map { entry in
                 var name = [CChar](repeating: 0, count: 32)
                 let process = unsafe nwp_socket_owner(entry.inode, &name, name.count)
@@ -88,14 +88,6 @@ public struct PortOwner: Hashable, Sendable {
     private static func text(_ name: [CChar]) -> String? {
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         return text.isEmpty ? nil : text
-    }
-
-    /// The whole text, at most 1 MiB; `nil` when it cannot be read.
-    private static func read(_ path: String) -> String? {
-        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY) else { return nil }
-        var bytes: [UInt8] = []
-        while bytes.count < 1 << 20, let part = try? file.read(upTo: 65_536), !part.isEmpty { bytes += part }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -29,17 +29,17 @@ public struct ProcessMetrics {
 
     /// Writes what `/proc` says; what cannot be read is left out.
     public func collect(into writer: inout MetricWriter) {
-        if let text = Self.read("/proc/self/stat"), let stat = ProcessStat(text) {
+        if let text = ProcFile.text("/proc/self/stat"), let stat = ProcessStat(text) {
             let ticks = Double(max(1, sysconf(Int32(_SC_CLK_TCK))))
             writer.write(Self.cpu, Double(stat.userTicks + stat.systemTicks) / ticks)
             writer.write(Self.resident, Double(stat.residentPages) * Double(sysconf(Int32(_SC_PAGESIZE))))
             writer.write(Self.virtual, Double(stat.virtualBytes))
-            if let text = Self.read("/proc/stat"), let boot = Self.bootTime(text) {
+            if let text = ProcFile.text("/proc/stat"), let boot = Self.bootTime(text) {
                 writer.write(Self.start, Double(boot) + Double(stat.startTicks) / ticks)
             }
         }
         if let count = Self.countDescriptors() { writer.write(Self.openDescriptors, Double(count)) }
-        if let text = Self.read("/proc/self/limits"), let limit = Self.descriptorLimit(text) {
+        if let text = ProcFile.text("/proc/self/limits"), let limit = Self.descriptorLimit(text) {
             writer.write(Self.mostDescriptors, limit)
         }
     }
@@ -66,13 +66,6 @@ public struct ProcessMetrics {
         while unsafe readdir(directory) != nil { count += 1 }
         // Not the two dots, nor the descriptor that reads the directory.
         return count - 3
-    }
-
-    private static func read(_ path: String) -> String? {
-        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY) else { return nil }
-        var bytes: [UInt8] = []
-        while bytes.count < 1 << 20, let part = try? file.read(upTo: 16_384), !part.isEmpty { bytes += part }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }
 
