@@ -48,6 +48,13 @@ let package = Package(
         .target(name: "Spelling"),
         .target(name: "LinuxIO", dependencies: ["CLinuxShims", "Addressing"]),
 
+        // Multicast DNS.
+        .target(name: "DNSWire", dependencies: ["Addressing"]),
+        .target(
+            name: "MulticastDNS",
+            dependencies: ["Addressing", "LinuxIO", "DNSWire"]
+        ),
+
         // The kernel's truth and the path.
         .target(name: "Netlink", dependencies: ["CNetlink", "CLinuxShims", "Addressing", "LinuxIO"]),
         .target(name: "PathModel", dependencies: ["Addressing", "Spelling", "Netlink"]),
@@ -59,14 +66,7 @@ let package = Package(
         ),
         .target(
             name: "PathEngine",
-            dependencies: ["Addressing", "LinuxIO", "Netlink", "PathModel", "Providers"]
-        ),
-
-        // Multicast DNS.
-        .target(name: "DNSWire", dependencies: ["Addressing"]),
-        .target(
-            name: "MulticastDNS",
-            dependencies: ["Addressing", "LinuxIO", "DNSWire"]
+            dependencies: ["Addressing", "LinuxIO", "MulticastDNS", "Netlink", "PathModel", "Providers"]
         ),
 
         // WebSocket, both ends.

@@ -72,6 +72,13 @@ extension Configuration {
     /// The effective settings as YAML that reads back to the same configuration.
     public var yaml: String { tree.yaml }
 
+    /// This configuration with the old values of all settings that only a restart puts into effect.
+    public func keepingWhatNeedsRestart(of old: Configuration) -> Configuration {
+        var merged = self
+        SectionReader.keepWhatNeedsRestart(of: old, in: &merged)
+        return merged
+    }
+
     /// What changed since `old`.
     /// - Returns: Dotted keys in the order of the documentation.
     public func difference(from old: Configuration) -> ConfigurationDifference {

@@ -60,6 +60,11 @@ enum SectionReader {
         Root.settings.flatMap { $0.changes(old, new, join(path, $0.key)) }
     }
 
+    /// Gives a section the old values of what only a restart puts into effect.
+    static func keepWhatNeedsRestart<Root: ConfigurationSection>(of old: Root, in new: inout Root) {
+        for setting in Root.settings { setting.keep(old, &new) }
+    }
+
     /// The dotted path of a key.
     static func join(_ path: String, _ key: String) -> String {
         path.isEmpty ? key : "\(path).\(key)"

@@ -17,7 +17,7 @@ protocol ConfigurationEntry: ConfigurationSection {
 struct Setting<Root: Sendable>: Sendable {
     let key: String
     /// What the key was called a minor version ago; it is still read.
-    let formerKey: String?
+    var formerKey: String?
     /// Reads a node into the root, at the dotted path of the key.
     let read: @Sendable (YAMLNode, inout Root, _ path: String, inout Findings) -> Void
     /// The current value; `nil` when it is not set.
@@ -26,6 +26,8 @@ struct Setting<Root: Sendable>: Sendable {
     let outline: @Sendable (Root) -> SettingOutline
     /// The dotted paths of what differs between two roots.
     let changes: @Sendable (_ old: Root, _ new: Root, _ path: String) -> [SettingChange]
+    /// Gives a root the old value of what only a restart puts into effect.
+    let keep: @Sendable (_ old: Root, _ new: inout Root) -> Void
 
     init<Value: Hashable & Sendable>(
         _ key: String,
@@ -61,6 +63,7 @@ struct Setting<Root: Sendable>: Sendable {
         changes = { old, new, path in
             old[keyPath: property] == new[keyPath: property] ? [] : [SettingChange(path, needsRestart: needsRestart)]
         }
+        keep = { old, new in if needsRestart { new[keyPath: property] = old[keyPath: property] } }
     }
 
     init<Child: ConfigurationSection>(
@@ -69,7 +72,6 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
-        formerKey = nil
         read = { node, root, path, findings in
             SectionReader.read(node, into: &root[keyPath: property], path: path, &findings)
         }
@@ -80,6 +82,9 @@ struct Setting<Root: Sendable>: Sendable {
         }
         changes = { old, new, path in
             SectionReader.changes(from: old[keyPath: property], to: new[keyPath: property], path: path)
+        }
+        keep = { old, new in
+            SectionReader.keepWhatNeedsRestart(of: old[keyPath: property], in: &new[keyPath: property])
         }
     }
 
@@ -92,7 +97,6 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
-        formerKey = nil
         let form = SectionReader.form(of: Child.self).list(upTo: limit)
         read = { node, root, path, findings in
             findings.remember(path, at: node.place)
@@ -108,6 +112,7 @@ struct Setting<Root: Sendable>: Sendable {
         changes = { old, new, path in
             old[keyPath: property] == new[keyPath: property] ? [] : [SettingChange(path, needsRestart: false)]
         }
+        keep = { _, _ in }
     }
 
     /// A key with a map from names to groups of keys; entries of later files add to those of earlier ones.
@@ -120,7 +125,6 @@ struct Setting<Root: Sendable>: Sendable {
         _ summary: String
     ) {
         self.key = key
-        formerKey = nil
         read = { node, root, path, findings in
             NamedReader(names: names, limit: limit).read(node, into: &root[keyPath: property], path: path, &findings)
         }
@@ -137,6 +141,7 @@ struct Setting<Root: Sendable>: Sendable {
             return SettingOutline(key: key, summary: summary, expectation: "a map", shape: shape)
         }
         changes = { NamedReader<Child>.changes(from: $0[keyPath: property], to: $1[keyPath: property], path: $2) }
+        keep = { _, _ in }
     }
 }
 

@@ -8,25 +8,27 @@ public import PathModel
 ///
 /// Confined to the loop's thread. A kernel message becomes an update in one synchronous call when the debounce is zero.
 public final class PathEngine {
-    /// Called with every material change, the first look included.
-    public var onUpdate: (EngineUpdate) -> Void = { _ in }
-    /// Called after lost messages made a full reading necessary, with how long that took and what it found.
-    public var onResync: (_ duration: Duration, _ found: StateDifference) -> Void = { _, _ in }
-    /// Called when a link or an address changed after the first reading, that of an ignored interface included, as soon as
-    /// the kernel told it: changes that follow within 50 ms are told together.
-    public var onLinks: () -> Void = {}
-    /// Called when the machine woke up after sleeping this long (rule S49).
-    public var onResume: (Duration) -> Void = { _ in }
-
-    /// Called with every batch of notifications before it is judged; for the log at debug level.
-    public var onNotices: ((EventBatch) -> Void)?
-    /// Called after everything was read again without a sign (rule S9).
-    public var onAudit: () -> Void = {}
-
-    /// Called once, between the first reading and the first update, so that facts about what was read can be part of it.
-    public var onFirstReading: () -> Void = {}
+    /// What it tells, in the order in which it happens.
+    public enum Event {
+        /// Everything was read for the first time, and not judged yet: facts about it can be part of the first update.
+        case firstReading
+        /// A material change, the first look included.
+        case update(EngineUpdate)
+        /// A batch of notifications before it is judged.
+        case notices(EventBatch)
+        /// A link or an address changed after the first reading, that of an ignored interface included, as soon as the
+        /// kernel told it: changes that follow within 50 ms are told together.
+        case links
+        /// Everything was read again after messages were lost: how long that took, and what it found.
+        case resync(duration: Duration, found: StateDifference)
+        /// The machine woke up after sleeping this long (rule S49).
+        case resume(slept: Duration)
+        /// Everything was read again without a sign (rule S9).
+        case audit
+    }
 
     public private(set) var core: EngineCore
+    private var tell: (Event) -> Void = { _ in }
     private let loop: EventLoop
     private let clock: any TimeSource
     private let kernel: LiveKernel
@@ -55,7 +57,7 @@ public final class PathEngine {
     private var timer: (handle: EventLoop.Timer, deadline: Duration)?
     private var linkPacer = ChangePacer()
     private var linkTimer: EventLoop.Timer?
-    /// Of which state ``onLinks`` was called.
+    /// Of which state ``Event/links`` told.
     private var toldRevision: UInt64 = 0
 
     /// Opens the netlink sockets in the network namespace of the calling thread.
@@ -132,15 +134,16 @@ public final class PathEngine {
     /// The kernel, for questions of other parts on the same loop.
     public var source: any KernelSource { kernel }
 
-    /// Reads everything, reports the first update, and follows the kernel from then on.
+    /// Reads everything, tells the first update, and follows the kernel from then on.
     /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
-    public func start() throws(NetlinkError) {
+    public func start(_ handler: @escaping (Event) -> Void = { _ in }) throws(NetlinkError) {
+        tell = handler
         monitor?.onEvents = { [unowned self] in hear($0) }
         monitor?.onResync = { [unowned self] in resync() }
         _ = sleep.observe(boot: clock.boot, awake: clock.awake)
         beginReading()
         _ = take(try KernelReading(of: kernel))
-        onFirstReading()
+        tell(.firstReading)
         toldRevision = core.linkRevision
         core.trigger(cause(.initial, source: "rtnetlink"), at: clock.boot)
         isStarted = true
@@ -187,7 +190,7 @@ public final class PathEngine {
 
     private func hear(_ batch: EventBatch) {
         _ = notice(at: batch.boot)
-        onNotices?(batch)
+        tell(.notices(batch))
         table.outdate(by: batch)
         for index in core.take(batch) {
             do {
@@ -223,7 +226,7 @@ public final class PathEngine {
         }
         linkPacer.tell(at: now)
         toldRevision = core.linkRevision
-        onLinks()
+        tell(.links)
     }
 
     // MARK: - Reading
@@ -289,8 +292,8 @@ public final class PathEngine {
         trigger(audits: true)
         evaluate()
         tellLinks()
-        if let found, let completed { onResync(clock.boot - completed, found) }
-        if isTimed { onAudit() }
+        if let found, let completed { tell(.resync(duration: clock.boot - completed, found: found)) }
+        if isTimed { tell(.audit) }
     }
 
     private func take(_ reading: KernelReading) -> StateDifference {
@@ -327,7 +330,7 @@ public final class PathEngine {
         let update = core.evaluate(expecting, clock: clock, neighbor: kernel.entry)
         expecting.end()
         // What changed is told first; what follows from having looked can wait.
-        if let update { onUpdate(update) }
+        if let update { tell(.update(update)) }
         guard isStarted else { return false }
         let mayFollow = table.readDefaultRoutes()
         let kind = update?.cause.kind ?? .expiry
@@ -413,7 +416,7 @@ public final class PathEngine {
         let cause = cause(.resume, source: "timer", slept: slept)
         readAll(because: cause, since: now)
         core.trigger(cause, at: now)
-        onResume(slept)
+        tell(.resume(slept: slept))
         return true
     }
 

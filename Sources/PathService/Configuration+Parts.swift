@@ -5,8 +5,8 @@ public import Configuration
 public import EventHub
 internal import DNSWire
 internal import EventLog
-package import MulticastDNS
-package import Netlink
+internal import MulticastDNS
+internal import Netlink
 public import PathEngine
 internal import PathModel
 internal import Providers
@@ -105,22 +105,6 @@ extension Configuration {
     func multicastInterfaces(of core: EngineCore) -> [MulticastInterface] {
         core.multicastInterfaces { link in
             mdns.interfaces.isEmpty || mdns.interfaces.contains { link.names.contains(where: $0.matches) }
-        }
-    }
-}
-
-extension EngineCore {
-    /// Those of the interfaces on which services can be looked for that are wanted.
-    package func multicastInterfaces(where isWanted: (Link) -> Bool = { _ in true }) -> [MulticastInterface] {
-        judge.multicastLinks(where: isWanted).map { view in
-            MulticastInterface(
-                index: view.link.index,
-                name: view.link.name,
-                alternativeNames: view.link.alternativeNames,
-                addresses: view.addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
-                mtu: view.link.mtu,
-                carrierChanges: view.link.carrierChanges
-            )
         }
     }
 }

@@ -47,13 +47,18 @@ extension Daemon {
         }
     }
 
-    static func makeEngine(
+    static func openSystem(
         loop: EventLoop,
         configuration: Configuration,
         recorder: NetlinkRecorder?
-    ) throws(ServiceError) -> PathEngine {
+    ) throws(ServiceError) -> PathSystem {
         do {
-            return try PathEngine(loop: loop, settings: configuration.engineSettings, recorder: recorder)
+            return try PathSystem(
+                loop: loop,
+                settings: configuration.engineSettings,
+                options: configuration.providerOptions,
+                recorder: recorder
+            )
         } catch {
             throw .netlink(error)
         }
@@ -67,10 +72,7 @@ extension DaemonIdentity {
 
     /// The kernel's random name of this boot, random(4).
     private static var bootIdentifier: String? {
-        guard let file = try? FileDescriptor(opening: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY),
-            let bytes = try? file.read(upTo: 64)
-        else { return nil }
-        return String(decoding: bytes, as: UTF8.self).filter { $0 != "-" && $0 != "\n" }
+        ProcFile.text("/proc/sys/kernel/random/boot_id")?.filter { $0 != "-" && $0 != "\n" }
     }
 }
 

@@ -51,7 +51,7 @@ extension Daemon {
                 environment: options.environment,
                 overrides: options.overrides
             ) { [configuration, isExposed] new in
-                let new = new.keepingWhatNeedsRestart(of: configuration, isExposed: isExposed)
+                let new = new.inForce(after: configuration, isExposed: isExposed)
                 let files = ProtectionFiles(new)
                 protection = files
                 return files.complaints
@@ -66,7 +66,7 @@ extension Daemon {
         }
         let difference = new.difference(from: configuration)
         lastRejection = nil
-        let merged = new.keepingWhatNeedsRestart(of: configuration, isExposed: isExposed)
+        let merged = new.inForce(after: configuration, isExposed: isExposed)
         // The files that it names may be others although it is the same.
         protect(merged, by: protection)
         if !difference.isEmpty { apply(merged) }
@@ -113,7 +113,6 @@ extension Daemon {
         configuration = new
         hub.minimumSeverity = new.minimumSeverity
         log.setRotation(new.rotation)
-        listenToRoutes()
         store.invalidate()
         engine.take(new.engineSettings)
         census?.setInterfaces(new.multicastInterfaces(of: engine.core))
@@ -149,7 +148,7 @@ extension Daemon {
         for port in census?.engine.takenPorts ?? [] {
             problems.append(ProblemDocument(part: "services", message: port.explanation))
         }
-        for (name, health) in providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
+        for (name, health) in system.providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
             let why = health.lastError.map { ": \($0)" } ?? ""
             problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))
         }

@@ -14,7 +14,6 @@ internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
 internal import Probes
-internal import Providers
 internal import StatusServer
 
 /// The service: owns every engine, wires them on one loop, and starts, reloads and stops them in order.
@@ -28,8 +27,8 @@ public final class Daemon {
     var configuration: Configuration
     let log: EventLog
     let hub: EventHub
-    let engine: PathEngine
-    let providers: ProviderSet
+    let system: PathSystem
+    var engine: PathEngine { system.engine }
     let census: ServiceCensus?
     let probes: ProbeWatch
     let diagnosis: DiagnosisWatch
@@ -57,7 +56,6 @@ public final class Daemon {
     private let started: Duration
     private var logRetry: EventLoop.Timer?
     private lazy var saver = LogSaver(loop: loop, log: log)
-    private var refreshTimer: EventLoop.Timer?
     private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
     /// Updates that are being told, the one in hand first.
@@ -87,12 +85,8 @@ public final class Daemon {
         hub.attach(log)
         recorder = try Self.openRecording(options.recording)
         calendar = try Self.watchCalendar(on: loop, clock: clock)
-        engine = try Self.makeEngine(loop: loop, configuration: configuration, recorder: recorder)
-        providers = ProviderSet(
-            loop: loop,
-            options: configuration.providerOptions,
-            wired: { [engine] in engine.core.judge.wiredLinks }
-        )
+        system = try Self.openSystem(loop: loop, configuration: configuration, recorder: recorder)
+        let engine = system.engine
         census =
             configuration.mdns.isEnabled
             ? ServiceCensus(loop: loop, clock: clock, settings: configuration.censusSettings) : nil
@@ -196,10 +190,8 @@ public final class Daemon {
         }
         hostName.start()
         publishStart()
-        providers.start()
-        engine.take(providers.facts, from: "start")
         do {
-            try engine.start()
+            try system.start { [unowned self] event in hear(event) }
         } catch {
             hub.publish(DaemonStopping(signal: nil, uptime: clock.boot - started))
             throw .netlink(error)
@@ -256,37 +248,8 @@ public final class Daemon {
             let journal = JournalSocket()
             hub.addSink { event in journal.take(event) }
         }
-        engine.onUpdate = { [unowned self] update in take(update) }
-        engine.onFirstReading = { [unowned self] in
-            providers.measureWires()
-            engine.take(providers.facts, from: "start")
-        }
-        engine.onAudit = { [unowned self] in
-            hostName.look()
-            providers.refresh()
-            // Where it is refused, the socket's own error is told.
-            try? RuntimeDirectories().prepareSockets(of: configuration)
-            for line in server.renewSockets() { options.report(line) }
-            headline.judge()
-            // A part that fell silent since then is no event, but a problem.
-            server.documentsChanged()
-        }
-        engine.onLinks = { [unowned self] in
-            census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
-        }
-        engine.onResync = { [unowned self] duration, found in
-            updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
-        }
-        engine.onResume = { [unowned self] slept in
-            index.skip(slept)
-            hub.publish(ClockJumped(.suspended(for: slept)))
-            census?.engine.resume()
-        }
         hostName.onChange = { [unowned self] name in take(hostName: name) }
         calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
-        listenToRoutes()
-        providers.onChange = { [unowned self] facts, cause in engine.take(facts, from: cause) }
-        providers.onResume = { [unowned self] in engine.resume() }
         store.history = serviceHistory
         store.probes = probes
         store.diagnosis = diagnosis
@@ -314,8 +277,31 @@ public final class Daemon {
         source.onReload = { [unowned self] in try reloadForRequest() }
         source.onError = { [unowned self] line in options.report(line) }
         // Signals are measured only while somebody looks on (rule S39).
-        server.onListening = { [unowned self] isListening in providers.samplesSignals = isListening }
+        server.onListening = { [unowned self] isListening in system.providers.samplesSignals = isListening }
         registerMetrics()
+    }
+
+    private func hear(_ event: PathEngine.Event) {
+        switch event {
+        case .firstReading: break
+        case .update(let update): take(update)
+        case .notices(let batch): if configuration.minimumSeverity == .debug { updates.publish(batch) }
+        case .links: census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+        case .resync(let duration, let found):
+            updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
+        case .resume(let slept):
+            index.skip(slept)
+            hub.publish(ClockJumped(.suspended(for: slept)))
+            census?.engine.resume()
+        case .audit:
+            hostName.look()
+            // Where it is refused, the socket's own error is told.
+            try? RuntimeDirectories().prepareSockets(of: configuration)
+            for line in server.renewSockets() { options.report(line) }
+            headline.judge()
+            // A part that fell silent since then is no event, but a problem.
+            server.documentsChanged()
+        }
     }
 
     /// Tells an update and passes it on, one after the other: a request that is served in between may cause the next.
@@ -329,7 +315,6 @@ public final class Daemon {
             diagnosis.take(update)
             headline.judge()
             manager.tell(sentence)
-            if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
             waiting.removeFirst()
         }
     }
@@ -338,22 +323,6 @@ public final class Daemon {
     private func takeAnswers() {
         headline.judge()
         server.documentsChanged()
-    }
-
-    /// Hears single routes only when the log tells them.
-    func listenToRoutes() {
-        guard configuration.minimumSeverity == .debug else { return engine.onNotices = nil }
-        engine.onNotices = { [unowned self] in updates.publish($0) }
-    }
-
-    /// Asks the providers about new interfaces, at most once a second: a storm of links must not become one of
-    /// questions.
-    private func scheduleRefresh() {
-        guard refreshTimer == nil, !isStopping else { return }
-        refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in
-            refreshTimer = nil
-            providers.refresh()
-        }
     }
 
     /// Hands an event that the log has taken to streams and waiting requests.
@@ -404,30 +373,20 @@ public final class Daemon {
     private func close(within limit: Duration, completion: @escaping () -> Void) {
         isStopping = true
         loop.onTurn {}
-        for timer in [logRetry, refreshTimer, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
+        for timer in [logRetry, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
         calendar.stop()
         hostName.stop()
         probes.stop()
         diagnosis.stop()
         headline.stop()
         index.stop()
-        engine.stop()
+        system.stop()
         serviceHistory?.close(services: census?.services ?? [])
         census?.stop()
-        providers.stop()
         saver.stop()
         log.synchronize()
         alive.write(sign(isFinal: true))
         recorder?.finish()
         server.stop(within: limit, completion: completion)
-    }
-}
-
-extension ModelChange {
-    fileprivate var isOfInterface: Bool {
-        switch self {
-        case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true
-        default: false
-        }
     }
 }

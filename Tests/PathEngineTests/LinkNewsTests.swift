@@ -24,7 +24,7 @@ import Testing
 
     @Test func `a link that no path uses is told of when it goes and when it comes`() async throws {
         var isThere: [Bool] = []
-        subject.engine.onLinks = { isThere.append(views.contains { $0.link.name == "v0" }) }
+        subject.onLinks = { isThere.append(views.contains { $0.link.name == "v0" }) }
         try peer.ip("link set v1 down")
         await subject.loop.eventually("the loss") { isThere.last == false }
         try peer.ip("link set v1 up")
@@ -34,7 +34,7 @@ import Testing
 
     @Test func `so are its addresses`() async throws {
         var texts: [[String]] = []
-        subject.engine.onLinks = { texts.append(views.first?.addresses.map(\.text) ?? []) }
+        subject.onLinks = { texts.append(views.first?.addresses.map(\.text) ?? []) }
         try namespace.ip("address add 192.0.2.7/24 dev v0")
         await subject.loop.eventually("the address") { texts.last?.contains("192.0.2.7/24") == true }
         try namespace.ip("address del 192.0.2.7/24 dev v0")
@@ -44,7 +44,7 @@ import Testing
     @Test func `a carrier that was lost and found before anybody looked leaves a trace`() async throws {
         let before = try #require(views.first).link
         var news: [MulticastLinkView] = []
-        subject.engine.onLinks = { news += views }
+        subject.onLinks = { news += views }
         // The loop waits meanwhile.
         try peer.ipBatch(["link set v1 down", "link set v1 up"])
         try namespace.waitUntilRunning("v0")
@@ -61,7 +61,7 @@ import Testing
         )
         var texts: [[String]] = []
         let engine = deaf.engine
-        engine.onLinks = { [unowned engine] in
+        deaf.onLinks = { [unowned engine] in
             texts.append(engine.core.judge.multicastLinks().first?.addresses.map(\.text) ?? [])
         }
         try namespace.ip("address add 192.0.2.7/24 dev v0")

@@ -15,6 +15,8 @@ final class Subject {
     private(set) var updates: [EngineUpdate] = []
     private(set) var resyncs: [StateDifference] = []
     private(set) var resumes: [Duration] = []
+    /// Called when the engine tells of links.
+    var onLinks: () -> Void = {}
 
     /// Starts an engine that evaluates at once unless told otherwise; `groups` and `bufferSize` cripple its ears.
     init(
@@ -34,11 +36,16 @@ final class Subject {
             let heard = wanted.subtracting(groups)
             return try KernelMonitor(loop: loop, clock: clock, groups: heard, bufferSize: bufferSize)
         }
-        engine.onUpdate = { [unowned self] in updates.append($0) }
-        engine.onResync = { [unowned self] in resyncs.append($1) }
-        engine.onResume = { [unowned self] in resumes.append($0) }
         engine.take(facts, from: "test")
-        try engine.start()
+        try engine.start { [unowned self] event in
+            switch event {
+            case .update(let update): updates.append(update)
+            case .resync(_, let found): resyncs.append(found)
+            case .resume(let slept): resumes.append(slept)
+            case .links: onLinks()
+            case .firstReading, .notices, .audit: break
+            }
+        }
     }
 
     deinit { engine.stop() }

@@ -41,7 +41,7 @@ import Testing
             limits: {max_connections: 99, max_streams: 9, header_timeout: 1s, idle_timeout: 2s, max_header_size: 4KiB}
             """
         )
-        let merged = new.keepingWhatNeedsRestart(of: old)
+        let merged = new.inForce(after: old, isExposed: false)
         let all = new.difference(from: old)
         #expect(all.restartNeeded.count == 18)
         #expect(merged.difference(from: old).restartNeeded == [])

@@ -29,19 +29,19 @@ package final class MulticastHub {
     package func retain() {
         users += 1
         guard users == 1 else { return }
-        paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces ?? []) }
+        paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces() ?? []) }
         paths.onResume = { [unowned self] in engine.resume() }
         engine.onTakenPort = { [unowned self] _, _ in
             for observer in observers.values { observer(isDeaf) }
         }
         paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
-        engine.setInterfaces(paths.core?.multicastInterfaces ?? [])
+        engine.setInterfaces(paths.core?.multicastInterfaces() ?? [])
         engine.start()
     }
 
     /// Whether other programs have port 5353 for themselves, by every family that there is.
     var isDeaf: Bool {
-        let families = Set((paths.core?.multicastInterfaces ?? []).flatMap { $0.addresses.map(\.address.family) })
+        let families = Set((paths.core?.multicastInterfaces() ?? []).flatMap { $0.addresses.map(\.address.family) })
         return !families.isEmpty && families.isSubset(of: engine.takenPorts.map(\.family))
     }
 
@@ -65,20 +65,5 @@ package final class MulticastHub {
         paths.onResume = {}
         engine.onTakenPort = { _, _ in }
         paths.unsubscribe(Self.subscriber)
-    }
-}
-
-extension EngineCore {
-    /// The interfaces on which services are looked for.
-    var multicastInterfaces: [MulticastInterface] {
-        judge.multicastLinks().map { view in
-            MulticastInterface(
-                index: view.link.index,
-                name: view.link.name,
-                addresses: view.addresses.map { .init($0.address, prefixLength: $0.prefixLength) },
-                mtu: view.link.mtu,
-                carrierChanges: view.link.carrierChanges
-            )
-        }
     }
 }

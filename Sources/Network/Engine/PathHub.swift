@@ -42,18 +42,12 @@ final class PathHub {
         var told: Path?
     }
 
-    private struct Running {
-        let engine: PathEngine
-        let providers: ProviderSet
-    }
-
     private let loop: EventLoop
     private let options: ProviderSet.Options
-    private var running: Running?
+    private var system: PathSystem?
     private var subscribers: [UInt64: Subscriber] = [:]
     /// How many subscribers have a question.
     private var questions: [PathQuestion: Int] = [:]
-    private var refreshTimer: EventLoop.Timer?
     /// Called when interfaces or addresses changed.
     var onInterfaces: () -> Void = {}
     /// Called when the machine woke up.
@@ -73,16 +67,16 @@ final class PathHub {
     }
 
     /// Whether the engine runs.
-    var isRunning: Bool { running != nil }
+    var isRunning: Bool { system != nil }
 
     /// The core of the engine, while somebody follows it.
-    var core: EngineCore? { running?.engine.core }
+    var core: EngineCore? { system?.core }
 
     /// Tells the answer to a question, within this call and whenever it changes.
     ///
     /// Where the kernel cannot be asked the answer is that there is no interface.
     func subscribe(_ id: UInt64, to question: PathQuestion, sink: @escaping (Path) -> Void) {
-        if running == nil { start() }
+        if system == nil { start() }
         subscribers[id] = Subscriber(question: question, sink: sink)
         questions[question, default: 0] += 1
         if questions[question] == 1 { applyQuestions() }
@@ -141,51 +135,39 @@ final class PathHub {
     }
 
     /// Asks the kernel where a packet would go, while the path is followed.
-    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? { running?.engine.source.lookup(query) }
+    func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure>? { system?.engine.source.lookup(query) }
 
     /// Lets go of kernel and services.
     func stop() {
         subscribers = [:]
         questions = [:]
         forgetAnswers()
-        if let refreshTimer { loop.cancel(refreshTimer) }
-        refreshTimer = nil
-        running?.engine.stop()
-        running?.providers.stop()
-        running = nil
+        system?.stop()
+        system = nil
     }
 
     // MARK: - Engine
 
     private func start() {
-        guard let engine = try? PathEngine(loop: loop) else { return }
-        let providers = ProviderSet(
-            loop: loop,
-            options: options,
-            wired: { [unowned engine] in engine.core.judge.wiredLinks }
-        )
-        engine.onFirstReading = { [unowned engine] in
-            providers.measureWires()
-            engine.take(providers.facts, from: "start")
-        }
-        engine.onAudit = { providers.refresh() }
-        engine.onLinks = { [unowned self] in
-            onInterfaces()
-            for follower in followers.values { follower.linksChanged() }
-        }
-        engine.onResume = { [unowned self] _ in onResume() }
-        engine.onUpdate = { [unowned self] update in publish(update) }
-        providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }
-        providers.onResume = { [unowned engine] in engine.resume() }
-        providers.start()
-        engine.take(providers.facts, from: "start")
-        running = Running(engine: engine, providers: providers)
+        guard let system = try? PathSystem(loop: loop, options: options) else { return }
+        self.system = system
         forgetAnswers()
         starts += 1
         do {
-            try engine.start()
+            try system.start { [unowned self] event in hear(event) }
         } catch {
             stop()
+        }
+    }
+
+    private func hear(_ event: PathEngine.Event) {
+        switch event {
+        case .update(let update): publish(update)
+        case .links:
+            onInterfaces()
+            for follower in followers.values { follower.linksChanged() }
+        case .resume: onResume()
+        default: break
         }
     }
 
@@ -193,7 +175,6 @@ final class PathHub {
 
     private func publish(_ update: EngineUpdate) {
         forgetAnswers()
-        if update.changes.contains(where: \.isOfInterface) { scheduleRefresh() }
         for change in update.paths {
             for (id, subscriber) in subscribers where subscriber.question.name == change.monitor {
                 tell(id, change.change.current)
@@ -209,20 +190,11 @@ final class PathHub {
         subscriber.sink(path)
     }
 
-    /// Asks the providers about new interfaces, at most once a second.
-    private func scheduleRefresh() {
-        guard refreshTimer == nil else { return }
-        refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in
-            refreshTimer = nil
-            running?.providers.refresh()
-        }
-    }
-
     // MARK: - Questions
 
     private func applyQuestions() {
         forgetAnswers()
-        guard let engine = running?.engine else { return }
+        guard let engine = system?.engine else { return }
         let policies = questions.keys.filter { $0 != PathQuestion() }.map(\.policy).sorted { $0.name < $1.name }
         guard policies != engine.core.settings.policy.monitors else { return }
         var settings = engine.core.settings
@@ -232,19 +204,9 @@ final class PathHub {
 
     /// What is published of a question; one that is new to the engine is asked now.
     private func answer(to question: PathQuestion) -> Path {
-        guard let engine = running?.engine else { return Path() }
+        guard let engine = system?.engine else { return Path() }
         if let state = engine.core.monitor(named: question.name), let path = state.tracker.current { return path }
         let evaluator = PathEvaluator(engine.core.judge)
         return evaluator.evaluate(question.policy, table: engine.table, at: loop.clock.boot).path
-    }
-}
-
-extension ModelChange {
-    /// Whether it tells of an interface itself.
-    fileprivate var isOfInterface: Bool {
-        switch self {
-        case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true
-        default: false
-        }
     }
 }

@@ -32,22 +32,28 @@ final class DirectEngine {
         } catch {
             throw CommandFailure("cannot make an event loop: \(error)", .negative)
         }
+        let engine = MulticastEngine(loop: loop, clock: clock)
+        self.engine = engine
         do throws(NetlinkError) {
-            path = try PathEngine(loop: loop, clock: clock)
-            try path.start()
+            let path = try PathEngine(loop: loop, clock: clock)
+            self.path = path
+            try path.start { [unowned path] event in
+                switch event {
+                case .links: engine.setInterfaces(links.interfaces(of: path.core))
+                case .resume: engine.resume()
+                default: break
+                }
+            }
         } catch {
             throw CommandFailure("cannot ask the kernel: \(error)", .negative)
         }
-        engine = MulticastEngine(loop: loop, clock: clock)
         engine.setInterfaces(links.interfaces(of: path.core))
         self.interface = interface.map { [path] in path.core.state.link(named: $0)?.name ?? $0 }
-        path.onLinks = { [unowned self] in engine.setInterfaces(links.interfaces(of: path.core)) }
         if !isQuiet {
             engine.onTakenPort = { port, isTaken in
                 Terminal.complain(isTaken ? port.explanation : port.recovery)
             }
         }
-        path.onResume = { [unowned self] _ in engine.resume() }
         switch links.start(of: path.core) {
         case .ready: break
         case .waiting(let text): if !isQuiet { Terminal.complain(text) }

@@ -1,0 +1,92 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import LinuxIO
+public import Netlink
+public import PathModel
+public import Providers
+
+/// The path of this machine with everything that tells of it: the kernel's engine, the providers, and what they ask of one
+/// another.
+///
+/// Confined to the loop's thread. The daemon stands on one, and so do the programs that import `Network`.
+public final class PathSystem {
+    /// The kernel's part; its events come by the handler of ``start(_:)``.
+    public let engine: PathEngine
+    /// Name servers, managers, radios and wires.
+    public let providers: ProviderSet
+    private let loop: EventLoop
+    private var refreshTimer: EventLoop.Timer?
+    private var isStopped = false
+
+    /// Opens the netlink sockets in the network namespace of the calling thread.
+    ///
+    /// - Parameters:
+    ///   - loop: Whose thread everything happens on.
+    ///   - settings: What shapes the engine.
+    ///   - options: Which providers there are.
+    ///   - recorder: Writes down everything that is read, for a replay.
+    /// - Throws: ``NetlinkError`` when there is no netlink.
+    public init(
+        loop: EventLoop,
+        settings: EngineSettings = EngineSettings(),
+        options: ProviderSet.Options = ProviderSet.Options(),
+        recorder: NetlinkRecorder? = nil
+    ) throws(NetlinkError) {
+        self.loop = loop
+        engine = try PathEngine(loop: loop, settings: settings, recorder: recorder)
+        providers = ProviderSet(
+            loop: loop,
+            options: options,
+            wired: { [unowned engine] in engine.core.judge.wiredLinks }
+        )
+    }
+
+    public var core: EngineCore { engine.core }
+
+    /// Starts the providers, reads everything, and tells what happens from then on, the first look included.
+    /// - Throws: ``NetlinkError`` when the kernel does not let itself be read.
+    public func start(_ handler: @escaping (PathEngine.Event) -> Void) throws(NetlinkError) {
+        providers.onChange = { [unowned engine] facts, cause in engine.take(facts, from: cause) }
+        providers.onResume = { [unowned engine] in engine.resume() }
+        providers.start()
+        engine.take(providers.facts, from: "start")
+        try engine.start { [unowned self] event in
+            switch event {
+            case .firstReading:
+                providers.measureWires()
+                engine.take(providers.facts, from: "start")
+            case .audit: providers.refresh()
+            case .update(let update) where update.changes.contains(where: \.isOfInterface): scheduleRefresh()
+            default: break
+            }
+            handler(event)
+        }
+    }
+
+    /// Lets go of the kernel and the services; it is not started again.
+    public func stop() {
+        isStopped = true
+        if let refreshTimer { loop.cancel(refreshTimer) }
+        refreshTimer = nil
+        engine.stop()
+        providers.stop()
+    }
+
+    /// Asks the providers about new interfaces, at most once a second: a storm of links must not become one of questions.
+    private func scheduleRefresh() {
+        guard refreshTimer == nil, !isStopped else { return }
+        refreshTimer = loop.schedule(after: .seconds(1)) { [unowned self] in
+            refreshTimer = nil
+            providers.refresh()
+        }
+    }
+}
+
+extension ModelChange {
+    fileprivate var isOfInterface: Bool {
+        switch self {
+        case .interfaceAdded, .interfaceRemoved, .interfaceChanged: true
+        default: false
+        }
+    }
+}
