@@ -1,12 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// A type whose value is one JSON object with members that it writes itself.
-///
-/// For what is written while somebody waits: without the containers of `Encodable` it takes a fraction of the time. One
-/// description serves both ways, because `encode(to:)` follows from ``write(to:)``; ``OrderedJSONEncoder`` is the only
-/// encoder that knows how.
+/// A type whose value is one JSON object.
 public protocol JSONObjectWritable: Encodable {
     /// Writes the members in the order in which they are shown.
+    ///
+    /// Others may have members in the same object.
     func write(to object: inout JSONObjectWriter)
 }
 
@@ -21,14 +19,22 @@ extension JSONObjectWritable {
     }
 }
 
-/// Writes the members of one object; keys must be plain words, which need no escape.
+/// Writes the members of one object; keys of the program's own must be plain words, which need no escape.
+///
+/// `write` writes `null` where there is no value, `writeIfPresent` leaves the member out.
 public struct JSONObjectWriter {
-    private(set) var text: JSONText
-    private(set) var count: Int
+    private(set) var text = JSONText()
+    /// How many members or elements the innermost container has so far.
+    private(set) var count = 0
+    private var depth = 0
+    private let isPretty: Bool
     /// The first number that JSON cannot say.
     private(set) var failure: JSONError?
-    private var depth: Int
-    private let isPretty: Bool
+
+    init(isPretty: Bool, capacity: Int) {
+        self.isPretty = isPretty
+        text.reserve(capacity)
+    }
 
     /// Goes on in an open object that has `count` members.
     init(_ text: consuming JSONText, count: Int, depth: Int, isPretty: Bool) {
@@ -38,53 +44,46 @@ public struct JSONObjectWriter {
         self.isPretty = isPretty
     }
 
-    /// Closes the outermost object.
-    mutating func finish(terminator: UInt8) -> [UInt8] {
-        text.append("}")
-        text.append(byte: terminator)
+    mutating func finish(terminator: UInt8?) throws(JSONError) -> [UInt8] {
+        if let failure { throw failure }
+        if let terminator { text.append(byte: terminator) }
         return text.bytes
     }
 
-    /// Writes text, or `null`.
+    // MARK: - Members
+
     public mutating func write(_ key: StaticString, _ value: String?) {
         begin(key)
         if let value { text.append(string: value) } else { text.append(token: "null") }
     }
 
-    /// Writes a truth value, or `null`.
     public mutating func write(_ key: StaticString, _ value: Bool?) {
         begin(key)
         text.append(token: value.map { $0 ? "true" : "false" } ?? "null")
     }
 
-    /// Writes a whole number, or `null`.
     public mutating func write(_ key: StaticString, _ value: Int?) {
         begin(key)
         if let value { text.append(integer: value) } else { text.append(token: "null") }
     }
 
-    /// Writes a whole number that is not negative.
-    public mutating func write(_ key: StaticString, _ value: UInt64) {
+    public mutating func write(_ key: StaticString, _ value: UInt64?) {
         begin(key)
-        text.append(integer: value)
+        if let value { text.append(integer: value) } else { text.append(token: "null") }
     }
 
     /// Writes a number; one that is not finite fails the whole text.
-    public mutating func write(_ key: StaticString, _ value: Double) {
+    public mutating func write(_ key: StaticString, _ value: Double?) {
         begin(key)
-        if !text.append(number: value), failure == nil { failure = .notFinite(path: key.description) }
+        guard let value else { return text.append(token: "null") }
+        follow(key) { $0.writeNumber(value) }
     }
 
     public mutating func write(_ key: StaticString, _ values: [String]) {
-        beginArray(key)
-        for place in values.indices {
-            beginElement(place)
-            text.append(string: values[place])
-        }
-        endArray(isEmpty: values.isEmpty)
+        begin(key)
+        writeArray(values) { $0.text.append(string: $1) }
     }
 
-    /// Writes an object, or `null`.
     public mutating func write(_ key: StaticString, _ value: (some JSONObjectWritable)?) {
         guard let value else {
             begin(key)
@@ -95,67 +94,117 @@ public struct JSONObjectWriter {
 
     public mutating func write(_ key: StaticString, _ value: some JSONObjectWritable) {
         begin(key)
-        let hadFailed = failure != nil
-        write(object: value)
-        if !hadFailed { failure = failure?.below(key) }
+        follow(key) { writer in writer.writeObject { value.write(to: &$0) } }
     }
 
     public mutating func write(_ key: StaticString, _ values: [some JSONObjectWritable]) {
-        let hadFailed = failure != nil
-        beginArray(key)
-        for place in values.indices {
-            beginElement(place)
-            write(object: values[place])
-        }
-        endArray(isEmpty: values.isEmpty)
-        if !hadFailed { failure = failure?.below(key) }
-    }
-
-    private mutating func beginArray(_ key: StaticString) {
         begin(key)
-        text.append("[")
-        depth += 1
+        follow(key) { $0.writeArray(values) }
     }
 
-    private mutating func beginElement(_ place: Int) {
-        if place > 0 { text.append(",") }
-        if isPretty { text.appendIndent(depth: depth) }
+    public mutating func write(_ key: StaticString, _ value: JSONValue?) {
+        begin(key)
+        follow(key) { $0.writeValue(value ?? .null) }
     }
 
-    private mutating func endArray(isEmpty: Bool) {
-        depth -= 1
-        if isPretty && !isEmpty { text.appendIndent(depth: depth) }
-        text.append("]")
+    /// Writes a member whose key comes from outside and is escaped like any text.
+    public mutating func write(key: String, _ value: JSONValue) {
+        beginItem()
+        text.append(string: key)
+        text.append(":")
+        if isPretty { text.append(" ") }
+        follow(key) { $0.writeValue(value) }
     }
 
-    private mutating func write(object value: some JSONObjectWritable) {
+    public mutating func writeIfPresent(_ key: StaticString, _ value: String?) {
+        if let value { write(key, value) }
+    }
+
+    public mutating func writeIfPresent(_ key: StaticString, _ value: Int?) {
+        if let value { write(key, value) }
+    }
+
+    public mutating func writeIfPresent(_ key: StaticString, _ value: UInt64?) {
+        if let value { write(key, value) }
+    }
+
+    public mutating func writeIfPresent(_ key: StaticString, _ value: Double?) {
+        if let value { write(key, value) }
+    }
+
+    public mutating func writeIfPresent(_ key: StaticString, _ value: (some JSONObjectWritable)?) {
+        if let value { write(key, value) }
+    }
+
+    public mutating func writeIfPresent(_ key: StaticString, _ values: [some JSONObjectWritable]?) {
+        if let values { write(key, values) }
+    }
+
+    // MARK: - Values
+
+    mutating func writeValue(_ value: JSONValue) {
+        switch value {
+        case .null: text.append(token: "null")
+        case .bool(let value): text.append(token: value ? "true" : "false")
+        case .integer(let value): text.append(integer: value)
+        case .unsigned(let value): text.append(integer: value)
+        case .double(let value): writeNumber(value)
+        case .string(let value): text.append(string: value)
+        case .array(let values): writeArray(values) { $0.writeValue($1) }
+        case .object(let object): writeObject { object.write(to: &$0) }
+        }
+    }
+
+    mutating func writeObject(_ members: (inout Self) -> Void) {
+        nest("{", "}", members)
+    }
+
+    mutating func writeArray(_ values: [some JSONObjectWritable]) {
+        writeArray(values) { writer, value in writer.writeObject { value.write(to: &$0) } }
+    }
+
+    private mutating func writeArray<Element>(_ values: [Element], _ write: (inout Self, Element) -> Void) {
+        nest("[", "]") { writer in
+            for place in values.indices {
+                writer.beginItem()
+                writer.follow(place) { write(&$0, values[place]) }
+            }
+        }
+    }
+
+    private mutating func writeNumber(_ value: Double) {
+        if !text.append(number: value), failure == nil { failure = .notFinite(path: "") }
+    }
+
+    private mutating func nest(_ start: Unicode.Scalar, _ end: Unicode.Scalar, _ items: (inout Self) -> Void) {
         let outer = count
         count = 0
         depth += 1
-        text.append("{")
-        value.write(to: &self)
+        text.append(start)
+        items(&self)
         depth -= 1
         if isPretty && count > 0 { text.appendIndent(depth: depth) }
-        text.append("}")
+        text.append(end)
         count = outer
     }
 
     private mutating func begin(_ key: StaticString) {
-        beginMember()
+        beginItem()
         text.append(key: key)
         if isPretty { text.append(" ") }
     }
 
-    private mutating func beginMember() {
+    private mutating func beginItem() {
         if count > 0 { text.append(",") }
         count += 1
         if isPretty { text.appendIndent(depth: depth) }
     }
-}
 
-extension JSONError {
-    /// The same failure, seen from the object around it.
-    fileprivate func below(_ key: StaticString) -> JSONError {
-        if case .notFinite(let path) = self { .notFinite(path: "\(key).\(path)") } else { self }
+    /// Writes the value at `step`, a key or an index, which becomes a part of the path of a failure in it.
+    private mutating func follow(_ step: some CustomStringConvertible, _ write: (inout Self) -> Void) {
+        let hadFailed = failure != nil
+        write(&self)
+        guard !hadFailed, case .notFinite(let path)? = failure else { return }
+        failure = .notFinite(path: path.isEmpty ? "\(step)" : "\(step).\(path)")
     }
 }

@@ -120,12 +120,8 @@ extension JSONValue: Encodable {
     }
 }
 
-extension JSONObject: Encodable {
-    /// Writes the members in their order.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: TextKey.self)
-        for member in members {
-            try container.encode(member.value, forKey: TextKey(stringValue: member.key))
-        }
+extension JSONObject: JSONObjectWritable {
+    public func write(to object: inout JSONObjectWriter) {
+        for member in members { object.write(key: member.key, member.value) }
     }
 }

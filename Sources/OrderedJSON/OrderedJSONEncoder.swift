@@ -58,14 +58,21 @@ public struct OrderedJSONEncoder: Sendable {
         terminator: UInt8,
         members: (inout JSONObjectWriter) -> Bool
     ) throws(JSONError) -> [UInt8]? {
-        var text = JSONText()
-        text.reserve(capacity)
-        text.append("{")
-        var writer = JSONObjectWriter(text, count: 0, depth: 1, isPretty: false)
-        text = JSONText()
-        guard members(&writer) else { return nil }
-        if let failure = writer.failure { throw failure }
-        return writer.finish(terminator: terminator)
+        var writer = JSONObjectWriter(isPretty: false, capacity: capacity)
+        var isWritten = false
+        writer.writeObject { isWritten = members(&$0) }
+        return isWritten ? try writer.finish(terminator: terminator) : nil
+    }
+
+    /// Encodes one object with members of several values; the rest is as with an object of one.
+    public func encode(
+        capacity: Int = 512,
+        terminator: UInt8? = nil,
+        members: (inout JSONObjectWriter) -> Void
+    ) throws(JSONError) -> [UInt8] {
+        var writer = JSONObjectWriter(isPretty: style == .pretty, capacity: capacity)
+        writer.writeObject(members)
+        return try writer.finish(terminator: terminator)
     }
 
     public func string(_ value: some Encodable) throws(JSONError) -> String {
