@@ -5,63 +5,63 @@ public import Diagnosis
 public import OrderedJSON
 
 /// What was found out about the destination of `nwpath diagnose HOST|URL`.
-public struct DestinationDocument: Encodable, Equatable, Sendable {
+public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
     public var target: String
     /// The name or address of the host.
     public var host: String
     /// The port; `null` for a host.
-    @Nullable public var port: Int?
+    public var port: Int?
     /// How long looking up the name took; `null` for an address.
-    @Nullable public var lookupSeconds: Double?
+    public var lookupSeconds: Double?
     /// Deprecated: ``lookupSeconds``, in milliseconds.
-    @Nullable public var lookupMilliseconds: Double?
+    public var lookupMilliseconds: Double?
     /// Its addresses, the preferred ones first, three of each family at most.
     public var addresses: [Address]
     /// The status of the HTTP answer; `null` without one.
-    @Nullable public var status: Int?
+    public var status: Int?
     /// Where the answer leads; `null` unless it is a redirect.
-    @Nullable public var location: String?
+    public var location: String?
 
-    enum CodingKeys: String, CodingKey {
-        case target
-        case host
-        case port
-        case lookupSeconds = "lookup_seconds"
-        case lookupMilliseconds = "lookup_ms"
-        case addresses
-        case status
-        case location
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("target", target)
+        object.write("host", host)
+        object.write("port", port)
+        object.write("lookup_seconds", lookupSeconds)
+        object.write("lookup_ms", lookupMilliseconds)
+        object.write("addresses", addresses)
+        object.write("status", status)
+        object.write("location", location)
     }
 
-    public struct Address: Encodable, Equatable, Sendable {
+    public struct Address: JSONObjectWritable, Equatable, Sendable {
         public var address: String
         /// The interface that packets leave by; `null` without a route.
-        @Nullable public var interface: InterfaceReference?
+        public var interface: InterfaceReference?
         /// The router they are handed to; `null` when the host is on the link.
-        @Nullable public var gateway: String?
+        public var gateway: String?
         /// Whether it answers ICMP echo; `null` when it was not asked.
-        @Nullable public var echo: Bool?
+        public var echo: Bool?
         /// The median round trip.
-        @Nullable public var echoSeconds: Double?
+        public var echoSeconds: Double?
         /// Deprecated: ``echoSeconds``, in milliseconds.
-        @Nullable public var echoMilliseconds: Double?
+        public var echoMilliseconds: Double?
         /// `connected`, `refused` or `silent`; `null` when no connection was tried.
-        @Nullable public var connection: String?
+        public var connection: String?
         /// How long a connection took.
-        @Nullable public var connectSeconds: Double?
+        public var connectSeconds: Double?
         /// Deprecated: ``connectSeconds``, in milliseconds.
-        @Nullable public var connectMilliseconds: Double?
+        public var connectMilliseconds: Double?
 
-        enum CodingKeys: String, CodingKey {
-            case address
-            case interface
-            case gateway
-            case echo
-            case echoSeconds = "echo_seconds"
-            case echoMilliseconds = "echo_ms"
-            case connection
-            case connectSeconds = "connect_seconds"
-            case connectMilliseconds = "connect_ms"
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("address", address)
+            object.write("interface", interface)
+            object.write("gateway", gateway)
+            object.write("echo", echo)
+            object.write("echo_seconds", echoSeconds)
+            object.write("echo_ms", echoMilliseconds)
+            object.write("connection", connection)
+            object.write("connect_seconds", connectSeconds)
+            object.write("connect_ms", connectMilliseconds)
         }
 
         public init(_ path: DestinationEvidence.Path) {

@@ -5,7 +5,7 @@ public import Diagnosis
 public import OrderedJSON
 
 /// `nwpath diagnose --json` and `/api/v1/diagnosis`: what is wrong, what that hides, and how each layer is.
-public struct DiagnosisDocument: Encodable, Equatable, Sendable {
+public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     public let schema = DocumentSchema.name(of: "diagnosis")
     /// Root causes, worst first.
     public var verdicts: [VerdictDocument]
@@ -16,7 +16,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     /// Every layer, from the cable up.
     public var ladder: [RungDocument]
     /// The worst severity; `null` when nothing is wrong.
-    @Nullable public var severity: String?
+    public var severity: String?
     /// `nobody`, `me`, `link_or_gateway`, `shared`, `destination` or `unknown`.
     public var blame: String
     public var path: DiagnosedPath
@@ -29,7 +29,7 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     /// Whether everything ended before the time was over.
     public var complete: Bool
     /// When it began, RFC 3339; `null` before the first round.
-    @Nullable public var time: String?
+    public var time: String?
     /// How long it took.
     public var durationSeconds: Double
     /// Deprecated: ``durationSeconds``, in milliseconds.
@@ -39,25 +39,25 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
     public var sentBytes: Int
     public var receivedBytes: Int
 
-    enum CodingKeys: String, CodingKey {
-        case schema
-        case verdicts
-        case info
-        case masked
-        case ladder
-        case severity
-        case blame
-        case path
-        case targets
-        case destination
-        case load
-        case complete
-        case time
-        case durationSeconds = "duration_seconds"
-        case ms
-        case bytes
-        case sentBytes = "sent_bytes"
-        case receivedBytes = "received_bytes"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("schema", schema)
+        object.write("verdicts", verdicts)
+        object.write("info", info)
+        object.write("masked", masked)
+        object.write("ladder", ladder)
+        object.write("severity", severity)
+        object.write("blame", blame)
+        object.write("path", path)
+        object.write("targets", targets)
+        object.writeIfPresent("destination", destination)
+        object.writeIfPresent("load", load)
+        object.write("complete", complete)
+        object.write("time", time)
+        object.write("duration_seconds", durationSeconds)
+        object.write("ms", ms)
+        object.write("bytes", bytes)
+        object.write("sent_bytes", sentBytes)
+        object.write("received_bytes", receivedBytes)
     }
 
     public struct Effort: Equatable, Sendable {
@@ -127,12 +127,17 @@ public struct DiagnosisDocument: Encodable, Equatable, Sendable {
 }
 
 /// `/api/v1/diagnosis`: what an examination found, and how far the one is that runs.
-public struct DiagnosisStateDocument: Encodable, Equatable, Sendable {
-    public struct Running: Encodable, Equatable, Sendable {
+public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
+    public struct Running: JSONObjectWritable, Equatable, Sendable {
         /// When it began, RFC 3339.
         public var started: String
         /// The layers that are still asked, from the cable up.
         public var layers: [String]
+
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("started", started)
+            object.write("layers", layers)
+        }
 
         public init(started: String, layers: [Layer]) {
             self.started = started
@@ -147,23 +152,18 @@ public struct DiagnosisStateDocument: Encodable, Equatable, Sendable {
     /// The examination that runs; `null` when none does.
     public var running: Running?
 
-    private enum CodingKeys: String, CodingKey {
-        case running
-    }
-
     public init(_ diagnosis: DiagnosisDocument, running: Running?) {
         self.diagnosis = diagnosis
         self.running = running
     }
 
-    public func encode(to encoder: any Encoder) throws {
-        try diagnosis.encode(to: encoder)
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(running, forKey: .running)
+    public func write(to object: inout JSONObjectWriter) {
+        diagnosis.write(to: &object)
+        object.write("running", running)
     }
 }
 
-public struct DiagnosedPath: Encodable, Equatable, Sendable {
+public struct DiagnosedPath: JSONObjectWritable, Equatable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
     public var interfaces: [InterfaceReference]
     /// The routers of the routes to the targets.
@@ -171,10 +171,10 @@ public struct DiagnosedPath: Encodable, Equatable, Sendable {
     /// The name servers of the system.
     public var nameServers: [String]
 
-    enum CodingKeys: String, CodingKey {
-        case interfaces
-        case gateways
-        case nameServers = "name_servers"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interfaces", interfaces)
+        object.write("gateways", gateways)
+        object.write("name_servers", nameServers)
     }
 
     public init(_ evidence: Evidence) {
@@ -184,7 +184,7 @@ public struct DiagnosedPath: Encodable, Equatable, Sendable {
     }
 }
 
-public struct VerdictDocument: Encodable, Equatable, Sendable {
+public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
     /// The fault, such as `gateway.unresolved`.
     public var code: String
     public var layer: String
@@ -193,9 +193,9 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
     /// `certain`, `likely` or `possible`.
     public var confidence: String
     /// `ipv4`, `ipv6`, or `null` for both or neither.
-    @Nullable public var family: String?
+    public var family: String?
     /// The interface, address or name it is about.
-    @Nullable public var subject: String?
+    public var subject: String?
     /// What is wrong, one sentence.
     public var message: String
     /// What to do about it.
@@ -207,6 +207,21 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
     public var evidence: EvidenceFacts
     /// When it was first seen, RFC 3339.
     public var since: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("code", code)
+        object.write("layer", layer)
+        object.write("severity", severity)
+        object.write("confidence", confidence)
+        object.write("family", family)
+        object.write("subject", subject)
+        object.write("message", message)
+        object.write("hint", hint)
+        object.write("say", say)
+        object.write("action", action)
+        object.write("evidence", evidence)
+        object.write("since", since)
+    }
 
     public init(_ verdict: Verdict, since: String) {
         code = verdict.code.rawValue
@@ -223,34 +238,24 @@ public struct VerdictDocument: Encodable, Equatable, Sendable {
 }
 
 /// Measured values under their names, in the order in which they convince.
-public struct EvidenceFacts: Encodable, Equatable, Sendable {
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
+public struct EvidenceFacts: JSONObjectWritable, Equatable, Sendable {
     let facts: [Verdict.Fact]
 
     /// Writes an object; numbers stay numbers.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Name.self)
+    public func write(to object: inout JSONObjectWriter) {
         for fact in facts {
-            let name = Name(stringValue: fact.name)
-            if let number = Int(fact.value) {
-                try container.encode(number, forKey: name)
+            if let number = Int64(fact.value) {
+                object.write(key: fact.name, .integer(number))
             } else if let number = Double(fact.value), number.isFinite {
-                try container.encode(number, forKey: name)
+                object.write(key: fact.name, .double(number))
             } else {
-                try container.encode(fact.value, forKey: name)
+                object.write(key: fact.name, .string(fact.value))
             }
         }
     }
 }
 
-public struct MaskedDocument: Encodable, Equatable, Sendable {
+public struct MaskedDocument: JSONObjectWritable, Equatable, Sendable {
     public var code: String
     public var layer: String
     public var message: String
@@ -258,6 +263,14 @@ public struct MaskedDocument: Encodable, Equatable, Sendable {
     public var say: String
     /// The code of the verdict that explains it.
     public var cause: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("code", code)
+        object.write("layer", layer)
+        object.write("message", message)
+        object.write("say", say)
+        object.write("cause", cause)
+    }
 
     public init(_ masked: Diagnosis.Masked) {
         code = masked.verdict.code.rawValue
@@ -268,17 +281,26 @@ public struct MaskedDocument: Encodable, Equatable, Sendable {
     }
 }
 
-public struct RungDocument: Encodable, Equatable, Sendable {
+public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
     public var layer: String
     /// `ok`, `faulty` or `not_assessed`.
     public var state: String
     public var codes: [String]
     /// Why nothing can be said; `null` when something can.
-    @Nullable public var message: String?
+    public var message: String?
     /// Deprecated: ``message``.
-    @Nullable public var because: String?
+    public var because: String?
     /// What was measured by name, where nothing is wrong.
     public var evidence: EvidenceFacts
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("layer", layer)
+        object.write("state", state)
+        object.write("codes", codes)
+        object.write("message", message)
+        object.write("because", because)
+        object.write("evidence", evidence)
+    }
 
     public init(_ rung: Diagnosis.Rung) {
         layer = rung.layer.rawValue

@@ -31,7 +31,7 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-public struct DNSDocument: Encodable, Equatable, Sendable {
+public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
     /// The servers programs end up asking, in order.
     public var servers: [String]
     /// Domains appended to short names.
@@ -40,6 +40,13 @@ public struct DNSDocument: Encodable, Equatable, Sendable {
     public var source: String
     /// Whether at least one of them can be reached.
     public var usable: Bool
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("servers", servers)
+        object.write("search", search)
+        object.write("source", source)
+        object.write("usable", usable)
+    }
 
     public init(_ dns: DNSState) {
         servers = dns.servers.map(\.description)

@@ -6,15 +6,22 @@ public import LinuxIO
 public import OrderedJSON
 
 /// The machine's way out in one word and one sentence.
-public struct HeadlineDocument: Encodable, Equatable, Sendable {
+public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
     /// `online`, `connected`, `slow`, `login_needed`, `no_internet`, `local_only` or `offline`.
     public var state: String
     /// The cause, one sentence for people.
     public var message: String
     /// What to do; `null` when there is nothing to be done.
-    @Nullable public var hint: String?
+    public var hint: String?
     /// Since when the state stands, RFC 3339.
     public var since: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("state", state)
+        object.write("message", message)
+        object.write("hint", hint)
+        object.write("since", since)
+    }
 
     public init(_ headline: Headline, since: WallTime) {
         state = headline.state.rawValue
@@ -25,10 +32,15 @@ public struct HeadlineDocument: Encodable, Equatable, Sendable {
 }
 
 /// The way out of one family's packets.
-public struct FamilyChainDocument: Encodable, Equatable, Sendable {
+public struct FamilyChainDocument: JSONObjectWritable, Equatable, Sendable {
     /// `ipv4` or `ipv6`.
     public var family: String
     public var chain: [ChainElementDocument]
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("family", family)
+        object.write("chain", chain)
+    }
 
     public init(_ chain: FamilyChain) {
         family = chain.family.rawValue
@@ -37,21 +49,21 @@ public struct FamilyChainDocument: Encodable, Equatable, Sendable {
 }
 
 /// One element of the way out.
-public struct ChainElementDocument: Encodable, Equatable, Sendable {
+public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
     /// `host`, `interface`, `gateway`, `internet` or `dns`.
     public var element: String
     /// The host's name, the interface's, or an address; `null` where there is none.
-    @Nullable public var name: String?
+    public var name: String?
     /// `good`, `degraded`, `broken`, `not_reached` or `not_asked`.
     public var condition: String
     /// How long its last answer took; `null` where that was not measured.
-    @Nullable public var roundTripSeconds: Double?
+    public var roundTripSeconds: Double?
 
-    enum CodingKeys: String, CodingKey {
-        case element
-        case name
-        case condition
-        case roundTripSeconds = "round_trip_seconds"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("element", element)
+        object.write("name", name)
+        object.write("condition", condition)
+        object.write("round_trip_seconds", roundTripSeconds)
     }
 
     public init(_ element: ChainElement) {

@@ -6,7 +6,7 @@ public import OrderedJSON
 public import PathModel
 
 /// A network interface as events, routes and commands show it.
-public struct InterfaceDocument: Encodable, Equatable, Sendable {
+public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     public var name: String
     /// Its other names, in the kernel's order.
     public var alternativeNames: [String]
@@ -14,7 +14,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     /// What it is, in Apple's words.
     public var type: InterfaceType
     /// The kind of a virtual link, such as `bridge`; `null` for hardware.
-    @Nullable public var kind: String?
+    public var kind: String?
     /// Whether the administrator wants it up.
     public var up: Bool
     public var carrier: Bool
@@ -25,11 +25,11 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     /// Whether it could carry traffic, as far as link and addresses go.
     public var usable: Bool
     /// What keeps it from carrying traffic, such as `no_carrier`; `null` when usable.
-    @Nullable public var problem: Shortcoming?
+    public var problem: Shortcoming?
     /// The bridge, bond, team or VRF it is a port of.
-    @Nullable public var master: String?
+    public var master: String?
     /// The hardware address; `null` for links without one.
-    @Nullable public var hardwareAddress: String?
+    public var hardwareAddress: String?
     /// How often the carrier changed since the link was made.
     public var carrierChanges: UInt32
     public var required: Bool
@@ -44,27 +44,27 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     /// ones: it reaches its neighbours, and no DHCP server has answered.
     public var linkLocalOnly: Bool
 
-    enum CodingKeys: String, CodingKey {
-        case name
-        case alternativeNames = "alternative_names"
-        case index
-        case type
-        case kind
-        case up
-        case carrier
-        case operstate
-        case mtu
-        case usable
-        case problem
-        case master
-        case hardwareAddress = "hardware_address"
-        case carrierChanges = "carrier_changes"
-        case required
-        case ignored
-        case isExpensive = "is_expensive"
-        case isConstrained = "is_constrained"
-        case addresses
-        case linkLocalOnly = "link_local_only"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("name", name)
+        object.write("alternative_names", alternativeNames)
+        object.write("index", index)
+        object.write("type", type.rawValue)
+        object.write("kind", kind)
+        object.write("up", up)
+        object.write("carrier", carrier)
+        object.write("operstate", operstate)
+        object.write("mtu", mtu)
+        object.write("usable", usable)
+        object.write("problem", problem?.rawValue)
+        object.write("master", master)
+        object.write("hardware_address", hardwareAddress)
+        object.write("carrier_changes", Int(carrierChanges))
+        object.write("required", required)
+        object.write("ignored", ignored)
+        object.write("is_expensive", isExpensive)
+        object.write("is_constrained", isConstrained)
+        object.write("addresses", addresses)
+        object.write("link_local_only", linkLocalOnly)
     }
 
     /// Shows an interface; remaining lifetimes are counted from `now`, the time since boot.
@@ -98,7 +98,7 @@ public struct InterfaceDocument: Encodable, Equatable, Sendable {
     }
 }
 
-public struct AddressDocument: Encodable, Equatable, Sendable {
+public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
     public var address: String
     /// How many leading bits name the network.
     public var prefixLength: Int
@@ -109,15 +109,15 @@ public struct AddressDocument: Encodable, Equatable, Sendable {
     /// `temporary`, `deprecated`, `tentative`, `dadfailed`, `optimistic`, `dynamic`.
     public var flags: [String]
     /// For how long it stays valid; `null` when for ever.
-    @Nullable public var validSeconds: Int?
+    public var validSeconds: Int?
 
-    enum CodingKeys: String, CodingKey {
-        case address
-        case prefixLength = "prefix_length"
-        case family
-        case scope
-        case flags
-        case validSeconds = "valid_seconds"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("address", address)
+        object.write("prefix_length", prefixLength)
+        object.write("family", family)
+        object.write("scope", scope)
+        object.write("flags", flags)
+        object.write("valid_seconds", validSeconds)
     }
 
     /// Shows an address; its remaining lifetime is counted from `now`, the time since boot.
@@ -153,6 +153,6 @@ public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("name", name)
-        if let index { object.write("index", index) }
+        object.writeIfPresent("index", index)
     }
 }

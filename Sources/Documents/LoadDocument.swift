@@ -4,23 +4,23 @@ public import Diagnosis
 public import OrderedJSON
 
 /// What a load test found, in `nwpath diagnose --json`.
-public struct LoadDocument: Encodable, Equatable, Sendable {
+public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
     /// Megabits per second towards this machine; `null` when that way was not loaded.
-    @Nullable public var downMbps: Double?
+    public var downMbps: Double?
     /// Megabits per second from it; `null` when that way was not loaded.
-    @Nullable public var upMbps: Double?
+    public var upMbps: Double?
     /// The median round trip before; `null` when it was not measured.
-    @Nullable public var idleSeconds: Double?
+    public var idleSeconds: Double?
     /// Deprecated: ``idleSeconds``, in milliseconds.
-    @Nullable public var idleMs: Double?
+    public var idleMs: Double?
     /// The median round trip under load, in the direction that suffers more.
-    @Nullable public var loadedSeconds: Double?
+    public var loadedSeconds: Double?
     /// Deprecated: ``loadedSeconds``, in milliseconds.
-    @Nullable public var loadedMs: Double?
+    public var loadedMs: Double?
     /// Round trips per minute under load, in the direction that suffers more; `null` when they were not measured.
-    @Nullable public var rpm: Int?
+    public var rpm: Int?
     /// `poor`, `fair`, `good` or `excellent`.
-    @Nullable public var responsiveness: String?
+    public var responsiveness: String?
     /// How long it took.
     public var durationSeconds: Double
     /// Deprecated: ``durationSeconds``, in milliseconds.
@@ -30,19 +30,19 @@ public struct LoadDocument: Encodable, Equatable, Sendable {
     /// The bytes that came back.
     public var receivedBytes: Int
 
-    enum CodingKeys: String, CodingKey {
-        case downMbps = "down_mbps"
-        case upMbps = "up_mbps"
-        case idleSeconds = "idle_seconds"
-        case idleMs = "idle_ms"
-        case loadedSeconds = "loaded_seconds"
-        case loadedMs = "loaded_ms"
-        case rpm
-        case responsiveness
-        case durationSeconds = "duration_seconds"
-        case ms
-        case sentBytes = "sent_bytes"
-        case receivedBytes = "received_bytes"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("down_mbps", downMbps)
+        object.write("up_mbps", upMbps)
+        object.write("idle_seconds", idleSeconds)
+        object.write("idle_ms", idleMs)
+        object.write("loaded_seconds", loadedSeconds)
+        object.write("loaded_ms", loadedMs)
+        object.write("rpm", rpm)
+        object.write("responsiveness", responsiveness)
+        object.write("duration_seconds", durationSeconds)
+        object.write("ms", ms)
+        object.write("sent_bytes", sentBytes)
+        object.write("received_bytes", receivedBytes)
     }
 
     public init(_ load: PerformanceEvidence.Load) {

@@ -6,8 +6,8 @@ public import OrderedJSON
 public import Probes
 
 /// `/api/v1/probes/{name}`: what an active probe asks, and what came of it lately.
-public struct ProbeDocument: Encodable, Equatable, Sendable {
-    public enum State: String, Encodable, Sendable, CaseIterable {
+public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
+    public enum State: String, Sendable, CaseIterable {
         /// It has not run yet.
         case pending
         /// The last answer was right.
@@ -23,9 +23,9 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     public var method: String
     public var target: String
     /// The interface its packets leave by; `null` leaves that to the routes.
-    @Nullable public var interface: InterfaceReference?
+    public var interface: InterfaceReference?
     /// The family that names are resolved to; `null` is any.
-    @Nullable public var family: String?
+    public var family: String?
     /// From the start of one attempt to that of the next.
     public var intervalSeconds: Double
     public var timeoutSeconds: Double
@@ -43,41 +43,41 @@ public struct ProbeDocument: Encodable, Equatable, Sendable {
     public var failures: UInt64
     public var consecutiveFailures: Int
     /// The last attempt; `null` before the first one ends.
-    @Nullable public var last: ProbeResultDocument?
+    public var last: ProbeResultDocument?
     /// The share of failures among the last 60 attempts; `null` before the first one ends.
-    @Nullable public var lossPercent: Double?
+    public var lossPercent: Double?
     /// The shortest of their durations; `null` without a success among them.
-    @Nullable public var minSeconds: Double?
-    @Nullable public var avgSeconds: Double?
+    public var minSeconds: Double?
+    public var avgSeconds: Double?
     /// The least duration that 95 % of them are not longer than.
-    @Nullable public var p95Seconds: Double?
-    @Nullable public var maxSeconds: Double?
+    public var p95Seconds: Double?
+    public var maxSeconds: Double?
     /// The durations, oldest first; `null` is a failure.
     public var recentSeconds: [Double?]
 
-    enum CodingKeys: String, CodingKey {
-        case name
-        case method
-        case target
-        case interface
-        case family
-        case intervalSeconds = "interval_seconds"
-        case timeoutSeconds = "timeout_seconds"
-        case threshold
-        case state
-        case failing
-        case captivePortal = "captive_portal"
-        case running
-        case attempts
-        case failures
-        case consecutiveFailures = "consecutive_failures"
-        case last
-        case lossPercent = "loss_percent"
-        case minSeconds = "min_seconds"
-        case avgSeconds = "avg_seconds"
-        case p95Seconds = "p95_seconds"
-        case maxSeconds = "max_seconds"
-        case recentSeconds = "recent_seconds"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("name", name)
+        object.write("method", method)
+        object.write("target", target)
+        object.write("interface", interface)
+        object.write("family", family)
+        object.write("interval_seconds", intervalSeconds)
+        object.write("timeout_seconds", timeoutSeconds)
+        object.write("threshold", threshold)
+        object.write("state", state.rawValue)
+        object.write("failing", failing)
+        object.write("captive_portal", captivePortal)
+        object.write("running", running)
+        object.write("attempts", attempts)
+        object.write("failures", failures)
+        object.write("consecutive_failures", consecutiveFailures)
+        object.write("last", last)
+        object.write("loss_percent", lossPercent)
+        object.write("min_seconds", minSeconds)
+        object.write("avg_seconds", avgSeconds)
+        object.write("p95_seconds", p95Seconds)
+        object.write("max_seconds", maxSeconds)
+        object.write("recent_seconds", .array(recentSeconds.map { $0.map(JSONValue.double) ?? .null }))
     }
 
     public init(_ probe: ProbeState, clock: some TimeSource) {
@@ -127,50 +127,50 @@ enum Microseconds {
     static func round(_ duration: Duration) -> Double { (duration.seconds * 1e6).rounded() / 1e6 }
 }
 
-public struct ProbeResultDocument: Encodable, Equatable, Sendable {
+public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
     /// When it ended, RFC 3339.
-    @Nullable public var time: String?
+    public var time: String?
     /// Whether the answer was right; `null` when that could not be found out.
-    @Nullable public var success: Bool?
+    public var success: Bool?
     /// Why not, such as `timeout`, or `not_assessed`.
-    @Nullable public var reason: String?
+    public var reason: String?
     /// The same in words.
-    @Nullable public var message: String?
+    public var message: String?
     /// Deprecated: ``message``.
-    @Nullable public var detail: String?
+    public var detail: String?
     /// From the first packet to the verdict.
     public var durationSeconds: Double
     /// How long looking up the name took; `null` when there was none.
-    @Nullable public var resolveSeconds: Double?
-    @Nullable public var address: String?
+    public var resolveSeconds: Double?
+    public var address: String?
     /// How many bytes were sent, without the headers of IP, TCP and UDP.
     public var sentBytes: Int
     /// How many came back, counted likewise.
     public var receivedBytes: Int
     /// The hop limit of an echo reply; `null` for other methods.
-    @Nullable public var hopLimit: Int?
+    public var hopLimit: Int?
     /// The status of an HTTP answer; `null` for other methods.
-    @Nullable public var httpStatus: Int?
+    public var httpStatus: Int?
     /// Where an HTTP answer leads; `null` when it leads nowhere.
-    @Nullable public var location: String?
+    public var location: String?
     /// The addresses that a name server gave.
     public var addresses: [String]
 
-    enum CodingKeys: String, CodingKey {
-        case time
-        case success
-        case reason
-        case message
-        case detail
-        case durationSeconds = "duration_seconds"
-        case resolveSeconds = "resolve_seconds"
-        case address
-        case sentBytes = "sent_bytes"
-        case receivedBytes = "received_bytes"
-        case hopLimit = "hop_limit"
-        case httpStatus = "http_status"
-        case location
-        case addresses
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("time", time)
+        object.write("success", success)
+        object.write("reason", reason)
+        object.write("message", message)
+        object.write("detail", detail)
+        object.write("duration_seconds", durationSeconds)
+        object.write("resolve_seconds", resolveSeconds)
+        object.write("address", address)
+        object.write("sent_bytes", sentBytes)
+        object.write("received_bytes", receivedBytes)
+        object.write("hop_limit", hopLimit)
+        object.write("http_status", httpStatus)
+        object.write("location", location)
+        object.write("addresses", addresses)
     }
 
     public init(_ result: ProbeResult, time: WallTime?) {

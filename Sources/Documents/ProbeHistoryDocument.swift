@@ -5,9 +5,9 @@ public import OrderedJSON
 public import Probes
 
 /// `/api/v1/probes/{name}/history`: what came of an active probe, step by step.
-public struct ProbeHistoryDocument: Encodable, Equatable, Sendable {
+public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
     /// One step in which anything was asked.
-    public struct Step: Encodable, Equatable, Sendable {
+    public struct Step: JSONObjectWritable, Equatable, Sendable {
         /// When it begins, RFC 3339; a multiple of the step since 1970.
         public var start: String
         /// How many attempts ended in it.
@@ -15,18 +15,18 @@ public struct ProbeHistoryDocument: Encodable, Equatable, Sendable {
         /// How many of them failed.
         public var lost: Int
         /// The shortest duration of a right answer; `null` without one.
-        @Nullable public var minSeconds: Double?
-        @Nullable public var medianSeconds: Double?
+        public var minSeconds: Double?
+        public var medianSeconds: Double?
         /// The least duration that 95 % of them are not longer than.
-        @Nullable public var p95Seconds: Double?
+        public var p95Seconds: Double?
 
-        enum CodingKeys: String, CodingKey {
-            case start
-            case sent
-            case lost
-            case minSeconds = "min_seconds"
-            case medianSeconds = "median_seconds"
-            case p95Seconds = "p95_seconds"
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("start", start)
+            object.write("sent", sent)
+            object.write("lost", lost)
+            object.write("min_seconds", minSeconds)
+            object.write("median_seconds", medianSeconds)
+            object.write("p95_seconds", p95Seconds)
         }
     }
 
@@ -44,28 +44,28 @@ public struct ProbeHistoryDocument: Encodable, Equatable, Sendable {
     public var sent: Int
     public var lost: Int
     /// The share of lost attempts; `null` without attempts.
-    @Nullable public var lossPercent: Double?
-    @Nullable public var minSeconds: Double?
-    @Nullable public var medianSeconds: Double?
-    @Nullable public var p95Seconds: Double?
+    public var lossPercent: Double?
+    public var minSeconds: Double?
+    public var medianSeconds: Double?
+    public var p95Seconds: Double?
     /// The steps in which anything was asked, oldest first.
     public var steps: [Step]
 
-    enum CodingKeys: String, CodingKey {
-        case schema
-        case probe
-        case method
-        case target
-        case since
-        case until
-        case stepSeconds = "step_seconds"
-        case sent
-        case lost
-        case lossPercent = "loss_percent"
-        case minSeconds = "min_seconds"
-        case medianSeconds = "median_seconds"
-        case p95Seconds = "p95_seconds"
-        case steps
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("schema", schema)
+        object.write("probe", probe)
+        object.write("method", method)
+        object.write("target", target)
+        object.write("since", since)
+        object.write("until", until)
+        object.write("step_seconds", Int(stepSeconds))
+        object.write("sent", sent)
+        object.write("lost", lost)
+        object.write("loss_percent", lossPercent)
+        object.write("min_seconds", minSeconds)
+        object.write("median_seconds", medianSeconds)
+        object.write("p95_seconds", p95Seconds)
+        object.write("steps", steps)
     }
 
     /// Shows a record.

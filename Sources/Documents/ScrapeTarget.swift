@@ -10,11 +10,16 @@ public import OrderedJSON
 /// Prometheus can neither look for services by multicast DNS nor resolve `.local` names, so the target is always an
 /// address. Everything a stranger on the link can choose is a value of a `__meta_` label, which Prometheus drops after
 /// relabelling; the one exception is the path, which has to begin with a slash.
-public struct ScrapeTarget: Encodable, Equatable, Sendable {
+public struct ScrapeTarget: JSONObjectWritable, Equatable, Sendable {
     /// The address and the port; exactly one.
     public var targets: [String]
     /// What relabelling can use.
     public var labels: JSONObject
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("targets", targets)
+        object.write("labels", labels)
+    }
 
     /// The services as targets, sorted by name.
     ///

@@ -7,7 +7,7 @@ public import MulticastDNS
 public import OrderedJSON
 
 /// A DNS-SD service as events, routes and commands show it.
-public struct ServiceDocument: Encodable, Equatable, Sendable {
+public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
     /// By how much readings of two clocks may differ and still mean the same moment.
     public static let clockSlack = Duration.seconds(1)
 
@@ -38,21 +38,21 @@ public struct ServiceDocument: Encodable, Equatable, Sendable {
     /// When it was last heard of, RFC 3339.
     public var lastSeen: String
 
-    enum CodingKeys: String, CodingKey {
-        case name
-        case type
-        case typeName = "type_name"
-        case domain
-        case interface
-        case host
-        case port
-        case addresses
-        case txt
-        case txtMeanings = "txt_meanings"
-        case txtRaw = "txt_raw"
-        case ttlSeconds = "ttl_seconds"
-        case firstSeen = "first_seen"
-        case lastSeen = "last_seen"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("name", name)
+        object.write("type", type)
+        object.write("type_name", typeName)
+        object.write("domain", domain)
+        object.write("interface", interface)
+        object.write("host", host)
+        object.write("port", Int(port))
+        object.write("addresses", addresses)
+        object.write("txt", txt)
+        object.write("txt_meanings", txtMeanings)
+        object.write("txt_raw", txtRaw)
+        object.write("ttl_seconds", ttlSeconds)
+        object.write("first_seen", firstSeen)
+        object.write("last_seen", lastSeen)
     }
 
     /// Shows a service; its moments since boot become moments of the calendar by `clock`.

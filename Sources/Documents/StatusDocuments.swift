@@ -6,7 +6,7 @@ public import OrderedJSON
 public import PathModel
 
 /// `/api/v1/paths/{monitor}`: the path of one monitor, and since when it is what it is.
-public struct MonitorDocument: Encodable, Equatable, Sendable {
+public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     public var monitor: String
     public var path: PathDocument
     /// Since when the status stands, RFC 3339.
@@ -15,6 +15,14 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
     public var message: String
     /// Deprecated: ``message``.
     public var sentence: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("monitor", monitor)
+        object.write("path", path)
+        object.write("since", since)
+        object.write("message", message)
+        object.write("sentence", sentence)
+    }
 
     /// Shows a monitor.
     ///
@@ -33,7 +41,7 @@ public struct MonitorDocument: Encodable, Equatable, Sendable {
 }
 
 /// The state that every answer names: which event it is as new as.
-public struct StateDocument: Encodable, Equatable, Sendable {
+public struct StateDocument: JSONObjectWritable, Equatable, Sendable {
     /// What the document is, such as `nwpath.status/1`.
     public var schema: String
     public var stream: String
@@ -42,6 +50,14 @@ public struct StateDocument: Encodable, Equatable, Sendable {
     /// When the document was rendered, RFC 3339.
     public var time: String
     public var host: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("schema", schema)
+        object.write("stream", stream)
+        object.write("seq", seq)
+        object.write("time", time)
+        object.write("host", host)
+    }
 
     public init(_ kind: String, stream: String, seq: UInt64, time: WallTime, host: String) {
         schema = DocumentSchema.name(of: kind)
@@ -53,12 +69,18 @@ public struct StateDocument: Encodable, Equatable, Sendable {
 }
 
 /// `/api/v1/status`: everything in one look.
-public struct OverviewDocument: Encodable, Sendable {
-    public struct Daemon: Encodable, Equatable, Sendable {
+public struct OverviewDocument: JSONObjectWritable, Sendable {
+    public struct Daemon: JSONObjectWritable, Equatable, Sendable {
         public var version: String
         public var pid: Int32
         /// When it started, RFC 3339.
         public var started: String
+
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("version", version)
+            object.write("pid", Int(pid))
+            object.write("started", started)
+        }
 
         public init(version: String, pid: Int32, started: WallTime) {
             self.version = version
@@ -67,17 +89,17 @@ public struct OverviewDocument: Encodable, Sendable {
         }
     }
 
-    public struct Services: Encodable, Equatable, Sendable {
+    public struct Services: JSONObjectWritable, Equatable, Sendable {
         /// How many services are resolved.
         public var count: Int
         public var types: Int
         /// When the last census was completed; `null` before the first.
-        @Nullable public var lastCensus: String?
+        public var lastCensus: String?
 
-        enum CodingKeys: String, CodingKey {
-            case count
-            case types
-            case lastCensus = "last_census"
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("count", count)
+            object.write("types", types)
+            object.write("last_census", lastCensus)
         }
 
         public init(count: Int, types: Int, lastCensus: WallTime?) {
@@ -102,23 +124,6 @@ public struct OverviewDocument: Encodable, Sendable {
     var dns: DNSDocument
     var services: Services?
     var problems: [ProblemDocument]
-
-    enum CodingKeys: String, CodingKey {
-        case daemon
-        case headline
-        case chain
-        case chains
-        case path
-        case since
-        case message
-        case sentence
-        case monitors
-        case interfaces
-        case gateways
-        case dns
-        case services
-        case problems
-    }
 
     /// Collects everything; the first monitor is `default`.
     ///
@@ -161,31 +166,35 @@ public struct OverviewDocument: Encodable, Sendable {
     }
 
     /// Writes the state's members beside the others.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try state.encode(to: encoder)
-        try container.encode(daemon, forKey: .daemon)
-        try container.encode(headline, forKey: .headline)
-        try container.encode(chain, forKey: .chain)
-        try container.encode(chains, forKey: .chains)
-        try container.encode(path, forKey: .path)
-        try container.encode(since, forKey: .since)
-        try container.encode(message, forKey: .message)
-        try container.encode(sentence, forKey: .sentence)
-        try container.encode(monitors, forKey: .monitors)
-        try container.encode(interfaces, forKey: .interfaces)
-        try container.encode(gateways, forKey: .gateways)
-        try container.encode(dns, forKey: .dns)
-        try container.encodeIfPresent(services, forKey: .services)
-        try container.encode(problems, forKey: .problems)
+    public func write(to object: inout JSONObjectWriter) {
+        state.write(to: &object)
+        object.write("daemon", daemon)
+        object.write("headline", headline)
+        object.write("chain", chain)
+        object.write("chains", chains)
+        object.write("path", path)
+        object.write("since", since)
+        object.write("message", message)
+        object.write("sentence", sentence)
+        object.write("monitors", monitors)
+        object.write("interfaces", interfaces)
+        object.write("gateways", gateways)
+        object.write("dns", dns)
+        object.writeIfPresent("services", services)
+        object.write("problems", problems)
     }
 }
 
 /// Something that is wrong with a part of the daemon while the path is still right.
-public struct ProblemDocument: Encodable, Equatable, Sendable {
+public struct ProblemDocument: JSONObjectWritable, Equatable, Sendable {
     /// The part, such as `log` or `networkmanager`.
     public var part: String
     public var message: String
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("part", part)
+        object.write("message", message)
+    }
 
     public init(part: String, message: String) {
         self.part = part
