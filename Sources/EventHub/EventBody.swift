@@ -5,31 +5,15 @@ public import PathModel
 
 /// What happened, without the envelope.
 ///
-/// `encode(to:)` writes the data members; they follow the envelope in the same object, so their keys must differ from
-/// the eight keys of ``EventEnvelope``.
-public protocol EventBody: Encodable, Sendable {
+/// Its members follow the envelope in the same object, so their keys must differ from the eight keys of
+/// ``EventEnvelope``.
+public protocol EventBody: JSONObjectWritable, Sendable {
     var name: EventName { get }
     var severity: Severity { get }
     /// One sentence for people, without a full stop.
     var message: String { get }
     /// What the event says about the status of a monitor; `nil` for events about other things.
     var status: MonitorStatus? { get }
-    /// Writes the data members, where the type does so itself.
-    ///
-    /// Types that are ``JSONObjectWritable`` have it, and are encoded in a fraction of the time.
-    /// - Returns: Whether it did; otherwise `encode(to:)` has to.
-    func writeMembers(to object: inout JSONObjectWriter) -> Bool
-}
-
-extension EventBody {
-    public func writeMembers(to object: inout JSONObjectWriter) -> Bool { false }
-}
-
-extension EventBody where Self: JSONObjectWritable {
-    public func writeMembers(to object: inout JSONObjectWriter) -> Bool {
-        write(to: &object)
-        return true
-    }
 }
 
 extension EventBody {
@@ -67,28 +51,5 @@ struct EventEnvelope: JSONObjectWritable {
         object.write("severity", severity.rawValue)
         object.write("host", host)
         object.write("message", message)
-    }
-}
-
-/// A whole record: envelope and data in one object.
-struct RecordMembers<Body: EventBody>: Encodable {
-    let envelope: EventEnvelope
-    let body: Body
-
-    func encode(to encoder: any Encoder) throws {
-        try envelope.encode(to: encoder)
-        try body.encode(to: encoder)
-    }
-}
-
-/// What is published for a body that cannot be encoded: the envelope, and why.
-struct UnencodableBody: EventBody {
-    let name: EventName
-    let severity: Severity
-    let message: String
-    let reason: String
-
-    private enum CodingKeys: String, CodingKey {
-        case reason = "encoding_error"
     }
 }

@@ -148,33 +148,20 @@ extension EventHub {
         )
     }
 
-    /// Encodes a body that does not write its members itself.
-    ///
-    /// Apart, because the type of its record is made by the runtime wherever a function may need it.
-    @inline(never)
-    private func encodeParts(_ envelope: EventEnvelope, _ body: some EventBody) throws(JSONError) -> [UInt8] {
-        try encoder.encode(RecordMembers(envelope: envelope, body: body), capacity: 1024, terminator: 0x0A)
-    }
-
     private func encode(_ envelope: EventEnvelope, _ body: some EventBody) -> [UInt8] {
         do {
-            let line = try encoder.line(capacity: 1024, terminator: 0x0A) { object in
+            return try encoder.encode(capacity: 1024, terminator: 0x0A) { object in
                 envelope.write(to: &object)
-                return body.writeMembers(to: &object)
+                body.write(to: &object)
             }
-            if let line { return line }
-            return try encodeParts(envelope, body)
         } catch {
             encodingFailures += 1
-            let substitute = UnencodableBody(
-                name: body.name,
-                severity: body.severity,
-                message: body.message,
-                reason: error.description
-            )
-            let record = RecordMembers(envelope: envelope, body: substitute)
             // Strings and whole numbers alone always encode.
-            return (try? encoder.encode(record, terminator: 0x0A)) ?? []
+            let line = try? encoder.encode(terminator: 0x0A) { object in
+                envelope.write(to: &object)
+                object.write("encoding_error", error.description)
+            }
+            return line ?? []
         }
     }
 }

@@ -75,5 +75,3 @@ extension EventName: CustomStringConvertible {
     /// The name as it stands in records, such as `path.changed`.
     public var description: String { rawValue }
 }
-
-extension EventName: Encodable {}

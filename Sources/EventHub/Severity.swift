@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// How much an event matters to the operator.
-public enum Severity: String, CaseIterable, Sendable, Encodable {
+public enum Severity: String, CaseIterable, Sendable {
     /// For somebody who looks for a fault in nwpath; not published unless asked for.
     case debug
     case info

@@ -3,7 +3,7 @@
 /// Names one unbroken sequence of events: four to eight lowercase hexadecimal digits.
 ///
 /// It changes only when the log was lost, so that equal sequence numbers never name two events.
-public struct StreamID: Hashable, Sendable, Encodable, CustomStringConvertible {
+public struct StreamID: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     /// Takes four to eight lowercase hexadecimal digits.
@@ -22,11 +22,6 @@ public struct StreamID: Hashable, Sendable, Encodable, CustomStringConvertible {
     /// A new name, for a log without a past.
     public static func random() -> StreamID {
         StreamID(number: .random(in: .min ... .max))
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(description)
     }
 }
 

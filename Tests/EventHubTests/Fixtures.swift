@@ -12,7 +12,7 @@ struct Sample: EventBody {
     var message = "Sample"
     var value: Double? = 1
 
-    enum CodingKeys: String, CodingKey { case value }
+    func write(to object: inout JSONObjectWriter) { object.writeIfPresent("value", value) }
 }
 
 /// Remembers what it was given, and may put records of its own first.

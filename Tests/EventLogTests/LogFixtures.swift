@@ -59,7 +59,7 @@ struct Sample: EventBody {
     var message = "Sample"
     var filler = ""
 
-    enum CodingKeys: String, CodingKey { case filler }
+    func write(to object: inout JSONObjectWriter) { object.write("filler", filler) }
 }
 
 /// A log with a hub before it, as the daemon has them.

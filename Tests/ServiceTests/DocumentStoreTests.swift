@@ -19,8 +19,7 @@ private struct Sample: EventBody {
     var name: EventName { .pathChanged }
     var severity: Severity { .info }
     var message: String { "Sample" }
-    func encode(to encoder: any Encoder) throws { _ = encoder.container(keyedBy: Key.self) }
-    private enum Key: CodingKey { case none }
+    func write(to object: inout JSONObjectWriter) {}
 }
 
 /// A store over the kernel of the test's namespace.

@@ -18,8 +18,15 @@ private struct Note: EventBody {
     var interface: Interface?
     var monitor: String?
 
-    struct Interface: Encodable { var name: String }
-    enum CodingKeys: CodingKey { case interface, monitor }
+    struct Interface: JSONObjectWritable {
+        var name: String
+        func write(to object: inout JSONObjectWriter) { object.write("name", name) }
+    }
+
+    func write(to object: inout JSONObjectWriter) {
+        object.writeIfPresent("interface", interface)
+        object.writeIfPresent("monitor", monitor)
+    }
 }
 
 /// Events in systemd's journal, by its native protocol.

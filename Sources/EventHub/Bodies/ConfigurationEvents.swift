@@ -1,16 +1,18 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import OrderedJSON
+
 /// `config.reloaded`: a new configuration is in force.
 public struct ConfigurationReloaded: EventBody {
-    struct Config: Encodable, Sendable {
+    struct Config: JSONObjectWritable, Sendable {
         let path: String
         let changed: [String]
         let restartNeeded: [String]
 
-        private enum CodingKeys: String, CodingKey {
-            case path
-            case changed
-            case restartNeeded = "restart_needed"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("path", path)
+            object.write("changed", changed)
+            object.write("restart_needed", restartNeeded)
         }
     }
 
@@ -33,16 +35,19 @@ public struct ConfigurationReloaded: EventBody {
         return "Configuration reloaded; a restart is needed for \(config.restartNeeded.joined(separator: ", "))"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case config
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("config", config) }
 }
 
 /// `config.rejected`: a new configuration was bad; the old one stays in force.
 public struct ConfigurationRejected: EventBody {
-    struct Config: Encodable, Sendable {
+    struct Config: JSONObjectWritable, Sendable {
         let path: String
         let errors: [String]
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("path", path)
+            object.write("errors", errors)
+        }
     }
 
     static let maximumErrors = 20
@@ -64,7 +69,5 @@ public struct ConfigurationRejected: EventBody {
         "Configuration rejected, the old one stays" + (config.errors.first.map { ": \($0)" } ?? "")
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case config
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("config", config) }
 }

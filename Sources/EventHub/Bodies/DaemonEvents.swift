@@ -1,26 +1,26 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import LinuxIO
-internal import OrderedJSON
+public import OrderedJSON
 
 /// `daemon.started`: the daemon runs.
 public struct DaemonStarted: EventBody {
-    struct Daemon: Encodable, Sendable {
+    struct Daemon: JSONObjectWritable, Sendable {
         let version: String
         let pid: Int32
-        @Nullable var config: String?
-        @Nullable var configSha256: String?
+        var config: String?
+        var configSha256: String?
         /// When the daemon before this one was alive for the last time, by its own calendar.
-        @Nullable var previousAlive: String?
-        @Nullable var unwatchedSeconds: Double?
+        var previousAlive: String?
+        var unwatchedSeconds: Double?
 
-        private enum CodingKeys: String, CodingKey {
-            case version
-            case pid
-            case config
-            case configSha256 = "config_sha256"
-            case previousAlive = "previous_alive"
-            case unwatchedSeconds = "unwatched_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("version", version)
+            object.write("pid", Int(pid))
+            object.write("config", config)
+            object.write("config_sha256", configSha256)
+            object.write("previous_alive", previousAlive)
+            object.write("unwatched_seconds", unwatchedSeconds)
         }
     }
 
@@ -55,20 +55,18 @@ public struct DaemonStarted: EventBody {
     public var severity: Severity { .info }
     public var message: String { "nwpath \(daemon.version) started" }
 
-    private enum CodingKeys: String, CodingKey {
-        case daemon
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
 }
 
 /// `daemon.stopping`: the daemon is about to end.
 public struct DaemonStopping: EventBody {
-    struct Daemon: Encodable, Sendable {
-        @Nullable var signal: String?
+    struct Daemon: JSONObjectWritable, Sendable {
+        var signal: String?
         let uptimeSeconds: Double
 
-        private enum CodingKeys: String, CodingKey {
-            case signal
-            case uptimeSeconds = "uptime_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("signal", signal)
+            object.write("uptime_seconds", uptimeSeconds)
         }
     }
 
@@ -87,7 +85,5 @@ public struct DaemonStopping: EventBody {
     public var severity: Severity { .info }
     public var message: String { daemon.signal.map { "Stopping on \($0)" } ?? "Stopping" }
 
-    private enum CodingKeys: String, CodingKey {
-        case daemon
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
 }

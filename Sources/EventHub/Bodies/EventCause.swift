@@ -42,10 +42,10 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("kind", kind)
-        if let seq { object.write("seq", seq) }
-        if let source { object.write("source", source) }
-        if let message { object.write("message", message) }
-        if let received { object.write("received", received) }
-        if let sleptSeconds { object.write("slept_seconds", sleptSeconds) }
+        object.writeIfPresent("seq", seq)
+        object.writeIfPresent("source", source)
+        object.writeIfPresent("message", message)
+        object.writeIfPresent("received", received)
+        object.writeIfPresent("slept_seconds", sleptSeconds)
     }
 }

@@ -4,7 +4,7 @@ public import Documents
 public import OrderedJSON
 
 /// `gateway.changed`: a default router came, went, or was replaced.
-public struct GatewayChanged: EventBody, JSONObjectWritable {
+public struct GatewayChanged: EventBody {
     let interface: InterfaceReference
     let gateway: GatewayDocument?
     let previous: GatewayDocument?
@@ -60,10 +60,10 @@ public struct GatewayReachability: EventBody {
         "Gateway \(gateway.address) on \(gateway.interface.name) \(isReachable ? "answers" : "does not answer")"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case interface
-        case gateway
-        case cause
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("gateway", gateway)
+        object.write("cause", cause)
     }
 }
 
@@ -72,6 +72,12 @@ public struct DNSChanged: EventBody {
     let dns: DNSDocument
     let previous: DNSDocument
     let cause: EventCause
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("dns", dns)
+        object.write("previous", previous)
+        object.write("cause", cause)
+    }
 
     /// Describes the name servers now and before.
     public init(_ dns: DNSDocument, previous: DNSDocument, cause: EventCause) {

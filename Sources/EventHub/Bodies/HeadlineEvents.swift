@@ -3,22 +3,17 @@
 internal import Documents
 public import Judgement
 public import LinuxIO
-internal import OrderedJSON
+public import OrderedJSON
 
 /// `headline.changed`: the way out as a whole is in another state.
 public struct HeadlineChanged: EventBody {
-    struct Previous: Encodable, Sendable {
+    struct Previous: JSONObjectWritable, Sendable {
         let headline: HeadlineDocument
         let durationSeconds: Double
 
-        private enum CodingKeys: String, CodingKey {
-            case durationSeconds = "duration_seconds"
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            try headline.encode(to: encoder)
-            var container = encoder.container(keyedBy: CodingKeys.self)
-            try container.encode(durationSeconds, forKey: .durationSeconds)
+        func write(to object: inout JSONObjectWriter) {
+            headline.write(to: &object)
+            object.write("duration_seconds", durationSeconds)
         }
     }
 
@@ -53,9 +48,9 @@ public struct HeadlineChanged: EventBody {
         return "\(state.word) after \(seconds) s of \(change.previous.state.word): \(headline.message)"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case headline
-        case chain
-        case previous
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("headline", headline)
+        object.write("chain", chain)
+        object.write("previous", previous)
     }
 }

@@ -1,12 +1,18 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 public import Documents
+public import OrderedJSON
 public import PathModel
 
 /// `interface.added`: an interface appeared.
 public struct InterfaceAdded: EventBody {
     let interface: InterfaceDocument
     let cause: EventCause
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("cause", cause)
+    }
 
     public init(_ interface: InterfaceDocument, cause: EventCause) {
         self.interface = interface
@@ -22,6 +28,11 @@ public struct InterfaceAdded: EventBody {
 public struct InterfaceRemoved: EventBody {
     let interface: InterfaceDocument
     let cause: EventCause
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("cause", cause)
+    }
 
     /// Describes an interface as it was last.
     public init(_ interface: InterfaceDocument, cause: EventCause) {
@@ -40,6 +51,13 @@ public struct InterfaceChanged: EventBody {
     let changed: [String]
     let previous: InterfaceDocument
     let cause: EventCause
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("changed", changed)
+        object.write("previous", previous)
+        object.write("cause", cause)
+    }
 
     /// Describes a change.
     ///
@@ -120,9 +138,9 @@ public struct AddressChanged: EventBody {
         "\(interface.name) \(isAdded ? "gained" : "lost") \(address.address)/\(address.prefixLength)"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case interface
-        case address
-        case cause
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("address", address)
+        object.write("cause", cause)
     }
 }

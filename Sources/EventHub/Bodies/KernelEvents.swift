@@ -1,16 +1,18 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import OrderedJSON
+
 /// `netlink.overrun`: the kernel's messages overran their buffer (`ENOBUFS`), and state was read again.
 public struct NetlinkOverrun: EventBody {
-    struct Netlink: Encodable, Sendable {
+    struct Netlink: JSONObjectWritable, Sendable {
         let overrunsTotal: UInt64
         let resyncSeconds: Double
         let changesFound: Int
 
-        private enum CodingKeys: String, CodingKey {
-            case overrunsTotal = "overruns_total"
-            case resyncSeconds = "resync_seconds"
-            case changesFound = "changes_found"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("overruns_total", overrunsTotal)
+            object.write("resync_seconds", resyncSeconds)
+            object.write("changes_found", changesFound)
         }
     }
 
@@ -34,9 +36,7 @@ public struct NetlinkOverrun: EventBody {
     public var severity: Severity { .warning }
     public var message: String { "Netlink buffer overran; state was read again from the kernel" }
 
-    private enum CodingKeys: String, CodingKey {
-        case netlink
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("netlink", netlink) }
 }
 
 /// `clock.jumped`: the machine slept, the daemon did not run, or the calendar was stepped; it explains gaps between the
@@ -51,13 +51,13 @@ public struct ClockJumped: EventBody {
         case stepped(by: Duration)
     }
 
-    struct Clock: Encodable, Sendable {
+    struct Clock: JSONObjectWritable, Sendable {
         let kind: String
         let jumpSeconds: Double
 
-        private enum CodingKeys: String, CodingKey {
-            case kind
-            case jumpSeconds = "jump_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("kind", kind)
+            object.write("jump_seconds", jumpSeconds)
         }
     }
 
@@ -81,7 +81,5 @@ public struct ClockJumped: EventBody {
         return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case clock
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("clock", clock) }
 }

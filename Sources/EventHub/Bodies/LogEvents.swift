@@ -1,10 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import OrderedJSON
+public import OrderedJSON
 
 /// `log.opened`: a log file begins, or is written on after a restart.
 public struct LogOpened: EventBody {
-    public enum Reason: String, Encodable, Sendable, CaseIterable {
+    public enum Reason: String, Sendable, CaseIterable {
         case started
         /// The file before it reached its size or age.
         case rotated
@@ -17,28 +17,34 @@ public struct LogOpened: EventBody {
     }
 
     /// What is known of the file.
-    struct Log: Encodable, Sendable {
+    struct Log: JSONObjectWritable, Sendable {
         let file: String
         let reason: Reason
-        @Nullable var previousSeq: UInt64?
+        var previousSeq: UInt64?
         let inode: UInt64
-        @Nullable var bootId: String?
+        var bootId: String?
         let repairedBytes: Int
 
-        private enum CodingKeys: String, CodingKey {
-            case file
-            case reason
-            case previousSeq = "previous_seq"
-            case inode
-            case bootId = "boot_id"
-            case repairedBytes = "repaired_bytes"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("file", file)
+            object.write("reason", reason.rawValue)
+            object.write("previous_seq", previousSeq)
+            object.write("inode", inode)
+            object.write("boot_id", bootId)
+            object.write("repaired_bytes", repairedBytes)
         }
     }
 
-    struct Daemon: Encodable, Sendable {
+    struct Daemon: JSONObjectWritable, Sendable {
         let version: String
         let revision: String
         let pid: Int32
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("version", version)
+            object.write("revision", revision)
+            object.write("pid", Int(pid))
+        }
     }
 
     let log: Log
@@ -76,14 +82,15 @@ public struct LogOpened: EventBody {
     public var severity: Severity { .info }
     public var message: String { "Event log opened" }
 
-    private enum CodingKeys: String, CodingKey {
-        case log, daemon
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("log", log)
+        object.write("daemon", daemon)
     }
 }
 
 /// `log.gap`: events were published that could not be written; their numbers are missing from the log.
 public struct LogGap: EventBody {
-    struct Log: Encodable, Sendable {
+    struct Log: JSONObjectWritable, Sendable {
         let file: String
         let firstSeq: UInt64
         let lastSeq: UInt64
@@ -91,13 +98,13 @@ public struct LogGap: EventBody {
         let error: String
         let durationSeconds: Double
 
-        private enum CodingKeys: String, CodingKey {
-            case file
-            case firstSeq = "first_seq"
-            case lastSeq = "last_seq"
-            case lost
-            case error
-            case durationSeconds = "duration_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("file", file)
+            object.write("first_seq", firstSeq)
+            object.write("last_seq", lastSeq)
+            object.write("lost", lost)
+            object.write("error", error)
+            object.write("duration_seconds", durationSeconds)
         }
     }
 
@@ -128,7 +135,5 @@ public struct LogGap: EventBody {
         return "\(events) missing from the log: \(log.error)"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case log
-    }
+    public func write(to object: inout JSONObjectWriter) { object.write("log", log) }
 }

@@ -25,14 +25,14 @@ public struct PathSnapshot: EventBody {
         MonitorStatus(monitor: monitor, status: path.status, reason: path.unsatisfiedReason)
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case monitor
-        case path
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("monitor", monitor)
+        object.write("path", path)
     }
 }
 
 /// `path.changed`: a path is not what it was.
-public struct PathChanged: EventBody, JSONObjectWritable {
+public struct PathChanged: EventBody {
     /// The path before, and how long it was so.
     public struct Previous: JSONObjectWritable, Sendable {
         let path: PathDocument
@@ -110,15 +110,15 @@ public struct PathChanged: EventBody, JSONObjectWritable {
 
 /// `path.flapping`: a path changes so often that somebody should look, or is calm again; every change is still told.
 public struct PathFlapping: EventBody {
-    struct Flapping: Encodable, Sendable {
+    struct Flapping: JSONObjectWritable, Sendable {
         let state: String
         let changes: Int
         let windowSeconds: Int
 
-        private enum CodingKeys: String, CodingKey {
-            case state
-            case changes
-            case windowSeconds = "window_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("state", state)
+            object.write("changes", changes)
+            object.write("window_seconds", windowSeconds)
         }
     }
 
@@ -150,8 +150,8 @@ public struct PathFlapping: EventBody {
         return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case monitor
-        case flapping
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("monitor", monitor)
+        object.write("flapping", flapping)
     }
 }

@@ -38,7 +38,7 @@ struct ProbeReference: JSONObjectWritable, Sendable {
 }
 
 /// `probe.failed`: an active probe failed as often in a row as the configuration says.
-public struct ProbeFailed: EventBody, JSONObjectWritable {
+public struct ProbeFailed: EventBody {
     let probe: Content
 
     struct Content: JSONObjectWritable, Sendable {
@@ -80,7 +80,7 @@ public struct ProbeFailed: EventBody, JSONObjectWritable {
 }
 
 /// `probe.recovered`: an active probe that had failed succeeds again.
-public struct ProbeRecovered: EventBody, JSONObjectWritable {
+public struct ProbeRecovered: EventBody {
     let probe: Content
 
     struct Content: JSONObjectWritable, Sendable {
@@ -108,7 +108,7 @@ public struct ProbeRecovered: EventBody, JSONObjectWritable {
 }
 
 /// `captive_portal.detected` and `captive_portal.cleared`: something else answers an HTTP probe, or no longer.
-public struct CaptivePortal: EventBody, JSONObjectWritable {
+public struct CaptivePortal: EventBody {
     let probe: Content
     let isDetected: Bool
 

@@ -1,18 +1,20 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import OrderedJSON
+
 /// `route.changed`: the kernel announced a route with a short prefix; at debug only, for it decides nothing.
 public struct RouteChanged: EventBody {
-    struct Route: Encodable, Sendable {
+    struct Route: JSONObjectWritable, Sendable {
         let family: String
         let prefixLength: Int
         let table: UInt32
         let removed: Bool
 
-        private enum CodingKeys: String, CodingKey {
-            case family
-            case prefixLength = "prefix_length"
-            case table
-            case removed
+        func write(to object: inout JSONObjectWriter) {
+            object.write("family", family)
+            object.write("prefix_length", prefixLength)
+            object.write("table", Int(table))
+            object.write("removed", removed)
         }
     }
 
@@ -40,8 +42,8 @@ public struct RouteChanged: EventBody {
         return "\(label) route of length \(route.prefixLength) \(verb) table \(route.table)"
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case route
-        case cause
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("route", route)
+        object.write("cause", cause)
     }
 }

@@ -4,7 +4,7 @@ internal import Addressing
 public import Documents
 internal import LinuxIO
 public import MulticastDNS
-internal import OrderedJSON
+public import OrderedJSON
 internal import Spelling
 
 /// `service.added`: a service was found and resolved.
@@ -17,7 +17,7 @@ public struct ServiceAdded: EventBody {
     public var severity: Severity { .info }
     public var message: String { "\(service.label) appeared on \(service.interface.name)" }
 
-    private enum CodingKeys: String, CodingKey { case service }
+    public func write(to object: inout JSONObjectWriter) { object.write("service", service) }
 }
 
 /// `service.changed`: a service moved, or says something else.
@@ -65,18 +65,22 @@ public struct ServiceChanged: EventBody {
 
     private static let longest = 40
 
-    private enum CodingKeys: String, CodingKey { case service, changed, previous }
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("service", service)
+        object.write("changed", changed)
+        object.write("previous", previous)
+    }
 }
 
 /// `service.removed`: a service went away.
 public struct ServiceRemoved: EventBody {
-    struct Removed: Encodable, Sendable {
+    struct Removed: JSONObjectWritable, Sendable {
         let reason: String
         let seenForSeconds: Double
 
-        private enum CodingKeys: String, CodingKey {
-            case reason
-            case seenForSeconds = "seen_for_seconds"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("reason", reason)
+            object.write("seen_for_seconds", seenForSeconds)
         }
     }
 
@@ -93,24 +97,27 @@ public struct ServiceRemoved: EventBody {
     public var severity: Severity { .info }
     public var message: String { "\(service.label) went away: \(removed.reason)" }
 
-    private enum CodingKeys: String, CodingKey { case service, removed }
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("service", service)
+        object.write("removed", removed)
+    }
 }
 
 /// `service.resolve_failed`: a service is announced, but nobody answers for it.
 public struct ServiceResolveFailed: EventBody {
-    struct Unresolved: Encodable, Sendable {
+    struct Unresolved: JSONObjectWritable, Sendable {
         let name: String
         let type: String
         let typeName: String
         let interface: InterfaceReference
         let missing: [String]
 
-        private enum CodingKeys: String, CodingKey {
-            case name
-            case type
-            case typeName = "type_name"
-            case interface
-            case missing
+        func write(to object: inout JSONObjectWriter) {
+            object.write("name", name)
+            object.write("type", type)
+            object.write("type_name", typeName)
+            object.write("interface", interface)
+            object.write("missing", missing)
         }
     }
 
@@ -134,7 +141,7 @@ public struct ServiceResolveFailed: EventBody {
             + "no \(service.missing.joined(separator: ", "))"
     }
 
-    private enum CodingKeys: String, CodingKey { case service }
+    public func write(to object: inout JSONObjectWriter) { object.write("service", service) }
 }
 
 /// `service_type.added` and `service_type.removed`: the first service of a type came, or the last one went.
@@ -153,15 +160,15 @@ public struct ServiceTypeChanged: EventBody {
     public var severity: Severity { .info }
     public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
 
-    private enum CodingKeys: String, CodingKey {
-        case serviceType = "service_type"
-        case typeName = "type_name"
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("service_type", serviceType)
+        object.write("type_name", typeName)
     }
 }
 
 /// `census.completed`: a round of the census ended.
 public struct CensusCompleted: EventBody {
-    struct Census: Encodable, Sendable {
+    struct Census: JSONObjectWritable, Sendable {
         let durationSeconds: Double
         let types: Int
         let services: Int
@@ -171,15 +178,15 @@ public struct CensusCompleted: EventBody {
         let unresolved: Int
         let interfaces: [InterfaceReference]
 
-        private enum CodingKeys: String, CodingKey {
-            case durationSeconds = "duration_seconds"
-            case types
-            case services
-            case added
-            case changed
-            case removed
-            case unresolved
-            case interfaces
+        func write(to object: inout JSONObjectWriter) {
+            object.write("duration_seconds", durationSeconds)
+            object.write("types", types)
+            object.write("services", services)
+            object.write("added", added)
+            object.write("changed", changed)
+            object.write("removed", removed)
+            object.write("unresolved", unresolved)
+            object.write("interfaces", interfaces)
         }
     }
 
@@ -205,20 +212,20 @@ public struct CensusCompleted: EventBody {
             + "of \(census.types) type\(census.types == 1 ? "" : "s")"
     }
 
-    private enum CodingKeys: String, CodingKey { case census }
+    public func write(to object: inout JSONObjectWriter) { object.write("census", census) }
 }
 
 /// `mdns.name_conflict`: another host has a name that the daemon advertises.
 public struct NameConflictFound: EventBody {
-    struct Conflict: Encodable, Sendable {
+    struct Conflict: JSONObjectWritable, Sendable {
         let name: String
         let interface: InterfaceReference
-        @Nullable var renamedTo: String?
+        var renamedTo: String?
 
-        private enum CodingKeys: String, CodingKey {
-            case name
-            case interface
-            case renamedTo = "renamed_to"
+        func write(to object: inout JSONObjectWriter) {
+            object.write("name", name)
+            object.write("interface", interface)
+            object.write("renamed_to", renamedTo)
         }
     }
 
@@ -239,21 +246,33 @@ public struct NameConflictFound: EventBody {
         return "Another host on \(conflict.interface.name) has the name \(conflict.name)" + sequel
     }
 
-    private enum CodingKeys: String, CodingKey { case conflict }
+    public func write(to object: inout JSONObjectWriter) { object.write("conflict", conflict) }
 }
 
 /// `mdns.port_taken` and `mdns.port_free`: another program has port 5353 of a family for itself; it can be had again.
 public struct MulticastPortChanged: EventBody {
-    struct Port: Encodable, Sendable {
-        struct Holder: Encodable, Sendable {
+    struct Port: JSONObjectWritable, Sendable {
+        struct Holder: JSONObjectWritable, Sendable {
             let user: UInt32
-            @Nullable var process: Int32?
-            @Nullable var name: String?
+            var process: Int32?
+            var name: String?
+
+            func write(to object: inout JSONObjectWriter) {
+                object.write("user", Int(user))
+                object.write("process", process.map(Int.init))
+                object.write("name", name)
+            }
         }
 
         let number: UInt16
         let family: String
-        @Nullable var holder: Holder?
+        var holder: Holder?
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("number", Int(number))
+            object.write("family", family)
+            object.write("holder", holder)
+        }
     }
 
     let port: Port
@@ -272,7 +291,7 @@ public struct MulticastPortChanged: EventBody {
     public var severity: Severity { isTaken ? .warning : .info }
     public var message: String { isTaken ? taken.explanation : taken.recovery }
 
-    private enum CodingKeys: String, CodingKey { case port }
+    public func write(to object: inout JSONObjectWriter) { object.write("port", port) }
 }
 
 extension ServiceDocument {

@@ -16,13 +16,15 @@ public struct StreamReset: EventBody {
         case slowClient = "slow_client"
     }
 
-    struct Reset: Encodable, Sendable {
+    struct Reset: JSONObjectWritable, Sendable {
         let reason: String
+
+        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
     }
 
     let reset: Reset
     /// The document of `/api/v1/status`.
-    @Nullable var snapshot: JSONValue?
+    var snapshot: JSONValue?
     private let reason: Reason
 
     /// Describes what a reader missed.
@@ -42,15 +44,20 @@ public struct StreamReset: EventBody {
         }
     }
 
-    private enum CodingKeys: String, CodingKey { case reset, snapshot }
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("reset", reset)
+        object.write("snapshot", snapshot)
+    }
 }
 
 /// `stream.closed`: the last of a stream that the daemon ends.
 ///
 /// Only on streams, with the number of the newest event, and never in the log.
 public struct StreamClosed: EventBody {
-    struct Closed: Encodable, Sendable {
+    struct Closed: JSONObjectWritable, Sendable {
         let reason: String
+
+        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
     }
 
     let closed: Closed
@@ -64,5 +71,5 @@ public struct StreamClosed: EventBody {
     public var severity: Severity { .info }
     public var message: String { "The stream ends: \(closed.reason)" }
 
-    private enum CodingKeys: String, CodingKey { case closed }
+    public func write(to object: inout JSONObjectWriter) { object.write("closed", closed) }
 }

@@ -3,6 +3,7 @@
 public import Diagnosis
 internal import Documents
 public import LinuxIO
+public import OrderedJSON
 
 /// `verdict.raised` and `verdict.cleared`: a fault of the network is certain enough to be told, or over.
 public struct VerdictChanged: EventBody {
@@ -24,14 +25,8 @@ public struct VerdictChanged: EventBody {
     }
     public var message: String { isRaised ? verdict.message : "no longer: \(verdict.message)" }
 
-    private enum CodingKeys: String, CodingKey {
-        case state
-        case verdict
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(isRaised ? "raised" : "cleared", forKey: .state)
-        try container.encode(verdict, forKey: .verdict)
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("state", isRaised ? "raised" : "cleared")
+        object.write("verdict", verdict)
     }
 }
