@@ -293,33 +293,25 @@ extension StatusDocument {
 }
 
 /// A list under its name, beside the state it shows.
-private struct Listing<Element: Encodable>: Encodable {
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    let name: String
+private struct Listing<Element: JSONObjectWritable>: JSONObjectWritable {
+    let name: StaticString
     let state: StateDocument
     let elements: [Element]
 
-    init(_ name: String, _ state: StateDocument, _ elements: [Element]) {
+    init(_ name: StaticString, _ state: StateDocument, _ elements: [Element]) {
         self.name = name
         self.state = state
         self.elements = elements
     }
 
-    func encode(to encoder: any Encoder) throws {
-        try state.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(elements, forKey: Key(stringValue: name))
+    func write(to object: inout JSONObjectWriter) {
+        state.write(to: &object)
+        object.write(name, elements)
     }
 }
 
 /// A document beside the state it shows.
-private struct Stated<Document: Encodable>: Encodable {
+private struct Stated<Document: JSONObjectWritable>: JSONObjectWritable {
     let state: StateDocument
     let document: Document
 
@@ -328,8 +320,8 @@ private struct Stated<Document: Encodable>: Encodable {
         self.document = document
     }
 
-    func encode(to encoder: any Encoder) throws {
-        try state.encode(to: encoder)
-        try document.encode(to: encoder)
+    func write(to object: inout JSONObjectWriter) {
+        state.write(to: &object)
+        document.write(to: &object)
     }
 }

@@ -19,36 +19,41 @@ public struct OutageHistory: Sendable {
     }
 
     /// One stretch of time in which a path was not satisfied, or the headline bad.
-    public struct Outage: Encodable, Equatable, Sendable {
+    public struct Outage: JSONObjectWritable, Equatable, Sendable {
         /// When it began, RFC 3339.
         public var start: String
         /// When it ended, RFC 3339; `null` while it lasts.
-        @Nullable public var end: String?
+        public var end: String?
         /// For how long it lasted so far.
         public var durationSeconds: Double
         /// Why it began, such as `no_carrier`; of a headline its state, such as `no_internet`.
         public var reason: String
         public var message: String
 
-        enum CodingKeys: String, CodingKey {
-            case start
-            case end
-            case durationSeconds = "duration_seconds"
-            case reason
-            case message
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("start", start)
+            object.write("end", end)
+            object.write("duration_seconds", durationSeconds)
+            object.write("reason", reason)
+            object.write("message", message)
         }
     }
 
     /// One stretch of time in which nobody knew the status.
-    public struct Unknown: Encodable, Equatable, Sendable {
+    public struct Unknown: JSONObjectWritable, Equatable, Sendable {
         /// When it began, RFC 3339.
         public var start: String
         /// When it ended, RFC 3339.
         public var end: String
+
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("start", start)
+            object.write("end", end)
+        }
     }
 
     /// A part of the time looked at.
-    public struct Step: Encodable, Equatable, Sendable {
+    public struct Step: JSONObjectWritable, Equatable, Sendable {
         /// When it begins, RFC 3339; it ends with the next one.
         public var start: String
         /// For how long the daemon knew the status.
@@ -56,15 +61,15 @@ public struct OutageHistory: Sendable {
         /// For how long of that it was an outage.
         public var downSeconds: Double
 
-        enum CodingKeys: String, CodingKey {
-            case start
-            case knownSeconds = "known_seconds"
-            case downSeconds = "down_seconds"
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("start", start)
+            object.write("known_seconds", knownSeconds)
+            object.write("down_seconds", downSeconds)
         }
     }
 
     /// The document of `/api/v1/history` and `nwpath history`.
-    public struct Document: Encodable, Equatable, Sendable {
+    public struct Document: JSONObjectWritable, Equatable, Sendable {
         public let schema = DocumentSchema.name(of: "history")
         public var monitor: String
         /// `headline`; left out when it is the status of the path.
@@ -77,7 +82,7 @@ public struct OutageHistory: Sendable {
         public var knownSeconds: Double
         public var satisfiedSeconds: Double
         /// The share of the known time in percent; `null` when nothing is known.
-        @Nullable public var availabilityPercent: Double?
+        public var availabilityPercent: Double?
         /// The outages, oldest first.
         public var outages: [Outage]
         /// The stretches that are not known, oldest first.
@@ -87,19 +92,19 @@ public struct OutageHistory: Sendable {
         /// All steps, oldest first, which add up to the seconds above; left out unless they were asked for.
         public var steps: [Step]?
 
-        enum CodingKeys: String, CodingKey {
-            case schema
-            case monitor
-            case state
-            case since
-            case until
-            case knownSeconds = "known_seconds"
-            case satisfiedSeconds = "satisfied_seconds"
-            case availabilityPercent = "availability_percent"
-            case outages
-            case unknown
-            case stepSeconds = "step_seconds"
-            case steps
+        public func write(to object: inout JSONObjectWriter) {
+            object.write("schema", schema)
+            object.write("monitor", monitor)
+            object.writeIfPresent("state", state)
+            object.write("since", since)
+            object.write("until", until)
+            object.write("known_seconds", knownSeconds)
+            object.write("satisfied_seconds", satisfiedSeconds)
+            object.write("availability_percent", availabilityPercent)
+            object.write("outages", outages)
+            object.write("unknown", unknown)
+            object.writeIfPresent("step_seconds", stepSeconds)
+            object.writeIfPresent("steps", steps)
         }
     }
 

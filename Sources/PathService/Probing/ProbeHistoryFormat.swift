@@ -40,48 +40,39 @@ enum ProbeHistoryFormat {
         var badLines = 0
     }
 
-    private struct Header: Encodable {
-        let schema: String
-        let time: String
-    }
-
-    private struct Line: Encodable {
-        let probe: String
-        let method: String
-        let target: String
-        let stepSeconds: Int64
-        /// Where the cell begins as a multiple of the step since 1970, sent, lost, and with right answers: the shortest
-        /// in nanoseconds, and the buckets of durations, each followed by how many are in it.
-        let cells: [[Int64]]
-
-        enum CodingKeys: String, CodingKey {
-            case probe
-            case method
-            case target
-            case stepSeconds = "step_seconds"
-            case cells
+    /// The first line, with its line feed.
+    static func header(at time: WallTime) -> [UInt8] {
+        line { object in
+            object.write("schema", schema)
+            object.write("time", "\(time)")
         }
     }
 
-    /// The first line, with its line feed.
-    static func header(at time: WallTime) -> [UInt8] { line(Header(schema: schema, time: "\(time)")) }
-
     /// Some cells of one probe and tier, with their line feed.
+    ///
+    /// A cell is where it begins as a multiple of the step since 1970, sent, lost, and with right answers: the shortest
+    /// in nanoseconds, and the buckets of durations, each followed by how many are in it.
     static func line(_ key: ProbeKey, _ tier: ProbeTier, _ cells: some Sequence<ProbeCell>) -> [UInt8] {
         let rows = cells.map { cell in
             var row = [cell.start.nanoseconds / tier.step.nanoseconds, Int64(cell.sent), Int64(cell.lost)]
-            guard let minimum = cell.minimum else { return row }
-            row.append(minimum.nanoseconds)
-            for (bucket, count) in cell.buckets { row += [Int64(bucket), Int64(count)] }
-            return row
+            if let minimum = cell.minimum {
+                row.append(minimum.nanoseconds)
+                for (bucket, count) in cell.buckets { row += [Int64(bucket), Int64(count)] }
+            }
+            return JSONValue.array(row.map(JSONValue.integer))
         }
-        let seconds = tier.step.components.seconds
-        return line(Line(probe: key.name, method: key.method, target: key.target, stepSeconds: seconds, cells: rows))
+        return line { object in
+            object.write("probe", key.name)
+            object.write("method", key.method)
+            object.write("target", key.target)
+            object.write("step_seconds", Int(tier.step.components.seconds))
+            object.write("cells", .array(rows))
+        }
     }
 
-    private static func line(_ value: some Encodable) -> [UInt8] {
+    private static func line(_ members: (inout JSONObjectWriter) -> Void) -> [UInt8] {
         // Strings and whole numbers can always be encoded.
-        (try? OrderedJSONEncoder().encode(value, terminator: 0x0A)) ?? []
+        (try? OrderedJSONEncoder().encode(terminator: 0x0A, members: members)) ?? []
     }
 
     /// Reads a whole file.

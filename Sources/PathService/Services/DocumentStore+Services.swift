@@ -54,13 +54,13 @@ extension DocumentStore {
 }
 
 /// The types that have a service, with their names.
-struct ServiceTypesDocument: Encodable {
+struct ServiceTypesDocument: JSONObjectWritable {
     let types: [String]
     let typeNames: JSONValue
 
-    private enum CodingKeys: String, CodingKey {
-        case types
-        case typeNames = "type_names"
+    func write(to object: inout JSONObjectWriter) {
+        object.write("types", types)
+        object.write("type_names", typeNames)
     }
 
     init(_ types: [String]) {
@@ -69,7 +69,7 @@ struct ServiceTypesDocument: Encodable {
     }
 }
 
-struct PastServiceDocument: Encodable {
+struct PastServiceDocument: JSONObjectWritable {
     let instance: DomainName
     let name: String
     let type: String
@@ -80,23 +80,25 @@ struct PastServiceDocument: Encodable {
     let firstSeen: String
     let lastSeen: String
     let appearances: Int
-    @Nullable var removed: Removed?
+    var removed: Removed?
 
-    struct Removed: Encodable, Sendable {
+    struct Removed: JSONObjectWritable, Sendable {
         let reason: String
+
+        func write(to object: inout JSONObjectWriter) { object.write("reason", reason) }
     }
 
-    enum CodingKeys: String, CodingKey {
-        case name
-        case type
-        case typeName = "type_name"
-        case domain
-        case interface
-        case present
-        case firstSeen = "first_seen"
-        case lastSeen = "last_seen"
-        case appearances
-        case removed
+    func write(to object: inout JSONObjectWriter) {
+        object.write("name", name)
+        object.write("type", type)
+        object.write("type_name", typeName)
+        object.write("domain", domain)
+        object.write("interface", interface)
+        object.write("present", present)
+        object.write("first_seen", firstSeen)
+        object.write("last_seen", lastSeen)
+        object.write("appearances", appearances)
+        object.write("removed", removed)
     }
 
     init(_ key: ServiceHistory.Key, _ entry: ServiceHistory.Entry) {

@@ -69,29 +69,24 @@ final class DirectCensus {
         return .object(object)
     }
 
-    static func value(_ document: some Encodable) -> JSONValue? {
+    static func value(_ document: some JSONObjectWritable) -> JSONValue? {
         guard let bytes = try? OrderedJSONEncoder().encode(document) else { return nil }
         return try? JSONValue(parsing: bytes)
     }
 }
 
 /// An event as the daemon tells it, without its place in a stream.
-struct EventLine<Body: EventBody>: Encodable {
+struct EventLine<Body: EventBody>: JSONObjectWritable {
     let time: WallTime
     let body: Body
 
-    private enum Key: CodingKey {
-        case schema, time, event, severity, message
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(DocumentSchema.name(of: "census"), forKey: .schema)
-        try container.encode("\(time)", forKey: .time)
-        try container.encode(body.name.rawValue, forKey: .event)
-        try container.encode(body.severity.rawValue, forKey: .severity)
-        try container.encode(body.message, forKey: .message)
-        try body.encode(to: encoder)
+    func write(to object: inout JSONObjectWriter) {
+        object.write("schema", DocumentSchema.name(of: "census"))
+        object.write("time", "\(time)")
+        object.write("event", body.name.rawValue)
+        object.write("severity", body.severity.rawValue)
+        object.write("message", body.message)
+        body.write(to: &object)
     }
 }
 

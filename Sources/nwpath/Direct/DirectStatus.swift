@@ -12,11 +12,11 @@ internal import PathModel
 /// The status as the kernel has it at this moment, read once by the command itself; no service is needed.
 ///
 /// Nobody watched before, so nothing has a `since`.
-struct DirectStatus: Encodable {
+struct DirectStatus: JSONObjectWritable {
     private let schema = DocumentSchema.name(of: "status")
     private let time: String
     private let host: String
-    @Nullable private var daemon: String?
+    private var daemon: String?
     private let headline: Judged
     private let chain: [ChainElementDocument]
     private let path: PathDocument
@@ -29,18 +29,48 @@ struct DirectStatus: Encodable {
     private let dns: DNSDocument
     private let problems: [ProblemDocument] = []
 
-    private struct Judged: Encodable {
-        let state: String
-        let message: String
-        @Nullable var hint: String?
+    func write(to object: inout JSONObjectWriter) {
+        object.write("schema", schema)
+        object.write("time", time)
+        object.write("host", host)
+        object.write("daemon", daemon)
+        object.write("headline", headline)
+        object.write("chain", chain)
+        object.write("path", path)
+        object.write("message", message)
+        object.write("sentence", sentence)
+        object.write("monitors", monitors)
+        object.write("interfaces", interfaces)
+        object.write("gateways", gateways)
+        object.write("dns", dns)
+        object.write("problems", problems)
     }
 
-    private struct Monitor: Encodable {
+    private struct Judged: JSONObjectWritable {
+        let state: String
+        let message: String
+        var hint: String?
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("state", state)
+            object.write("message", message)
+            object.write("hint", hint)
+        }
+    }
+
+    private struct Monitor: JSONObjectWritable {
         let monitor: String
         let path: PathDocument
         let message: String
         /// Deprecated: ``message``.
         let sentence: String
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("monitor", monitor)
+            object.write("path", path)
+            object.write("message", message)
+            object.write("sentence", sentence)
+        }
     }
 
     /// Reads everything.

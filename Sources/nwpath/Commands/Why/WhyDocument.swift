@@ -6,31 +6,53 @@ internal import OrderedJSON
 internal import PathModel
 
 /// The answer of `nwpath why`, as JSON shows it and as text is rendered from.
-struct WhyDocument: Encodable {
-    struct Chain: Encodable {
+struct WhyDocument: JSONObjectWritable {
+    struct Chain: JSONObjectWritable {
         let family: String
         let destination: String
         /// `ok`, `broken`, `unknown` where something may be in the way, or `absent` where the machine does not take part in the family.
         let verdict: String
-        @Nullable var interface: InterfaceReference?
+        var interface: InterfaceReference?
         let steps: [Step]
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("family", family)
+            object.write("destination", destination)
+            object.write("verdict", verdict)
+            object.write("interface", interface)
+            object.write("steps", steps)
+        }
     }
 
-    struct Step: Encodable {
+    struct Step: JSONObjectWritable {
         let element: ExplanationElement
         let verdict: ExplanationStep.Verdict
         /// What holds, or what is in the way.
         let message: String
         /// Deprecated: ``message``.
         let text: String
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("element", element.rawValue)
+            object.write("verdict", verdict.rawValue)
+            object.write("message", message)
+            object.write("text", text)
+        }
     }
 
     /// The first element that is broken, or may be.
-    struct Fault: Encodable {
+    struct Fault: JSONObjectWritable {
         let element: ExplanationElement
         let family: String
         let message: String
-        @Nullable var hint: String?
+        var hint: String?
+
+        func write(to object: inout JSONObjectWriter) {
+            object.write("element", element.rawValue)
+            object.write("family", family)
+            object.write("message", message)
+            object.write("hint", hint)
+        }
     }
 
     let schema = DocumentSchema.name(of: "why")
@@ -41,8 +63,18 @@ struct WhyDocument: Encodable {
     let message: String
     /// Deprecated: ``message``.
     let summary: String
-    @Nullable var broken: Fault?
+    var broken: Fault?
     let chains: [Chain]
+
+    func write(to object: inout JSONObjectWriter) {
+        object.write("schema", schema)
+        object.write("target", target)
+        object.write("verdict", verdict)
+        object.write("message", message)
+        object.write("summary", summary)
+        object.write("broken", broken)
+        object.write("chains", chains)
+    }
 
     /// Sums up explanations for one target.
     ///
