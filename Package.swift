@@ -209,7 +209,7 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests",
             dependencies: [
-                "Configuration", "Addressing", "DNSWire", "OrderedJSON", "PathModel", "Probes", "Diagnosis", "Spelling",
+                "Configuration", "Addressing", "DNSWire", "PathModel", "Probes", "Diagnosis", "Spelling",
                 "TestSupport",
             ]
         ),
