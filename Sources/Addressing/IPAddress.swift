@@ -40,7 +40,7 @@ public enum IPAddress: Hashable, Sendable {
 }
 
 /// The two families of Internet addresses.
-public enum AddressFamily: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+public enum AddressFamily: String, Hashable, Sendable, CaseIterable, Comparable {
     /// Internet Protocol version 4.
     case ipv4
     /// Internet Protocol version 6.

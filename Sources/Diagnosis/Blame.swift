@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// Whose fault it is: this machine's, its link's or gateway's, or everybody's.
-public enum Blame: String, Hashable, Sendable, Codable, CaseIterable {
+public enum Blame: String, Hashable, Sendable, CaseIterable {
     case nobody
     /// Neighbours have no such trouble, or it lies in the machine itself.
     case me

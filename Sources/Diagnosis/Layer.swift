@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// What a packet needs, from the cable up; faults of a lower layer explain those of a higher one.
-public enum Layer: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+public enum Layer: String, Hashable, Sendable, CaseIterable, Comparable {
     /// Interface, carrier, MTU, and whether anything is received.
     case link
     /// Own addresses, and who hands out addresses.

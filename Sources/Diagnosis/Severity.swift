@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-public enum Severity: String, Hashable, Sendable, Codable, CaseIterable, Comparable {
+public enum Severity: String, Hashable, Sendable, CaseIterable, Comparable {
     /// Worth knowing, no fault: it never counts.
     case info
     /// Nothing fails yet.
@@ -16,7 +16,7 @@ public enum Severity: String, Hashable, Sendable, Codable, CaseIterable, Compara
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-public enum Confidence: String, Hashable, Sendable, Codable, CaseIterable {
+public enum Confidence: String, Hashable, Sendable, CaseIterable {
     /// The kernel says so, or somebody answered in a way that has one meaning.
     case certain
     /// Several askers or targets agree.

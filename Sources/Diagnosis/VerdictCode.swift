@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// The public vocabulary of faults; the raw value is what documents, events and metrics show and never changes.
-public enum VerdictCode: String, Hashable, Sendable, Codable, CaseIterable {
+public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case linkNone = "link.none"
     case linkAdminDown = "link.admin-down"
     case linkNoCarrier = "link.no-carrier"

@@ -3,7 +3,7 @@
 public import Addressing
 
 /// What stands between a program and its destination, in the order in which the kernel comes to it.
-public enum ExplanationElement: String, Hashable, Sendable, Codable, CaseIterable {
+public enum ExplanationElement: String, Hashable, Sendable, CaseIterable {
     /// The policy rule that applies.
     case rule
     case table
@@ -23,7 +23,7 @@ public enum ExplanationElement: String, Hashable, Sendable, Codable, CaseIterabl
 
 public struct ExplanationStep: Hashable, Sendable {
     /// What is known of an element.
-    public enum Verdict: String, Hashable, Sendable, Codable, CaseIterable {
+    public enum Verdict: String, Hashable, Sendable, CaseIterable {
         case fine = "ok"
         case broken
         /// It was not reached, or nothing is known.

@@ -3,7 +3,7 @@
 public import Netlink
 
 /// What keeps an interface from carrying traffic; the raw value is what documents show.
-public enum Shortcoming: String, Hashable, Sendable, Codable, CaseIterable {
+public enum Shortcoming: String, Hashable, Sendable, CaseIterable {
     /// The administrator took it down.
     case linkDown = "link_down"
     /// The cable is out, or the peer is down.

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// Why the state is looked at (rule S44); the raw value is what events show.
-public enum CauseKind: String, Hashable, Sendable, Codable, CaseIterable {
+public enum CauseKind: String, Hashable, Sendable, CaseIterable {
     case initial
     case link
     case address = "addr"

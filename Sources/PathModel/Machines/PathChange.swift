@@ -27,7 +27,7 @@ public struct PathChange: Hashable, Sendable {
     }
 }
 
-public enum PathField: String, Hashable, Sendable, Codable, CaseIterable {
+public enum PathField: String, Hashable, Sendable, CaseIterable {
     case status
     case unsatisfiedReason = "unsatisfied_reason"
     case interfaces

@@ -193,7 +193,7 @@ final class PathBox: Sendable {
 }
 
 /// Whether packets leave the machine, in Apple's three values.
-public enum PathStatus: String, Hashable, Sendable, Codable, CaseIterable {
+public enum PathStatus: String, Hashable, Sendable, CaseIterable {
     case satisfied
     case unsatisfied
     /// They do not, and something can be brought up on demand (rule S23).
@@ -201,7 +201,7 @@ public enum PathStatus: String, Hashable, Sendable, Codable, CaseIterable {
 }
 
 /// Why a path is not satisfied (rule S22); the raw value is what JSON and metrics show.
-public enum UnsatisfiedReason: String, Hashable, Sendable, Codable, CaseIterable {
+public enum UnsatisfiedReason: String, Hashable, Sendable, CaseIterable {
     /// There is no interface besides loopback.
     case noInterface = "no_interface"
     /// The interface was taken down by the administrator.
@@ -309,7 +309,7 @@ public struct PathInterface: Hashable, Sendable {
 }
 
 /// What an interface is, in Apple's words.
-public enum InterfaceType: String, Hashable, Sendable, Codable, CaseIterable {
+public enum InterfaceType: String, Hashable, Sendable, CaseIterable {
     /// A tunnel, a bridge without ports, or something unknown.
     case other
     /// A Wi-Fi station.
@@ -391,7 +391,7 @@ public struct DNSState: Hashable, Sendable {
 }
 
 /// The quality of a link, in Apple's words (rule S39).
-public enum LinkQuality: String, Hashable, Sendable, Codable, CaseIterable {
+public enum LinkQuality: String, Hashable, Sendable, CaseIterable {
     /// Nothing is known.
     case unknown
     case minimal
@@ -400,7 +400,7 @@ public enum LinkQuality: String, Hashable, Sendable, Codable, CaseIterable {
 }
 
 /// Something that works but deserves a look.
-public enum PathWarning: String, Hashable, Sendable, Codable, CaseIterable {
+public enum PathWarning: String, Hashable, Sendable, CaseIterable {
     /// A leg of a multipath route is dead (rule S31).
     case degraded
     /// The only IPv6 source is a unique local address (rule S25).

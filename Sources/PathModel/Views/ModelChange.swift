@@ -15,7 +15,7 @@ public enum ModelChange: Hashable, Sendable {
     case dnsChanged(DNSState, previous: DNSState)
 }
 
-public enum InterfaceField: String, Hashable, Sendable, Codable, CaseIterable {
+public enum InterfaceField: String, Hashable, Sendable, CaseIterable {
     case name
     case alternativeNames = "alternative_names"
     case type
