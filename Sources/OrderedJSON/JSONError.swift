@@ -6,10 +6,6 @@ public enum JSONError: Error, Hashable, Sendable {
     case syntax(JSONSyntaxProblem, offset: Int)
     /// A number at `path` is infinite or not a number, which JSON cannot say.
     case notFinite(path: String)
-    /// A container at `path` was used after its parent went on, or a value was written twice.
-    case closedContainer(path: String)
-    /// A type's own `encode(to:)` threw something else at `path`.
-    case rejected(path: String, reason: String)
 }
 
 public enum JSONSyntaxProblem: Error, Hashable, Sendable {
@@ -39,8 +35,6 @@ extension JSONError: CustomStringConvertible {
         switch self {
         case .syntax(let problem, let offset): "byte \(offset): \(problem)"
         case .notFinite(let path): "\(path) is not a finite number"
-        case .closedContainer(let path): "\(path) was written after its container was closed"
-        case .rejected(let path, let reason): "\(path) cannot be encoded: \(reason)"
         }
     }
 }

@@ -9,7 +9,7 @@ enum JSONNumber {
     /// The shortest decimal text that reads back as the same number, without `.0` and, between 1e-7 and 1e21,
     /// without an exponent.
     /// - Returns: `nil` for infinities and NaN.
-    static func text<Number: BinaryFloatingPoint & LosslessStringConvertible>(of value: Number) -> String? {
+    static func text(of value: Double) -> String? {
         guard value.isFinite else { return nil }
         let text = value.description
         guard let mark = text.firstIndex(of: "e") else {

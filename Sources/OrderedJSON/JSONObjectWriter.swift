@@ -1,47 +1,28 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// A type whose value is one JSON object.
-public protocol JSONObjectWritable: Encodable {
+public protocol JSONObjectWritable {
     /// Writes the members in the order in which they are shown.
     ///
     /// Others may have members in the same object.
     func write(to object: inout JSONObjectWriter)
 }
 
-extension JSONObjectWritable {
-    /// Writes the members to the encoder's object, which others may share.
-    /// - Throws: ``JSONError`` when a number is not finite, or for an encoder other than ``OrderedJSONEncoder``.
-    public func encode(to encoder: any Encoder) throws {
-        guard let encoder = encoder as? ValueEncoder else {
-            throw JSONError.rejected(path: "", reason: "\(Self.self) is written by OrderedJSONEncoder alone")
-        }
-        try encoder.output.write(members: self, at: encoder.place)
-    }
-}
-
 /// Writes the members of one object; keys of the program's own must be plain words, which need no escape.
 ///
 /// `write` writes `null` where there is no value, `writeIfPresent` leaves the member out.
 public struct JSONObjectWriter {
-    private(set) var text = JSONText()
+    private var text = JSONText()
     /// How many members or elements the innermost container has so far.
-    private(set) var count = 0
+    private var count = 0
     private var depth = 0
     private let isPretty: Bool
     /// The first number that JSON cannot say.
-    private(set) var failure: JSONError?
+    private var failure: JSONError?
 
     init(isPretty: Bool, capacity: Int) {
         self.isPretty = isPretty
         text.reserve(capacity)
-    }
-
-    /// Goes on in an open object that has `count` members.
-    init(_ text: consuming JSONText, count: Int, depth: Int, isPretty: Bool) {
-        self.text = text
-        self.count = count
-        self.depth = depth
-        self.isPretty = isPretty
     }
 
     mutating func finish(terminator: UInt8?) throws(JSONError) -> [UInt8] {

@@ -103,23 +103,6 @@ extension JSONValue {
 
 // MARK: - Writing
 
-extension JSONValue: Encodable {
-    /// Writes the value as it is, keys in order.
-    public func encode(to encoder: any Encoder) throws {
-        if case .object(let object) = self { return try object.encode(to: encoder) }
-        if case .array(let array) = self { return try array.encode(to: encoder) }
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null, .object, .array: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .unsigned(let value): try container.encode(value)
-        case .double(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        }
-    }
-}
-
 extension JSONObject: JSONObjectWritable {
     public func write(to object: inout JSONObjectWriter) {
         for member in members { object.write(key: member.key, member.value) }

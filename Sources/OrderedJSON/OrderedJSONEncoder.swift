@@ -1,9 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Writes `Encodable` values as JSON with the keys in the order in which they are encoded.
-///
-/// A type with synthesised coding therefore shows its properties in the order of their declaration. Several keyed
-/// containers of one encoder share one object, so an envelope and its body can be two types.
+/// Writes JSON with the keys in the order in which they are written.
 public struct OrderedJSONEncoder: Sendable {
     /// How much white space the text has.
     public enum Style: Sendable {
@@ -20,48 +17,20 @@ public struct OrderedJSONEncoder: Sendable {
         self.style = style
     }
 
-    /// Encodes a value as UTF-8 text without a final line feed.
+    /// Encodes an object as UTF-8 text without a final line feed.
     ///
     /// - Parameters:
     ///   - value: What to encode.
     ///   - capacity: How many bytes the text probably has.
     ///   - terminator: A byte appended to the text, such as a line feed.
     /// - Returns: The text.
-    /// - Throws: ``JSONError`` when a number is not finite or a type encodes itself wrongly.
+    /// - Throws: ``JSONError`` when a number is not finite.
     public func encode(
-        _ value: some Encodable,
+        _ value: some JSONObjectWritable,
         capacity: Int = 512,
         terminator: UInt8? = nil
     ) throws(JSONError) -> [UInt8] {
-        let output = JSONOutput(isPretty: style == .pretty, capacity: capacity)
-        do {
-            try output.writeRoot(value)
-        } catch let error as JSONError {
-            throw error
-        } catch {
-            throw .rejected(path: output.path, reason: "\(error)")
-        }
-        if let failure = output.failure { throw failure }
-        return output.finish(terminator: terminator)
-    }
-
-    /// Encodes an object in one line and without the machinery of `Encodable`, which takes a fraction of the time.
-    ///
-    /// - Parameters:
-    ///   - capacity: How many bytes the text probably has.
-    ///   - terminator: A byte appended to the text, such as a line feed.
-    ///   - members: Writes the members, or finds that it cannot.
-    /// - Returns: The text, always compact; `nil` when `members` returned `false`.
-    /// - Throws: ``JSONError`` when a number is not finite.
-    public func line(
-        capacity: Int,
-        terminator: UInt8,
-        members: (inout JSONObjectWriter) -> Bool
-    ) throws(JSONError) -> [UInt8]? {
-        var writer = JSONObjectWriter(isPretty: false, capacity: capacity)
-        var isWritten = false
-        writer.writeObject { isWritten = members(&$0) }
-        return isWritten ? try writer.finish(terminator: terminator) : nil
+        try encode(capacity: capacity, terminator: terminator) { value.write(to: &$0) }
     }
 
     /// Encodes one object with members of several values; the rest is as with an object of one.
@@ -75,7 +44,33 @@ public struct OrderedJSONEncoder: Sendable {
         return try writer.finish(terminator: terminator)
     }
 
-    public func string(_ value: some Encodable) throws(JSONError) -> String {
+    /// Encodes an array of objects; the rest is as with an object.
+    public func encode(
+        _ values: [some JSONObjectWritable],
+        capacity: Int = 512,
+        terminator: UInt8? = nil
+    ) throws(JSONError) -> [UInt8] {
+        var writer = JSONObjectWriter(isPretty: style == .pretty, capacity: capacity)
+        writer.writeArray(values)
+        return try writer.finish(terminator: terminator)
+    }
+
+    /// Encodes any value; the rest is as with an object.
+    public func encode(
+        _ value: JSONValue,
+        capacity: Int = 512,
+        terminator: UInt8? = nil
+    ) throws(JSONError) -> [UInt8] {
+        var writer = JSONObjectWriter(isPretty: style == .pretty, capacity: capacity)
+        writer.writeValue(value)
+        return try writer.finish(terminator: terminator)
+    }
+
+    public func string(_ value: some JSONObjectWritable) throws(JSONError) -> String {
+        String(decoding: try encode(value), as: UTF8.self)
+    }
+
+    public func string(_ value: JSONValue) throws(JSONError) -> String {
         String(decoding: try encode(value), as: UTF8.self)
     }
 }

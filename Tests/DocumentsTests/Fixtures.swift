@@ -19,7 +19,7 @@ extension IPAddress {
 }
 
 /// The text of a document as `curl` shows it: indented, keys in their order.
-func pretty(_ document: some Encodable) throws -> String {
+func pretty(_ document: some JSONObjectWritable) throws -> String {
     try OrderedJSONEncoder(style: .pretty).string(document)
 }
 

@@ -41,7 +41,7 @@ extension Example {
 
     private static let began = WallTime(nanoseconds: 1_795_176_000_000_000_000)
 
-    private static func text(_ document: some Encodable) -> String {
+    private static func text(_ document: some JSONObjectWritable) -> String {
         (try? OrderedJSONEncoder().string(document)) ?? "?"
     }
 }

@@ -3,69 +3,51 @@
 import OrderedJSON
 import Testing
 
-/// An object that writes itself, and the same by `Encodable`.
-private struct Plain: Encodable {
-    struct Part: Encodable {
-        let name: String
-        let index: Int
-    }
-
-    let text: String
-    @Nullable var none: String?
-    let yes: Bool
-    @Nullable var unsure: Bool?
-    let least: Int
-    let most: UInt64
-    let fraction: Double
-    let words: [String]
-    let part: Part
-    @Nullable var missing: Part?
-    let parts: [Part]
-    let nobody: [Part]
-
-    var direct: Direct { Direct(plain: self) }
-}
-
-private struct Direct: JSONObjectWritable {
-    struct Part: JSONObjectWritable {
-        let part: Plain.Part
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("name", part.name)
-            object.write("index", part.index)
-        }
-    }
-
-    let plain: Plain
+private struct Part: JSONObjectWritable {
+    let name: String
 
     func write(to object: inout JSONObjectWriter) {
-        object.write("text", plain.text)
-        object.write("none", plain.none)
-        object.write("yes", plain.yes)
-        object.write("unsure", plain.unsure)
-        object.write("least", plain.least)
-        object.write("most", plain.most)
-        object.write("fraction", plain.fraction)
-        object.write("words", plain.words)
-        object.write("part", Part(part: plain.part))
-        object.write("missing", plain.missing.map(Part.init))
-        object.write("parts", plain.parts.map(Part.init))
-        object.write("nobody", plain.nobody.map(Part.init))
+        object.write("name", name)
+        object.write("index", -7)
     }
 }
 
-/// Something that has members before and after those of another, and that one inside.
-private struct Around<Inner: Encodable>: Encodable {
-    enum Keys: String, CodingKey { case before, inner, list, after }
-    let inner: Inner
+/// A member of every kind.
+private struct Whole: JSONObjectWritable {
+    func write(to object: inout JSONObjectWriter) {
+        object.write("text", "a")
+        object.write("none", nil as String?)
+        object.write("yes", true)
+        object.write("unsure", nil as Bool?)
+        object.write("least", Int.min)
+        object.write("most", UInt64.max)
+        object.write("fraction", 0.000125)
+        object.write("words", ["", "b"])
+        object.write("part", Part(name: "c"))
+        object.write("missing", nil as Part?)
+        object.write("parts", [Part(name: "d"), Part(name: "e")])
+        object.write("nobody", [] as [Part])
+        object.write("value", .array([.null, .bool(false), .string("f")]))
+        object.write("nothing", nil as JSONValue?)
+    }
+}
 
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Keys.self)
-        try container.encode("b", forKey: .before)
-        try inner.encode(to: encoder)
-        try container.encode(inner, forKey: .inner)
-        try container.encode([inner, inner], forKey: .list)
-        try container.encode(1, forKey: .after)
+/// Members that may be left out.
+private struct Sparse: JSONObjectWritable {
+    var text: String?
+    var number: Int?
+    var count: UInt64?
+    var share: Double?
+    var part: Part?
+    var parts: [Part]?
+
+    func write(to object: inout JSONObjectWriter) {
+        object.writeIfPresent("text", text)
+        object.writeIfPresent("number", number)
+        object.writeIfPresent("count", count)
+        object.writeIfPresent("share", share)
+        object.writeIfPresent("part", part)
+        object.writeIfPresent("parts", parts)
     }
 }
 
@@ -75,77 +57,102 @@ private struct Broken: JSONObjectWritable {
     }
 
     func write(to object: inout JSONObjectWriter) {
+        object.write("sound", 1.5)
         object.write("part", Part())
         object.write("later", Double.nan)
     }
 }
 
+private struct Empty: JSONObjectWritable {
+    func write(to object: inout JSONObjectWriter) {}
+}
+
 @Suite struct ObjectWriterTests {
-    private static func plain(_ text: String) -> Plain {
-        let part = Plain.Part(name: text, index: -7)
-        return Plain(
-            text: text,
-            yes: true,
-            unsure: false,
-            least: .min,
-            most: .max,
-            fraction: 0.000125,
-            words: ["", text],
-            part: part,
-            parts: [part, part],
-            nobody: []
+    private let encoder = OrderedJSONEncoder()
+
+    private func text(_ members: (inout JSONObjectWriter) -> Void) throws -> String {
+        String(decoding: try encoder.encode(members: members), as: UTF8.self)
+    }
+
+    @Test func `members are written in the order of the calls, null where there is no value`() throws {
+        let expected =
+            #"{"text":"a","none":null,"yes":true,"unsure":null,"least":-9223372036854775808,"#
+            + #""most":18446744073709551615,"fraction":0.000125,"words":["","b"],"part":{"name":"c","index":-7},"#
+            + #""missing":null,"parts":[{"name":"d","index":-7},{"name":"e","index":-7}],"nobody":[],"#
+            + #""value":[null,false,"f"],"nothing":null}"#
+        #expect(try encoder.string(Whole()) == expected)
+    }
+
+    @Test func `white space does not change what is written`() throws {
+        let pretty = OrderedJSONEncoder(style: .pretty)
+        let value = try JSONValue(parsing: try encoder.encode(Whole()))
+        #expect(try pretty.string(Whole()) == pretty.string(value))
+        #expect(try pretty.encode([Whole()]) == pretty.encode(.array([value])))
+    }
+
+    @Test func `members without a value can be left out`() throws {
+        #expect(try encoder.string(Sparse()) == "{}")
+        let full = Sparse(text: "a", number: 1, count: 2, share: 0.5, part: Part(name: "b"), parts: [])
+        #expect(
+            try encoder.string(full)
+                == #"{"text":"a","number":1,"count":2,"share":0.5,"part":{"name":"b","index":-7},"parts":[]}"#
         )
     }
 
-    private static let texts = ["eth0", "", "a \"quote\" \\ and\n\u{1}", "naïve €", "\u{2028}\u{7F}"]
-
-    @Test(arguments: texts, [OrderedJSONEncoder.Style.compact, .pretty])
-    func `an object that writes itself gives the text of the same by Encodable`(
-        text: String,
-        style: OrderedJSONEncoder.Style
-    ) throws {
-        let (plain, encoder) = (Self.plain(text), OrderedJSONEncoder(style: style))
-        #expect(try encoder.string(plain.direct) == encoder.string(plain))
-        #expect(try encoder.string(Around(inner: plain.direct)) == encoder.string(Around(inner: plain)))
-        #expect(try encoder.string([plain.direct]) == encoder.string([plain]))
-        let line = try encoder.line(capacity: 1, terminator: 0x0A) { object in
-            plain.direct.write(to: &object)
-            return true
+    @Test func `several values share one object`() throws {
+        let text = try text { object in
+            object.write("first", 1)
+            Part(name: "a").write(to: &object)
+            Empty().write(to: &object)
+            object.write("last", true)
         }
-        #expect(try line == OrderedJSONEncoder().encode(plain) + [0x0A])
+        #expect(text == #"{"first":1,"name":"a","index":-7,"last":true}"#)
+    }
+
+    @Test func `a value that writes nothing is an empty object`() throws {
+        #expect(try encoder.string(Empty()) == "{}")
+        #expect(try encoder.encode([Empty(), Empty()]) == Array("[{},{}]".utf8))
+        #expect(try encoder.encode([] as [Empty]) == Array("[]".utf8))
+    }
+
+    @Test(arguments: ["", "a b", "\"\\", "é\n\u{2028}"])
+    func `a key from outside is escaped`(key: String) throws {
+        let text = try text { $0.write(key: key, .bool(true)) }
+        #expect(text == "{\(JSONText.quote(key)):true}")
+        var object = JSONObject()
+        object[key] = .bool(true)
+        #expect(try encoder.string(object) == text)
+        #expect(try JSONValue(parsing: text) == .object(object))
+    }
+
+    @Test func `the terminator follows the text`() throws {
+        let line = try encoder.encode(capacity: 0, terminator: 0x0A) { $0.write("some", 7) }
+        #expect(line == Array("{\"some\":7}\n".utf8))
+        #expect(try encoder.encode([Part](), terminator: 0x0A) == Array("[]\n".utf8))
+    }
+
+    @Test func `deep nesting is written as deep`() throws {
+        var value = JSONValue.array([])
+        for _ in 0..<200 { value = .array([value]) }
+        #expect(try encoder.string(value) == String(repeating: "[", count: 201) + String(repeating: "]", count: 201))
     }
 
     @Test func `the first number that JSON cannot say is named by its path`() throws {
-        #expect(throws: JSONError.notFinite(path: "part.share")) { try OrderedJSONEncoder().encode(Broken()) }
-        #expect(throws: JSONError.notFinite(path: "inner.part.share")) {
-            try OrderedJSONEncoder().encode(["inner": Broken()])
+        #expect(throws: JSONError.notFinite(path: "part.share")) { try encoder.encode(Broken()) }
+        #expect(throws: JSONError.notFinite(path: "0.part.share")) { try encoder.encode([Broken(), Broken()]) }
+        #expect(throws: JSONError.notFinite(path: "list.0.part.share")) {
+            try encoder.encode { $0.write("list", [Broken()]) }
         }
     }
 
-    @Test(arguments: [0, 9, 10, 99, 100, 12_345, 1_000_000_007, UInt64.max])
-    func `whole numbers have all their digits`(number: UInt64) throws {
-        #expect(try OrderedJSONEncoder().string([number]) == "[\(number)]")
-    }
-
-    @Test(arguments: [-1, Int64.min, Int64.max])
-    func `whole numbers keep their sign`(number: Int64) throws {
-        #expect(try OrderedJSONEncoder().string([number]) == "[\(number)]")
-    }
-
-    @Test func `a line is not written by what cannot write itself, nor with a number that is none`() throws {
-        let encoder = OrderedJSONEncoder()
-        #expect(try encoder.line(capacity: 8, terminator: 0x0A) { _ in false } == nil)
-        #expect(throws: JSONError.notFinite(path: "value")) {
-            try encoder.line(capacity: 8, terminator: 0x0A) { object in
-                object.write("value", Double.nan)
-                return true
-            }
+    @Test(arguments: [Double.nan, .infinity, -.infinity])
+    func `a number that JSON cannot say is an error wherever it stands`(number: Double) throws {
+        #expect(throws: JSONError.notFinite(path: "")) { try encoder.encode(.double(number)) }
+        #expect(throws: JSONError.notFinite(path: "1")) { try encoder.encode(.array([.integer(0), .double(number)])) }
+        #expect(throws: JSONError.notFinite(path: "first")) { try encoder.encode { $0.write("first", number) } }
+        #expect(throws: JSONError.notFinite(path: "a b.2")) {
+            try encoder.encode { $0.write(key: "a b", .array([.null, .null, .double(number), .double(number)])) }
         }
-        let line = try encoder.line(capacity: 0, terminator: 0x0A) { object in
-            object.write("some", "text" as String?)
-            object.write("number", 7 as Int?)
-            return true
-        }
-        #expect(line == Array("{\"some\":\"text\",\"number\":7}\n".utf8))
+        #expect(try encoder.string(.double(1)) == "1", "a failure leaves nothing behind")
     }
 }

@@ -62,7 +62,7 @@ private struct Seeded: RandomNumberGenerator {
     func `a text cut anywhere is refused`(seed: UInt64) throws {
         var random = Seeded(state: seed)
         for _ in 0..<10 {
-            let text = try OrderedJSONEncoder().encode([random.tree(depth: 4)])
+            let text = try OrderedJSONEncoder().encode(.array([random.tree(depth: 4)]))
             for end in text.indices {
                 #expect(throws: JSONError.self) { try JSONValue(parsing: text[..<end]) }
             }
@@ -73,7 +73,7 @@ private struct Seeded: RandomNumberGenerator {
     func `changed bytes give a value that can be written, or an error inside the text`(seed: UInt64) throws {
         var random = Seeded(state: seed)
         for _ in 0..<60 {
-            let text = try OrderedJSONEncoder().encode([random.tree(depth: 4), random.tree(depth: 4)])
+            let text = try OrderedJSONEncoder().encode(.array([random.tree(depth: 4), random.tree(depth: 4)]))
             for _ in 0..<20 {
                 var changed = text
                 for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -94,8 +94,8 @@ extension JSONValue {
     /// The value with whole doubles as integers, as the shortest text of a number makes them.
     fileprivate var normalized: JSONValue {
         switch self {
-        case .double(let value):
-            guard let text = try? OrderedJSONEncoder().string(value), let read = try? JSONValue(parsing: text) else {
+        case .double:
+            guard let text = try? OrderedJSONEncoder().string(self), let read = try? JSONValue(parsing: text) else {
                 return self
             }
             return read

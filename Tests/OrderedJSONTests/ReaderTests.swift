@@ -102,8 +102,6 @@ import Testing
             (.syntax(.duplicateKey("a"), offset: 1), "byte 1: key 'a' appears twice"),
             (.syntax(.controlCharacter(10), offset: 1), "byte 1: unescaped control character byte 0xA"),
             (.notFinite(path: "a.b"), "a.b is not a finite number"),
-            (.closedContainer(path: "a"), "a was written after its container was closed"),
-            (.rejected(path: "a", reason: "no"), "a cannot be encoded: no"),
         ]
         for (error, text) in errors { #expect(error.description == text) }
         let problems: [JSONSyntaxProblem] = [
