@@ -2,7 +2,7 @@
 
 public import LinuxIO
 public import Netlink
-public import PathModel
+internal import PathModel
 public import Providers
 
 /// The path of this machine with everything that tells of it: the kernel's engine, the providers, and what they ask of one

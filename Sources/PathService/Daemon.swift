@@ -14,6 +14,7 @@ internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
 internal import Probes
+internal import Providers
 internal import StatusServer
 
 /// The service: owns every engine, wires them on one loop, and starts, reloads and stops them in order.

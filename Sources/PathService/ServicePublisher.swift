@@ -21,21 +21,12 @@ struct ServicePublisher {
     }
 
     mutating func publish(_ event: ServiceEvent) {
-        switch event {
-        case .typeAdded(let type): hub.publish(ServiceTypeChanged(type: type, isAdded: true))
-        case .typeRemoved(let type): hub.publish(ServiceTypeChanged(type: type, isAdded: false))
-        case .added(let service): hub.publish(ServiceAdded(document(service)))
-        case .changed(let service, let fields, let previous):
-            hub.publish(ServiceChanged(document(service), changed: fields, previous: document(previous)))
-        case .removed(let service, let reason, let seenFor):
-            hub.publish(ServiceRemoved(document(service), reason: reason, seenFor: seenFor))
-        case .resolveFailed(let service): hub.publish(ServiceResolveFailed(service))
-        case .censusProvisional: break
-        case .censusCompleted(let summary):
+        if case .censusCompleted(let summary) = event {
             // One a minute that says the same is nothing to read.
-            if lastCensus.map({ summary.tellsMore(than: $0) }) ?? true { hub.publish(CensusCompleted(summary)) }
-            lastCensus = summary
+            defer { lastCensus = summary }
+            guard lastCensus.map({ summary.tellsMore(than: $0) }) ?? true else { return }
         }
+        if let body = event.body(as: document) { hub.publish(body) }
     }
 
     private func document(_ service: Service) -> ServiceDocument {

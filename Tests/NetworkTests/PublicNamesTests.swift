@@ -36,8 +36,9 @@ import Testing
         words += ["-module-name", module, "-I", products + "/Modules", "-minimum-access-level", "public"]
         words += ["-target", "\(Self.architecture)-unknown-linux-gnu", "-output-dir", folder.path]
         let root = FileManager.default.currentDirectoryPath
-        for name in try FileManager.default.contentsOfDirectory(atPath: root + "/Sources") where name.hasPrefix("C") {
-            let places = ["\(root)/Sources/\(name)", "\(root)/Sources/\(name)/include", "\(products)/\(name).build"]
+        for name in try FileManager.default.contentsOfDirectory(atPath: "\(root)/Sources/CLibraries") {
+            let folder = "\(root)/Sources/CLibraries/\(name)"
+            let places = [folder, "\(folder)/include", "\(products)/\(name).build"]
             for map in places.map({ $0 + "/module.modulemap" }) where FileManager.default.fileExists(atPath: map) {
                 words += ["-Xcc", "-fmodule-map-file=" + map]
             }

@@ -7,6 +7,27 @@ public import MulticastDNS
 public import OrderedJSON
 internal import Spelling
 
+extension ServiceEvent {
+    /// What the log tells of it; `nil` for what is no event.
+    ///
+    /// - Parameter document: Shows a service.
+    /// - Returns: The body of an event.
+    public func body(as document: (Service) -> ServiceDocument) -> (any EventBody)? {
+        switch self {
+        case .typeAdded(let type): ServiceTypeChanged(type: type, isAdded: true)
+        case .typeRemoved(let type): ServiceTypeChanged(type: type, isAdded: false)
+        case .added(let service): ServiceAdded(document(service))
+        case .changed(let service, let fields, let previous):
+            ServiceChanged(document(service), changed: fields, previous: document(previous))
+        case .removed(let service, let reason, let seenFor):
+            ServiceRemoved(document(service), reason: reason, seenFor: seenFor)
+        case .resolveFailed(let service): ServiceResolveFailed(service)
+        case .censusProvisional: nil
+        case .censusCompleted(let summary): CensusCompleted(summary)
+        }
+    }
+}
+
 /// `service.added`: a service was found and resolved.
 public struct ServiceAdded: EventBody {
     let service: ServiceDocument

@@ -45,7 +45,7 @@ final class DirectCensus {
     ///   - show: Takes an event like one of the daemon's, as one line of JSON.
     func watch(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
         census.onEvent = { [unowned self] event in
-            guard let body = ServiceEventText.body(of: event, clock: direct.clock),
+            guard let body = event.body(as: { [direct] in ServiceDocument($0, clock: direct.clock) }),
                 body.name.rawValue.hasPrefix(prefix), let line = line(body)
             else { return }
             show(line)
@@ -87,25 +87,5 @@ struct EventLine<Body: EventBody>: JSONObjectWritable {
         object.write("severity", body.severity.rawValue)
         object.write("message", body.message)
         body.write(to: &object)
-    }
-}
-
-/// Census reports as bodies of events, as the daemon publishes them.
-enum ServiceEventText {
-    /// The body; `nil` for what is no event.
-    static func body(of event: ServiceEvent, clock: some TimeSource) -> (any EventBody)? {
-        func document(_ service: Service) -> ServiceDocument { ServiceDocument(service, clock: clock) }
-        switch event {
-        case .typeAdded(let type): return ServiceTypeChanged(type: type, isAdded: true)
-        case .typeRemoved(let type): return ServiceTypeChanged(type: type, isAdded: false)
-        case .added(let service): return ServiceAdded(document(service))
-        case .changed(let service, let fields, let previous):
-            return ServiceChanged(document(service), changed: fields, previous: document(previous))
-        case .removed(let service, let reason, let seenFor):
-            return ServiceRemoved(document(service), reason: reason, seenFor: seenFor)
-        case .resolveFailed(let service): return ServiceResolveFailed(service)
-        case .censusProvisional: return nil
-        case .censusCompleted(let summary): return CensusCompleted(summary)
-        }
     }
 }
