@@ -136,8 +136,7 @@ let package = Package(
                 "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
                 "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement",
                 "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
-            ],
-            resources: [.embedInCode("Resources/event.json")]
+            ]
         ),
 
         // The one executable.

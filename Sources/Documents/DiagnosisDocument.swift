@@ -318,3 +318,27 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
         because = message
     }
 }
+
+// MARK: - Forms
+
+extension VerdictDocument {
+    public static var form: Form {
+        .named("Verdict", "A fault: a code for machines, a sentence for people, and what to do.")
+            .member("code", .text, "The fault, such as `gateway.unresolved`.")
+            .member("layer", .oneOf(Layer.self))
+            .member("severity", .oneOf(Severity.self))
+            .member("confidence", .oneOf(Confidence.self))
+            .member("family", .family.orNull, "`null` for both or neither.")
+            .member("subject", .text.orNull, "The interface, address or name it is about.")
+            .member("message", .text, "One sentence for people.")
+            .member("hint", .text, "What to do about it.")
+            .deprecated("say", .text, by: "message")
+            .deprecated("action", .text, by: "hint")
+            .member("evidence", EvidenceFacts.form, "Measured values by name.")
+            .member("since", .time, "When it was first seen.")
+    }
+}
+
+extension EvidenceFacts {
+    static var form: Form { .map(of: .either(.number, .text)) }
+}

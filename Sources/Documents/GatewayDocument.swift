@@ -55,3 +55,24 @@ public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
         usable = dns.isUsable
     }
 }
+
+extension GatewayDocument {
+    public static var form: Form {
+        .named("Gateway", "A default gateway.")
+            .member("address", .text, "Its address, link-local ones with their interface.")
+            .member("family", .family, "That of the packets it takes; the address may be of the other one (RFC 8950).")
+            .added("interface", InterfaceReference.form)
+            .added("metric", .count)
+            .member("reachable", .truth.orNull, "Whether it answers; `null` when it is not watched.")
+    }
+}
+
+extension DNSDocument {
+    public static var form: Form {
+        .named("NameServers", definition: "dns", "Where names are resolved.")
+            .member("servers", .list(of: .text), "The servers programs end up asking, in order.")
+            .added("search", .list(of: .text), "Domains appended to short names.")
+            .added("source", .text, "Where they were read, such as `/etc/resolv.conf`.")
+            .added("usable", .truth, "Whether at least one of them can be reached.")
+    }
+}

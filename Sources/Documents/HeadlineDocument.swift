@@ -73,3 +73,35 @@ public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
         roundTripSeconds = element.roundTrip.map(Microseconds.round)
     }
 }
+
+extension HeadlineDocument {
+    public static var form: Form {
+        .named("Headline", "The way out as a whole: what the kernel would do, and what answered.")
+            .member("state", .oneOf(Headline.State.self))
+            .member("message", .text, "The cause, one sentence for people.")
+            .member("hint", .text.orNull, "What to do; `null` when there is nothing to be done.")
+            .member("since", .time, "Since when the state stands.")
+    }
+}
+
+extension FamilyChainDocument {
+    public static var form: Form {
+        .named("FamilyChain", "The way out of one family's packets.")
+            .member("family", .family)
+            .member("chain", .list(of: ChainElementDocument.form))
+    }
+}
+
+extension ChainElementDocument {
+    public static var form: Form {
+        .named("ChainElement", "One element of the way out.")
+            .member("element", .oneOf(ChainElement.Kind.self))
+            .member(
+                "name",
+                .text.orNull,
+                "The host's name, the interface's, or an address; `null` where there is none."
+            )
+            .member("condition", .oneOf(ChainElement.Condition.self))
+            .member("round_trip_seconds", .seconds.orNull, "How long its last answer took; `null` if not measured.")
+    }
+}

@@ -156,3 +156,57 @@ public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
         object.writeIfPresent("index", index)
     }
 }
+
+// MARK: - Forms
+
+extension InterfaceDocument {
+    public static var form: Form {
+        .named("Interface", "A network interface.")
+            .member("name", .text)
+            .added("alternative_names", .list(of: .text), "Its other names, in the kernel's order.")
+            .member("index", .count)
+            .added("type", .oneOf(InterfaceType.self), "What it is, in Apple's words.")
+            .member("kind", .text.orNull, "The kind of a virtual link, such as `bridge`; `null` for hardware.")
+            .added("up", .truth, "Whether the administrator wants it up.")
+            .added("carrier", .truth)
+            .added("operstate", .words(in: OperationalState.allCases.map(\.word)), "The state of RFC 2863.")
+            .added("mtu", .count, "The largest packet, in bytes.")
+            .added("usable", .truth, "Whether it could carry traffic, as far as link and addresses go.")
+            .member("problem", .oneOf(Shortcoming.self).orNull, "What keeps it from that; `null` when usable.")
+            .member("master", .text.orNull, "The bridge, bond, team or VRF it is a port of.")
+            .member("hardware_address", hardwareAddress.orNull, "`null` for links without one.")
+            .added("carrier_changes", .count, "How often the carrier changed since the link was made.")
+            .added("required", .truth)
+            .added("ignored", .truth, "Whether events and metrics leave it out.")
+            .added("is_expensive", .truth)
+            .added("is_constrained", .truth, "Whether programs should spare traffic on it.")
+            .added("addresses", .list(of: AddressDocument.form), "Its addresses, IPv4 first.")
+            .added("link_local_only", .truth, "Whether its only addresses are link-local, one out of 169.254.0.0/16.")
+    }
+
+    private static var hardwareAddress: Form { .pattern("^[0-9a-f]{2}(:[0-9a-f]{2})*$") }
+}
+
+extension AddressDocument {
+    public static var form: Form {
+        .named("Address", "An address of an interface.")
+            .member("address", .text)
+            .member("prefix_length", .integer(from: 0, to: 128), "How many leading bits name the network.")
+            .member("family", .family)
+            .added("scope", .words("global", "site", "link", "host", "nowhere"), "As ip-address(8) has it.")
+            .added("flags", .list(of: flag))
+            .member("valid_seconds", .count.orNull, "For how long it stays valid; `null` when for ever.")
+    }
+
+    private static var flag: Form {
+        .words("temporary", "deprecated", "tentative", "dadfailed", "optimistic", "dynamic")
+    }
+}
+
+extension InterfaceReference {
+    public static var form: Form {
+        .named("InterfaceReference", "An interface by name, wherever `interface` stands.")
+            .member("name", .text)
+            .optional("index", .integer(from: 1), "Left out where only the name is known.")
+    }
+}

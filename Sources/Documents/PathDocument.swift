@@ -94,3 +94,36 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         hint = text?.hint
     }
 }
+
+extension PathDocument {
+    public static var form: Form {
+        .named("Path", "What a program would find when it connected now.")
+            .member("status", .oneOf(PathStatus.self))
+            .member("unsatisfied_reason", .oneOf(UnsatisfiedReason.self).orNull, "Why not; `null` when satisfied.")
+            .member("interfaces", .list(of: Interface.form), "The interfaces that can carry traffic, best first.")
+            .member("is_expensive", .truth)
+            .member("is_constrained", .truth, "Whether programs should spare traffic.")
+            .member("supports_ipv4", .truth, "Whether IPv4 packets leave.")
+            .member("supports_ipv6", .truth, "Whether IPv6 packets leave.")
+            .member("supports_dns", .truth)
+            .member("gateways", .list(of: .text), "The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.")
+            .added("is_ultra_constrained", .truth, "Whether programs should send next to nothing.")
+            .added("link_quality", .oneOf(LinkQuality.self), "The quality of the first link.")
+            .added("sources", .list(of: .text), "The addresses packets come from: one a family.")
+            .added("underlying_types", .list(of: .oneOf(InterfaceType.self)), "The types under the tunnels in use.")
+            .added("warnings", .list(of: .oneOf(PathWarning.self)), "What works but deserves a look.")
+            .added("path_id", .pattern("^[0-9a-f]{16}$"), "Equal exactly for equal paths.")
+            .member("message", .text.orNull, "The reason, for people; `null` when satisfied.")
+            .deprecated("why", .text.orNull, by: "message")
+            .member("hint", .text.orNull, "What to do about it; `null` when there is nothing to say.")
+    }
+}
+
+extension PathDocument.Interface {
+    static var form: Form {
+        .named("PathInterface", "An interface of a path.")
+            .member("name", .text)
+            .added("index", .integer(from: 1))
+            .added("type", .oneOf(InterfaceType.self), "What it is, in Apple's words.")
+    }
+}

@@ -99,3 +99,37 @@ public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
         return "hex:" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
+
+extension ServiceDocument {
+    public static var form: Form {
+        .named("Service", "A service that multicast DNS shows.")
+            .member("name", .text, "What people call it; control characters and the like are escaped.")
+            .member("type", .text, "Such as `_ipp._tcp`.")
+            .typeName
+            .added("domain", .text, "`local`.")
+            .added("interface", InterfaceReference.form)
+            .added("host", .text, "The host, such as `printer.local`.")
+            .added("port", .integer(from: 0, to: 65535))
+            .added(
+                "addresses",
+                .list(of: .text),
+                "The host's addresses on this link, link-local ones with their scope."
+            )
+            .added(
+                "txt",
+                .map(of: .text.orNull),
+                "The pairs of the TXT record; `null` for a key without `=`, "
+                    + "hexadecimal digits for a value that is not UTF-8."
+            )
+            .added(
+                "txt_meanings",
+                .map(of: .text),
+                "What pairs of the TXT record mean, by their keys, such as `model` or `category: light`; "
+                    + "keys that nobody knows are left out."
+            )
+            .added("txt_raw", .list(of: .text), "The strings of the TXT record as they came, escaped like names.")
+            .added("ttl_seconds", .count, "The lifetime of the record that announced it.")
+            .added("first_seen", .time, "When it was first heard of, before a restart perhaps.")
+            .added("last_seen", .time, "When it was last heard of.")
+    }
+}

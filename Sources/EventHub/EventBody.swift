@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import OrderedJSON
 public import PathModel
 
@@ -51,5 +52,19 @@ struct EventEnvelope: JSONObjectWritable {
         object.write("severity", severity.rawValue)
         object.write("host", host)
         object.write("message", message)
+    }
+}
+
+extension EventEnvelope {
+    static var form: Form {
+        .named("Event", "A record of the event log; `/api/v1/schema/event.json` tells all of it.")
+            .member("time", .time, "When the event was published.")
+            .member("seq", .integer(from: 1, to: .max), "One more than that of the record before, over restarts.")
+            .member("stream", .stream, "Changes only when the log was lost.")
+            .member("schema", .constant(schema))
+            .member("event", .oneOf(EventName.self))
+            .member("severity", .oneOf(Severity.self))
+            .member("host", .text)
+            .member("message", .text, "One sentence for people; its wording may change.")
     }
 }

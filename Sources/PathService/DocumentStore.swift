@@ -213,7 +213,7 @@ final class DocumentStore {
             let filter = try selection(type, name, interface)
             return try encoder.encode(scrapeTargets(filter, family: family))
         case .configuration: return try encoder.encode(configuration())
-        case .eventSchema: return EventSchema.bytes
+        case .eventSchema: return try encoder.encode(EventSchema.document)
         case .configurationSchema: return try encoder.encode(configurationSchema())
         }
     }

@@ -23,7 +23,7 @@ internal import Glibc
             Status.self, Watch.self, Wait.self, Why.self, Diagnose.self, Interfaces.self, Gateways.self,
             NameServers.self, Probe.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
-            LogVerify.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
+            LogVerify.self, LogSchema.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
             Serve.self, Replay.self, Completions.self, Version.self,
         ]
     )

@@ -150,6 +150,12 @@ import Testing
         #expect(refused.messages.contains("bad.yaml:1:1: unknown key 'x'"))
     }
 
+    @Test func `log schema is the JSON Schema of events`() async throws {
+        let schema = try await Tool(scratch: try Scratch()).run("log", "schema").json
+        #expect(schema.text("title") == "nwpath.event/1")
+        #expect(schema["$defs"]?["path"] != nil)
+    }
+
     @Test func `config schema is the JSON Schema`() async throws {
         let schema = try await Tool(scratch: try Scratch()).run("config", "schema").json
         #expect(schema.text("$schema") == "https://json-schema.org/draft/2020-12/schema")

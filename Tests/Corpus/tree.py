@@ -272,6 +272,7 @@ def helps():
     for shell in ("bash", "zsh", "fish"):
         out[f"commands/completions/{shell}.txt"] = command(f"completions {shell}").stdout
     out["config/schema.json"] = command("config schema").stdout
+    out["log/schema.json"] = command("log schema").stdout
     for line in ("status", "status --json", "services", "check", "metrics", "config show --effective"):
         out[f"commands/without-daemon/{file_of(line)}.txt"] = shown(line)
     return out

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import EventHub
+import OrderedJSON
 import TestSupport
 import Testing
 
@@ -20,10 +21,11 @@ import Testing
     }
 
     private func validate(_ lines: [String]) throws -> String {
-        let path = "/tmp/nwpath-events-\(UInt64.random(in: 0 ... .max)).jsonl"
-        defer { _ = try? Command.run(["rm", path]) }
-        try Command.run(["tee", path], input: lines.joined())
-        return try Command.run([try Self.python.get(), Self.check, Self.root + "/docs/schema/event.json", path])
+        let path = "/tmp/nwpath-events-\(UInt64.random(in: 0 ... .max))"
+        defer { _ = try? Command.run(["rm", path + ".jsonl", path + ".json"]) }
+        try Command.run(["tee", path + ".jsonl"], input: lines.joined())
+        try Command.run(["tee", path + ".json"], input: OrderedJSONEncoder().string(EventSchema.document))
+        return try Command.run([try Self.python.get(), Self.check, path + ".json", path + ".jsonl"])
     }
 
     private func lines() throws -> [String] {

@@ -3,6 +3,7 @@
 import EventHub
 import LinuxIO
 import OrderedJSON
+import TestSupport
 import Testing
 
 @Suite struct BodyTests {
@@ -107,6 +108,18 @@ import Testing
             "info clock.jumped The calendar was stepped forward by 0.5 s",
             #""clock":{"kind":"step","jump_seconds":0.5}}"#
         ),
+        (
+            RouteChanged(
+                family: "ipv6",
+                prefixLength: 0,
+                table: 254,
+                isRemoved: true,
+                cause: EventCause(kind: "route", source: "rtnetlink")
+            ),
+            "debug route.changed IPv6 route of length 0 removed from table 254",
+            #""route":{"family":"ipv6","prefix_length":0,"table":254,"removed":true},"#
+                + #""cause":{"kind":"route","source":"rtnetlink"}}"#
+        ),
     ]
 
     @Test(arguments: bodies.indices)
@@ -116,6 +129,8 @@ import Testing
         let event = try EventHub.sample().draft(body)
         let text = String(decoding: event.json, as: UTF8.self)
         #expect(text.hasSuffix("\"message\":\"" + body.message + "\"," + data))
+        let form = Form.object().members(of: Event.form).members(of: body.name.form)
+        #expect(form.problems(in: try #require(event.value)) == [])
         #expect(event.value?.object?.keys.count == 8 + (try JSONValue(parsing: "{" + data).object?.keys.count ?? 0))
     }
 

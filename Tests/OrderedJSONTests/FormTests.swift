@@ -37,7 +37,6 @@ private let thing = Form.object("A thing.")
             (.words("a").orNull, #"{"type":["string","null"],"enum":["a",null]}"#),
             (.either(.text, .number), #"{"anyOf":[{"type":"string"},{"type":"number"}]}"#),
             (address.orNull, ##"{"anyOf":[{"$ref":"#/components/schemas/Address"},{"type":"null"}]}"##),
-            (.reference(to: "Far"), ##"{"$ref":"#/components/schemas/Far"}"##),
             (
                 address.extended.member("b", .truth),
                 ##"{"allOf":[{"$ref":"#/components/schemas/Address"},"##

@@ -74,8 +74,7 @@ import Testing
         let quiet = try service.get("/metrics")
         #expect(!quiet.contains("nwpath_verdict{") && !quiet.contains("nwpath_verdict_text_info{"))
         let report = try Place.python([
-            Place.root + "/Tests/EventLogTests/Fixtures/check_events.py", Place.root + "/docs/schema/event.json",
-            service.log,
+            Place.root + "/Tests/EventLogTests/Fixtures/check_events.py", try service.eventSchema(), service.log,
         ])
         #expect(report.contains(" 0 problems"))
         withExtendedLifetime((far, scratch)) {}

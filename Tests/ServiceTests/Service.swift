@@ -125,6 +125,11 @@ final class Service {
         try JSONValue(parsing: try get(path, ["-H", "Accept: application/json"]))
     }
 
+    /// A file with the schema of events.
+    func eventSchema() throws -> String {
+        try scratch.write(try get("/api/v1/schema/event.json"), to: "event-schema.json")
+    }
+
     /// The status code of a request.
     func code(_ path: String, _ arguments: [String] = []) throws -> String {
         try get(path, ["-o", "/dev/null", "-w", "%{http_code}"] + arguments)

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import EventHub
 import OrderedJSON
 import TestSupport
 import Testing
@@ -25,7 +26,7 @@ import Testing
     private static func everything() throws -> SchemaNames {
         var names = SchemaNames(root: try description())
         names.walk(names.root["components"]?["schemas"] ?? .null, at: "api", skipping: ["Problem"])
-        var events = SchemaNames(root: try read("docs/schema/event.json"))
+        var events = SchemaNames(root: EventSchema.document)
         events.walk(events.root, at: "event")
         names.faults += events.faults
         names.deprecated.formUnion(events.deprecated)

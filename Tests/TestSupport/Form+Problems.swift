@@ -6,8 +6,8 @@ extension Form {
     /// What a value has that was not declared, lacks, or says otherwise; also what stands in another order.
     public func problems(in value: JSONValue, at place: String = "") -> [String] {
         switch kind {
-        case .anything, .named(_, nil): []
-        case .named(_, let form?): form.problems(in: value, at: place)
+        case .anything: []
+        case .named(_, let form): form.problems(in: value, at: place)
         case .nullable(let form): value == .null ? [] : form.problems(in: value, at: place)
         case .either(let forms):
             forms.contains { $0.problems(in: value, at: place).isEmpty } ? [] : ["\(place): none of several forms"]

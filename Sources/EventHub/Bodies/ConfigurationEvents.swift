@@ -71,3 +71,28 @@ public struct ConfigurationRejected: EventBody {
 
     public func write(to object: inout JSONObjectWriter) { object.write("config", config) }
 }
+
+extension ConfigurationReloaded {
+    public static var form: Form { .object().member("config", Config.form) }
+}
+
+extension ConfigurationReloaded.Config {
+    static var form: Form {
+        .object()
+            .member("path", .text)
+            .member("changed", .list(of: .text), "The keys that changed, such as `interfaces.required`.")
+            .member("restart_needed", .list(of: .text), "Those that take effect only after a restart.")
+    }
+}
+
+extension ConfigurationRejected {
+    public static var form: Form { .object().member("config", Config.form) }
+}
+
+extension ConfigurationRejected.Config {
+    static var form: Form {
+        .object()
+            .member("path", .text)
+            .member("errors", .list(of: .text), "Its problems, each with its place; the first twenty are kept.")
+    }
+}

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import LinuxIO
 public import OrderedJSON
 
@@ -86,4 +87,32 @@ public struct DaemonStopping: EventBody {
     public var message: String { daemon.signal.map { "Stopping on \($0)" } ?? "Stopping" }
 
     public func write(to object: inout JSONObjectWriter) { object.write("daemon", daemon) }
+}
+
+extension DaemonStarted {
+    public static var form: Form { .object().member("daemon", Daemon.form) }
+}
+
+extension DaemonStarted.Daemon {
+    static var form: Form {
+        .object()
+            .member("version", .text)
+            .member("pid", .count)
+            .member("config", .text.orNull, "The path of the configuration; `null` when the defaults are used.")
+            .member("config_sha256", .text.orNull, "The digest of the configuration in hexadecimal digits.")
+            .member("previous_alive", .time.orNull, "When the daemon before was alive last, by its own calendar.")
+            .member("unwatched_seconds", .seconds.orNull, "How long ago that is; `null` when it was in another boot.")
+    }
+}
+
+extension DaemonStopping {
+    public static var form: Form { .object().member("daemon", Daemon.form) }
+}
+
+extension DaemonStopping.Daemon {
+    static var form: Form {
+        .object()
+            .member("signal", .text.orNull, "Such as `SIGTERM`; `null` when no signal asked for it.")
+            .member("uptime_seconds", .seconds, "How long the daemon ran.")
+    }
 }

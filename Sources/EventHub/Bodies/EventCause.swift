@@ -1,7 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import LinuxIO
 public import OrderedJSON
+internal import PathModel
 
 /// What led to an event: a kernel message, a timer or a provider, or an earlier event of the same change.
 public struct EventCause: JSONObjectWritable, Sendable, Equatable {
@@ -47,5 +49,17 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
         object.writeIfPresent("message", message)
         object.writeIfPresent("received", received)
         object.writeIfPresent("slept_seconds", sleptSeconds)
+    }
+}
+
+extension EventCause {
+    public static var form: Form {
+        .named("Cause", "Why it happened: an earlier event, a message of the kernel, a timer or a provider.")
+            .added("kind", .oneOf(CauseKind.self))
+            .optional("seq", .count, "The number of an earlier event that tells the same cause in full.")
+            .optional("source", .text, "Who told, such as `rtnetlink`.")
+            .optional("message", .text, "The message, such as `RTM_NEWLINK`.")
+            .optional("received", .time, "When it was received.")
+            .optional("slept_seconds", .seconds, "How long the machine slept before it.")
     }
 }

@@ -96,3 +96,31 @@ public struct DNSChanged: EventBody {
         return servers + search + (dns.usable ? "" : ", none can be reached")
     }
 }
+
+extension GatewayChanged {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceReference.form)
+            .member("gateway", GatewayDocument.form.orNull, "`null` when it is gone.")
+            .member("previous", GatewayDocument.form.orNull)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension GatewayReachability {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceReference.form)
+            .member("gateway", GatewayDocument.form)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension DNSChanged {
+    public static var form: Form {
+        .object()
+            .member("dns", DNSDocument.form)
+            .member("previous", DNSDocument.form)
+            .added("cause", EventCause.form)
+    }
+}

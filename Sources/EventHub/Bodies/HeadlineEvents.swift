@@ -54,3 +54,16 @@ public struct HeadlineChanged: EventBody {
         object.write("previous", previous)
     }
 }
+
+extension HeadlineChanged {
+    public static var form: Form {
+        .object()
+            .member("headline", HeadlineDocument.form)
+            .member("chain", .list(of: ChainElementDocument.form))
+            .member("previous", Previous.form, "The headline as it was, and for how long.")
+    }
+}
+
+extension HeadlineChanged.Previous {
+    static var form: Form { HeadlineDocument.form.extended.member("duration_seconds", .seconds) }
+}

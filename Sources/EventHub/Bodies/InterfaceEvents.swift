@@ -144,3 +144,36 @@ public struct AddressChanged: EventBody {
         object.write("cause", cause)
     }
 }
+
+// MARK: - Forms
+
+extension InterfaceAdded {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceDocument.form)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension InterfaceRemoved {
+    public static var form: Form { InterfaceAdded.form }
+}
+
+extension InterfaceChanged {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceDocument.form)
+            .member("changed", .list(of: .text), "The members that differ.")
+            .member("previous", InterfaceDocument.form)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension AddressChanged {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceReference.form)
+            .member("address", AddressDocument.form)
+            .added("cause", EventCause.form)
+    }
+}

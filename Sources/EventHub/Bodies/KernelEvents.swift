@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import OrderedJSON
 
 /// `netlink.overrun`: the kernel's messages overran their buffer (`ENOBUFS`), and state was read again.
@@ -82,4 +83,29 @@ public struct ClockJumped: EventBody {
     }
 
     public func write(to object: inout JSONObjectWriter) { object.write("clock", clock) }
+}
+
+extension NetlinkOverrun {
+    public static var form: Form { .object().member("netlink", Netlink.form) }
+}
+
+extension NetlinkOverrun.Netlink {
+    static var form: Form {
+        .object()
+            .member("overruns_total", .count, "How many overruns there were since the start.")
+            .member("resync_seconds", .seconds, "How long reading the state again took.")
+            .member("changes_found", .count, "How many changes had been missed.")
+    }
+}
+
+extension ClockJumped {
+    public static var form: Form { .object().member("clock", Clock.form) }
+}
+
+extension ClockJumped.Clock {
+    static var form: Form {
+        .object()
+            .member("kind", .words("suspend", "stall", "step"))
+            .member("jump_seconds", .number, "Negative when the calendar was stepped back.")
+    }
 }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import OrderedJSON
 
 /// `log.opened`: a log file begins, or is written on after a restart.
@@ -136,4 +137,51 @@ public struct LogGap: EventBody {
     }
 
     public func write(to object: inout JSONObjectWriter) { object.write("log", log) }
+}
+
+// MARK: - Forms
+
+extension LogOpened {
+    public static var form: Form {
+        .object()
+            .member("log", Log.form)
+            .member("daemon", Daemon.form, "Who writes it.")
+    }
+}
+
+extension LogOpened.Log {
+    static var form: Form {
+        .object("What is known of the file.")
+            .member("file", .text, "Its path.")
+            .added("reason", .oneOf(LogOpened.Reason.self), "Why it was opened.")
+            .member("previous_seq", .count.orNull, "The last record before this one; `null` without a past.")
+            .added("inode", .count)
+            .member("boot_id", .text.orNull, "The kernel's boot id, 32 hexadecimal digits; `null` when unreadable.")
+            .added("repaired_bytes", .count, "How many bytes of a torn last line were cut away.")
+    }
+}
+
+extension LogOpened.Daemon {
+    static var form: Form {
+        .object()
+            .member("version", .text)
+            .member("revision", .text, "The source revision it was built from; empty when unknown.")
+            .member("pid", .count)
+    }
+}
+
+extension LogGap {
+    public static var form: Form { .object().member("log", Log.form) }
+}
+
+extension LogGap.Log {
+    static var form: Form {
+        .object()
+            .member("file", .text, "The log that could not be written.")
+            .member("first_seq", .integer(from: 1), "The first of the records that are missing.")
+            .member("last_seq", .integer(from: 1), "The last of them.")
+            .member("lost", .integer(from: 1), "How many they are.")
+            .member("error", .text, "The first error's name, such as `ENOSPC`.")
+            .member("duration_seconds", .seconds, "How long the log could not be written.")
+    }
 }

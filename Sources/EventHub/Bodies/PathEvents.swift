@@ -155,3 +155,47 @@ public struct PathFlapping: EventBody {
         object.write("flapping", flapping)
     }
 }
+
+// MARK: - Forms
+
+extension PathSnapshot {
+    public static var form: Form {
+        .object()
+            .member("monitor", .text)
+            .member("path", PathDocument.form)
+    }
+}
+
+extension PathChanged {
+    public static var form: Form {
+        .object()
+            .member("monitor", .text)
+            .member("changed", .list(of: .text), "The members of `path` that differ.")
+            .member("path", PathDocument.form)
+            .member("previous", Previous.form, "The path as it was, and for how long.")
+            .added("cause", EventCause.form)
+            .added("evaluation_seconds", .seconds, "How long it took to find out.")
+            .deprecated("evaluation_us", .count, by: "evaluation_seconds")
+    }
+}
+
+extension PathChanged.Previous {
+    static var form: Form { PathDocument.form.extended.member("duration_seconds", .seconds) }
+}
+
+extension PathFlapping {
+    public static var form: Form {
+        .object()
+            .member("monitor", .text)
+            .member("flapping", Flapping.form)
+    }
+}
+
+extension PathFlapping.Flapping {
+    static var form: Form {
+        .object()
+            .member("state", .words("started", "ended"))
+            .added("changes", .count, "Within the window at the beginning, since then at the end.")
+            .added("window_seconds", .seconds, "The window in which changes are counted.")
+    }
+}

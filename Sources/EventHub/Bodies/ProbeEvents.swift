@@ -139,3 +139,49 @@ public struct CaptivePortal: EventBody {
     /// Writes the members after the envelope.
     public func write(to object: inout JSONObjectWriter) { object.write("probe", probe) }
 }
+
+// MARK: - Forms
+
+extension ProbeReference {
+    static var form: Form {
+        .named("Probe", "An active probe.")
+            .member("name", .text)
+            .optional("method", .oneOf(ProbeMethod.self))
+            .optional("target", .text)
+            .optional("url", .text)
+            .member("interface", InterfaceReference.form.orNull, "The interface that was asked for.")
+            .member("http_status", .count.orNull, "The status of an HTTP answer; `null` for other methods.")
+            .member("location", .text.orNull, "Where an HTTP answer leads; `null` when it leads nowhere.")
+    }
+}
+
+extension ProbeFailed {
+    public static var form: Form { .object().member("probe", Content.form) }
+}
+
+extension ProbeFailed.Content {
+    static var form: Form {
+        ProbeReference.form.extended
+            .member("consecutive_failures", .count)
+            .member("reason", .oneOf(ProbeReason.self))
+            .member("message", .text, "The reason, for people.")
+            .deprecated("detail", .text, by: "message")
+            .added("timeout_seconds", .seconds)
+    }
+}
+
+extension ProbeRecovered {
+    public static var form: Form { .object().member("probe", Content.form) }
+}
+
+extension ProbeRecovered.Content {
+    static var form: Form {
+        ProbeReference.form.extended
+            .added("duration_seconds", .seconds)
+            .added("failed_seconds", .seconds, "For how long it had failed.")
+    }
+}
+
+extension CaptivePortal {
+    public static var form: Form { .object().member("probe", ProbeReference.form) }
+}

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 public import OrderedJSON
 
 /// `route.changed`: the kernel announced a route with a short prefix; at debug only, for it decides nothing.
@@ -45,5 +46,23 @@ public struct RouteChanged: EventBody {
     public func write(to object: inout JSONObjectWriter) {
         object.write("route", route)
         object.write("cause", cause)
+    }
+}
+
+extension RouteChanged {
+    public static var form: Form {
+        .object()
+            .member("route", Route.form)
+            .added("cause", EventCause.form)
+    }
+}
+
+extension RouteChanged.Route {
+    static var form: Form {
+        .object()
+            .added("family", .family)
+            .added("prefix_length", .integer(from: 0, to: 128))
+            .added("table", .count, "The table it stands in.")
+            .added("removed", .truth, "Whether it is gone.")
     }
 }

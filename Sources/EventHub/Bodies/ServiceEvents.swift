@@ -318,3 +318,106 @@ public struct MulticastPortChanged: EventBody {
 extension ServiceDocument {
     fileprivate var label: String { "\(name) (\(type))" }
 }
+
+// MARK: - Forms
+
+extension ServiceAdded {
+    public static var form: Form { .object().member("service", ServiceDocument.form) }
+}
+
+extension ServiceChanged {
+    public static var form: Form {
+        .object()
+            .member("service", ServiceDocument.form)
+            .member("changed", .list(of: .text), "The members that differ: `host`, `port`, `addresses`, `txt`.")
+            .member("previous", ServiceDocument.form)
+    }
+}
+
+extension ServiceRemoved {
+    public static var form: Form {
+        .object()
+            .member("service", ServiceDocument.form)
+            .member("removed", Removed.form)
+    }
+}
+
+extension ServiceRemoved.Removed {
+    static var form: Form {
+        .object()
+            .member("reason", .oneOf(RemovalReason.self))
+            .added("seen_for_seconds", .seconds, "For how long it had been there.")
+    }
+}
+
+extension ServiceResolveFailed {
+    public static var form: Form { .object().member("service", Unresolved.form) }
+}
+
+extension ServiceResolveFailed.Unresolved {
+    static var form: Form {
+        .object()
+            .member("name", .text)
+            .member("type", .text, "Such as `_ipp._tcp`.")
+            .typeName
+            .added("interface", InterfaceReference.form)
+            .added("missing", .list(of: .text), "The types of record nobody answered for, such as `SRV`.")
+    }
+}
+
+extension ServiceTypeChanged {
+    public static var form: Form { .object().member("service_type", .serviceType).typeName }
+}
+
+extension CensusCompleted {
+    public static var form: Form { .object().member("census", Census.form) }
+}
+
+extension CensusCompleted.Census {
+    static var form: Form {
+        .object()
+            .member("duration_seconds", .seconds)
+            .member("types", .count)
+            .member("services", .count)
+            .added("added", .count)
+            .added("changed", .count)
+            .added("removed", .count)
+            .added("unresolved", .count)
+            .added("interfaces", .list(of: InterfaceReference.form))
+    }
+}
+
+extension NameConflictFound {
+    public static var form: Form { .object().member("conflict", Conflict.form) }
+}
+
+extension NameConflictFound.Conflict {
+    static var form: Form {
+        .object()
+            .member("name", .text)
+            .member("interface", InterfaceReference.form)
+            .member("renamed_to", .text.orNull, "The name that is tried next; `null` when it is withdrawn.")
+    }
+}
+
+extension MulticastPortChanged {
+    public static var form: Form { .object().member("port", Port.form) }
+}
+
+extension MulticastPortChanged.Port {
+    static var form: Form {
+        .named("MulticastPort", "The port of multicast DNS.")
+            .member("number", .integer(from: 5353, to: 5353))
+            .member("family", .family)
+            .member("holder", Holder.form.orNull, "The program that has it; `null` when unknown.")
+    }
+}
+
+extension MulticastPortChanged.Port.Holder {
+    static var form: Form {
+        .object()
+            .member("user", .count)
+            .member("process", .integer(from: 1).orNull)
+            .member("name", .text.orNull)
+    }
+}

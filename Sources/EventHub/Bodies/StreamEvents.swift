@@ -73,3 +73,17 @@ public struct StreamClosed: EventBody {
 
     public func write(to object: inout JSONObjectWriter) { object.write("closed", closed) }
 }
+
+extension StreamReset {
+    public static var form: Form {
+        .object()
+            .member("reset", .object().member("reason", .oneOf(Reason.self)))
+            .member("snapshot", .object().orNull, "The document of `/api/v1/status`.")
+    }
+}
+
+extension StreamClosed {
+    public static var form: Form {
+        .object().member("closed", .object().member("reason", .words("daemon_stopping")))
+    }
+}

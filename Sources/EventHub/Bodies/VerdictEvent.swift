@@ -30,3 +30,11 @@ public struct VerdictChanged: EventBody {
         object.write("verdict", verdict)
     }
 }
+
+extension VerdictChanged {
+    public static var form: Form {
+        .object()
+            .member("state", .words("raised", "cleared"))
+            .member("verdict", VerdictDocument.form)
+    }
+}

@@ -22,8 +22,8 @@ public struct Form: Sendable {
         case either([Form])
         /// What another form has, and these members after it.
         case extended(Form, [Member])
-        /// A form that others refer to by name; `nil` where it is declared elsewhere.
-        case named(Name, Form?)
+        /// A form that others refer to by name.
+        case named(Name, Form)
     }
 
     /// What a form is called.
@@ -36,7 +36,7 @@ public struct Form: Sendable {
 
     public let kind: Kind
     /// What it means, for people.
-    public var sentence: String?
+    public let sentence: String?
 
     init(_ kind: Kind, _ sentence: String? = nil) {
         self.kind = kind
@@ -48,7 +48,7 @@ public struct Form: Sendable {
         switch kind {
         case .object(let members): members
         case .extended(let form, let more): form.members + more
-        case .named(_, let form): form?.members ?? []
+        case .named(_, let form): form.members
         default: []
         }
     }
@@ -114,10 +114,8 @@ extension Form {
         return Form(.named(Name(component: name, definition: definition), self))
     }
 
-    /// A form that is declared where this target does not see it.
-    public static func reference(to name: String) -> Form {
-        Form(.named(Name(component: name, definition: name), nil))
-    }
+    /// The same with a sentence that says what it means.
+    public func about(_ sentence: String) -> Form { Form(kind, sentence) }
 
     /// The same with a sentence that says what it means.
     public func about(_ sentence: String) -> Form { Form(kind, sentence) }
@@ -176,7 +174,7 @@ extension Form {
 
     private func adding(_ member: Member) -> Form {
         switch kind {
-        case .named(let name, let form?): Form(.named(name, form.adding(member)))
+        case .named(let name, let form): Form(.named(name, form.adding(member)))
         case .extended(let form, let more): Form(.extended(form, more + [member]), sentence)
         default: Form(.object(members + [member]), sentence)
         }

@@ -20,8 +20,10 @@ public struct SchemaWriter {
     /// The schema of a form; what it refers to is among ``definitions`` from then on.
     public mutating func schema(of form: Form) -> JSONValue { .object(object(of: form)) }
 
-    /// The keywords `properties` and, where there are any, `required`.
-    public mutating func schema(of members: [Form.Member]) -> JSONObject {
+    /// The members of an object as the keywords `properties` and `required`, where there are any.
+    public mutating func members(of form: Form) -> JSONObject { keywords(of: form.members) }
+
+    private mutating func keywords(of members: [Form.Member]) -> JSONObject {
         var (properties, schema) = (JSONObject(), JSONObject())
         for member in members {
             var property = object(of: member.form)
@@ -60,18 +62,18 @@ public struct SchemaWriter {
         case .constant(let text): typed("string", ("const", .string(text)))
         case .list(let element): typed("array", ("items", schema(of: element)))
         case .map(let value): typed("object", ("additionalProperties", schema(of: value)))
-        case .object(let members): typed("object", schema(of: members))
+        case .object(let members): typed("object", keywords(of: members))
         case .nullable(let form): nullable(form)
         case .either(let forms): one("anyOf", .array(forms.map { schema(of: $0) }))
         case .extended(let form, let members):
-            one("allOf", .array([schema(of: form), .object(typed("object", schema(of: members)))]))
+            one("allOf", .array([schema(of: form), .object(typed("object", keywords(of: members)))]))
         case .named(let name, let form): reference(to: name, form)
         }
     }
 
-    private mutating func reference(to name: Form.Name, _ form: Form?) -> JSONObject {
+    private mutating func reference(to name: Form.Name, _ form: Form) -> JSONObject {
         let key = style == .records ? name.definition : name.component
-        if let form, definitions[key] == nil {
+        if definitions[key] == nil {
             // Its place is before the places of what it refers to.
             definitions[key] = .null
             definitions[key] = schema(of: form)
