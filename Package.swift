@@ -116,12 +116,11 @@ let package = Package(
             name: "StatusServer",
             dependencies: [
                 "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
-                "EventHub", "Metrics", "Spelling", "WebSocketWire",
+                "Documents", "EventHub", "Metrics", "Spelling", "WebSocketWire",
             ],
             resources: [
                 "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",
             ].map { .embedInCode("Page/\($0)") }
-                + [.embedInCode("Resources/openapi.json")]
         ),
         .target(
             name: "Configuration",

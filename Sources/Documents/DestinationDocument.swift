@@ -97,3 +97,32 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
         (duration / .milliseconds(1) * 100).rounded() / 100
     }
 }
+
+extension DestinationDocument {
+    static var form: Form {
+        .object("What was found out about the destination.")
+            .member("target", .text)
+            .member("host", .text, "The name or address of the host.")
+            .member("port", .integer(from: 0, to: 65535).orNull, "`null` for a host.")
+            .member("lookup_seconds", .seconds.orNull, "How long looking up the name took; `null` for an address.")
+            .deprecated("lookup_ms", .amount.orNull, by: "lookup_seconds")
+            .member("addresses", .list(of: Address.form), "The preferred ones first, three of each family at most.")
+            .member("status", .count.orNull, "The status of the HTTP answer; `null` without one.")
+            .member("location", .text.orNull, "Where the answer leads; `null` unless it is a redirect.")
+    }
+}
+
+extension DestinationDocument.Address {
+    static var form: Form {
+        .object()
+            .member("address", .text)
+            .member("interface", InterfaceReference.form.orNull, "That packets leave by; `null` without a route.")
+            .member("gateway", .text.orNull, "The router they are handed to; `null` when the host is on the link.")
+            .member("echo", .truth.orNull, "Whether it answers ICMP echo; `null` when it was not asked.")
+            .member("echo_seconds", .seconds.orNull, "The median round trip.")
+            .deprecated("echo_ms", .amount.orNull, by: "echo_seconds")
+            .member("connection", .words("connected", "refused", "silent").orNull, "`null` when none was tried.")
+            .member("connect_seconds", .seconds.orNull, "How long a connection took.")
+            .deprecated("connect_ms", .amount.orNull, by: "connect_seconds")
+    }
+}

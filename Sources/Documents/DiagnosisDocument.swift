@@ -342,3 +342,88 @@ extension VerdictDocument {
 extension EvidenceFacts {
     static var form: Form { .map(of: .either(.number, .text)) }
 }
+
+extension DiagnosisDocument {
+    public static var form: Form {
+        .document("Diagnosis", "What is wrong, what that hides, and how each layer is.")
+            .member("verdicts", .list(of: VerdictDocument.form), "Faults that stand, worst first.")
+            .member("info", .list(of: VerdictDocument.form), "What is worth knowing and is no fault.")
+            .member("masked", .list(of: MaskedDocument.form), "What follows from one of the verdicts.")
+            .member(
+                "ladder",
+                .list(of: RungDocument.form),
+                "Every layer, from the cable up; empty before the first round."
+            )
+            .member("severity", .oneOf(Severity.self).orNull, "The worst severity; `null` when nothing is wrong.")
+            .member("blame", .oneOf(Blame.self))
+            .member("path", DiagnosedPath.form)
+            .member(
+                "targets",
+                .words("file", "configuration", "public defaults", "none"),
+                "Where the targets came from; `none` when they were not asked."
+            )
+            .optional("destination", DestinationDocument.form, "Of `nwpath diagnose` with a destination.")
+            .optional("load", LoadDocument.form, "Of `nwpath diagnose` with a load test.")
+            .member("complete", .truth, "Whether everything ended before the time was over.")
+            .member("time", .time.orNull, "When the last round began; `null` before the first.")
+            .member("duration_seconds", .seconds, "How long it took.")
+            .deprecated("ms", .count, by: "duration_seconds")
+            .member("bytes", .count, "Those sent and received, without the headers of IP, TCP and UDP.")
+            .member("sent_bytes", .count)
+            .member("received_bytes", .count)
+    }
+}
+
+extension DiagnosisStateDocument {
+    public static var form: Form {
+        DiagnosisDocument.form.member(
+            "running",
+            Running.form.orNull,
+            "The examination that runs; `null` when none does. `nwpath diagnose` leaves it out."
+        )
+    }
+}
+
+extension DiagnosisStateDocument.Running {
+    static var form: Form {
+        .object()
+            .member("started", .time, "When it began.")
+            .member("layers", .list(of: .oneOf(Layer.self)), "The layers that are still asked, from the cable up.")
+    }
+}
+
+extension DiagnosedPath {
+    static var form: Form {
+        .object()
+            .member(
+                "interfaces",
+                .list(of: InterfaceReference.form),
+                "Those that could carry traffic, the most wanted first."
+            )
+            .member("gateways", .list(of: .text), "The routers of the routes to the targets.")
+            .member("name_servers", .list(of: .text), "The name servers of the system.")
+    }
+}
+
+extension MaskedDocument {
+    static var form: Form {
+        .object()
+            .member("code", .text)
+            .member("layer", .oneOf(Layer.self))
+            .member("message", .text, "One sentence for people.")
+            .deprecated("say", .text, by: "message")
+            .member("cause", .text, "The code of the verdict that explains it.")
+    }
+}
+
+extension RungDocument {
+    static var form: Form {
+        .object()
+            .member("layer", .oneOf(Layer.self))
+            .member("state", .words("ok", "faulty", "not_assessed"))
+            .member("codes", .list(of: .text))
+            .member("message", .text.orNull, "Why nothing can be said; `null` when something can.")
+            .deprecated("because", .text.orNull, by: "message")
+            .member("evidence", EvidenceFacts.form, "What was measured by name, where nothing is wrong.")
+    }
+}

@@ -15,8 +15,9 @@ extension Form {
 
     public static var family: Form { oneOf(AddressFamily.self).about("An address family.").named("Family") }
 
+    /// Whatever is in the first label, and whatever the case (RFC 6763 section 7).
     public static var serviceType: Form {
-        pattern("^_[^.]+\\._(tcp|udp)$").about("Such as `_ipp._tcp`.").named("ServiceType")
+        pattern("^_.*\\._([Tt][Cc][Pp]|[Uu][Dd][Pp])$").about("Such as `_ipp._tcp`.").named("ServiceType")
     }
 
     /// The name of a stream of events.

@@ -62,3 +62,21 @@ public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
 
     private static func rounded(_ value: Double, to parts: Double) -> Double { (value * parts).rounded() / parts }
 }
+
+extension LoadDocument {
+    static var form: Form {
+        .object("What a load test found.")
+            .member("down_mbps", .amount.orNull, "Megabits per second towards this machine; `null` when not loaded.")
+            .member("up_mbps", .amount.orNull, "Megabits per second from it; `null` when not loaded.")
+            .member("idle_seconds", .seconds.orNull, "The median round trip before; `null` when it was not measured.")
+            .deprecated("idle_ms", .amount.orNull, by: "idle_seconds")
+            .member("loaded_seconds", .seconds.orNull, "The same under load, in the direction that suffers more.")
+            .deprecated("loaded_ms", .amount.orNull, by: "loaded_seconds")
+            .member("rpm", .count.orNull, "Round trips per minute under load, in that direction.")
+            .member("responsiveness", .oneOf(Responsiveness.self).orNull)
+            .member("duration_seconds", .seconds, "How long it took.")
+            .deprecated("ms", .count, by: "duration_seconds")
+            .member("sent_bytes", .count, "Without the headers of IP, TCP and TLS.")
+            .member("received_bytes", .count)
+    }
+}

@@ -198,3 +198,61 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
         detail = message
     }
 }
+
+// MARK: - Forms
+
+extension ProbeDocument {
+    public static var form: Form {
+        .named("Probe", "An active probe.")
+            .member("name", .text)
+            .member("method", .oneOf(ProbeMethod.self))
+            .member("target", .text)
+            .member(
+                "interface",
+                InterfaceReference.form.orNull,
+                "That its packets leave by; `null` leaves it to the routes."
+            )
+            .member("family", .family.orNull, "That names are resolved to; `null` is any.")
+            .member("interval_seconds", .seconds, "From the start of one attempt to that of the next.")
+            .member("timeout_seconds", .seconds)
+            .member("threshold", .count, "How many failures in a row are told.")
+            .member("state", .oneOf(State.self), "The verdict of the last attempt.")
+            .member("failing", .truth, "Whether its failure was told by `probe.failed`, and no recovery since.")
+            .member("captive_portal", .truth, "Whether a captive portal answered last.")
+            .member("running", .truth)
+            .member("attempts", .count, "How many attempts ended since the start.")
+            .member("failures", .count)
+            .member("consecutive_failures", .count)
+            .member("last", ProbeResultDocument.form.orNull, "The last attempt; `null` before the first one ends.")
+            .member("loss_percent", .percent.orNull, "Of the last 60 attempts; `null` before the first one ends.")
+            .member("min_seconds", .seconds.orNull, "The shortest of their durations; `null` without a success.")
+            .member("avg_seconds", .seconds.orNull)
+            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+            .member("max_seconds", .seconds.orNull)
+            .member("recent_seconds", .list(of: .seconds.orNull), "The durations, oldest first; `null` is a failure.")
+    }
+}
+
+extension ProbeResultDocument {
+    static var form: Form {
+        .named("ProbeResult", "What a probe found.")
+            .member("time", .time.orNull, "When it ended.")
+            .member("success", .truth.orNull, "Whether the answer was right; `null` when that could not be found out.")
+            .member("reason", .words(in: reasons).orNull, "Why not.")
+            .member("message", .text.orNull, "The reason, for people.")
+            .deprecated("detail", .text.orNull, by: "message")
+            .member("duration_seconds", .seconds, "From the first packet to the verdict.")
+            .member("resolve_seconds", .seconds.orNull, "How long looking up the name took; `null` if there was none.")
+            .member("address", .text.orNull)
+            .member("sent_bytes", .count, "Without the headers of IP, TCP and UDP.")
+            .member("received_bytes", .count, "Counted likewise.")
+            .member("hop_limit", .count.orNull, "The hop limit of an echo reply; `null` for other methods.")
+            .member("http_status", .count.orNull, "The status of an HTTP answer; `null` for other methods.")
+            .member("location", .text.orNull, "Where an HTTP answer leads; `null` when it leads nowhere.")
+            .member("addresses", .list(of: .text), "The addresses that a name server gave.")
+    }
+
+    private static var reasons: [String] {
+        ProbeReason.allCases.map(\.rawValue) + [ProbeDocument.State.notAssessed.rawValue]
+    }
+}

@@ -108,3 +108,40 @@ public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
         }
     }
 }
+
+// MARK: - Forms
+
+extension ProbeHistoryDocument {
+    public static var form: Form {
+        .document("ProbeHistory", "What came of an active probe, step by step.")
+            .member("probe", .text, "The name of the probe.")
+            .member("method", .oneOf(ProbeMethod.self))
+            .member("target", .text)
+            .member("since", .time, "Where the first step begins.")
+            .member("until", .time, "Where the last one ends.")
+            .member("step_seconds", .integer(from: 5), "The step that was used.")
+            .member("sent", .count, "How many attempts ended.")
+            .member("lost", .count, "How many of them failed.")
+            .member("loss_percent", .percent.orNull, "The share of lost attempts; `null` without attempts.")
+            .durations
+            .member("steps", .list(of: Step.form), "The steps in which anything was asked, oldest first.")
+    }
+}
+
+extension ProbeHistoryDocument.Step {
+    static var form: Form {
+        .object("A step.")
+            .member("start", .time, "When it begins; a multiple of the step since 1970.")
+            .member("sent", .count, "How many attempts ended.")
+            .member("lost", .count, "How many of them failed.")
+            .durations
+    }
+}
+
+extension Form {
+    fileprivate var durations: Form {
+        member("min_seconds", .seconds.orNull, "The shortest duration of a right answer; `null` without one.")
+            .member("median_seconds", .seconds.orNull, "Within 5 %, as is the next.")
+            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+    }
+}

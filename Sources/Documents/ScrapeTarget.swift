@@ -128,3 +128,13 @@ private struct Choice {
     let address: ScopedAddress
     let rank: Int
 }
+
+// MARK: - Forms
+
+extension ScrapeTarget {
+    public static var form: Form {
+        .object("A target of Prometheus' http_sd.")
+            .member("targets", .list(of: .text), "The address and the port; exactly one.")
+            .member("labels", .map(of: .text), "What relabelling can use.")
+    }
+}

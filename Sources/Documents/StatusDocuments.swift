@@ -207,3 +207,84 @@ public enum DocumentSchema {
     /// Such as `nwpath.status/1`: additive changes keep it.
     public static func name(of kind: String) -> String { "nwpath.\(kind)/1" }
 }
+
+// MARK: - Forms
+
+extension Form {
+    /// A document whose first member says what it is, after its name.
+    public static func document(_ name: String, _ sentence: String) -> Form {
+        named(name, sentence).member("schema", .constant(DocumentSchema.name(of: name.lowercased())))
+    }
+}
+
+extension StateDocument {
+    /// A document that names the event it is as new as, and has other members after that.
+    public static func form(_ name: String, _ sentence: String) -> Form {
+        .document(name, sentence)
+            .member("stream", .stream, "The log that `seq` counts in.")
+            .member("seq", .count, "The last event that is in the document.")
+            .member("time", .time, "When the document was rendered.")
+            .member("host", .text)
+    }
+}
+
+extension MonitorDocument {
+    public static var form: Form {
+        .named("Monitor", "A monitor and its path.")
+            .member("monitor", .text)
+            .member("path", PathDocument.form)
+            .member("since", .time, "Since when the status stands.")
+            .member("message", .text, "One sentence for people.")
+            .deprecated("sentence", .text, by: "message")
+    }
+}
+
+extension OverviewDocument {
+    public static var form: Form {
+        StateDocument.form("Status", "The overview.")
+            .member("daemon", Daemon.form)
+            .member("headline", HeadlineDocument.form)
+            .member("chain", .list(of: ChainElementDocument.form), "The way out, from this machine to the name server.")
+            .member(
+                "chains",
+                .list(of: FamilyChainDocument.form),
+                "The same for IPv4 and IPv6, where something is wrong with one of them only; else empty."
+            )
+            .member("path", PathDocument.form)
+            .member("since", .time)
+            .member("message", .text, "One sentence for people.")
+            .deprecated("sentence", .text, by: "message")
+            .member("monitors", .list(of: MonitorDocument.form))
+            .member("interfaces", .list(of: InterfaceDocument.form))
+            .member("gateways", .list(of: GatewayDocument.form))
+            .member("dns", DNSDocument.form)
+            .optional("services", Services.form)
+            .member("problems", .list(of: ProblemDocument.form))
+    }
+}
+
+extension OverviewDocument.Daemon {
+    static var form: Form {
+        .object("The service itself.")
+            .member("version", .text)
+            .member("pid", .count)
+            .member("started", .time, "When it started.")
+    }
+}
+
+extension OverviewDocument.Services {
+    static var form: Form {
+        .object("The census.")
+            .member("count", .count, "How many services are resolved.")
+            .member("types", .count)
+            .member("last_census", .time.orNull, "When the last census was completed; `null` before the first.")
+    }
+}
+
+extension ProblemDocument {
+    static var form: Form {
+        .object("What is wrong with a part of the service.")
+            .member("part", .text, "The part, such as `log` or `networkmanager`.")
+            .member("message", .text)
+    }
+}

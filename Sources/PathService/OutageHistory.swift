@@ -163,3 +163,59 @@ public struct OutageHistory: Sendable {
         if case .headline = mark { state == .headline } else { true }
     }
 }
+
+// MARK: - Forms
+
+extension OutageHistory.Document {
+    static var form: Form {
+        .document(
+            "History",
+            "Outages and availability. Durations are those of the boot clock; "
+                + "times are those of the calendar after its last step."
+        )
+        .member("monitor", .text)
+        .optional("state", .constant("headline"), "What it is the history of; left out for the status of the path.")
+        .member("since", .time, "Where the time looked at begins.")
+        .member("until", .time, "Where it ends.")
+        .member("known_seconds", .seconds, "For how long a daemon watched.")
+        .member("satisfied_seconds", .seconds)
+        .member("availability_percent", .percent.orNull, "The share of the known time; `null` when nothing is known.")
+        .member("outages", .list(of: OutageHistory.Outage.form), "The outages, oldest first.")
+        .member("unknown", .list(of: OutageHistory.Unknown.form), "The stretches that are not known, oldest first.")
+        .optional("step_seconds", .integer(from: 1), "How long a step is; only with `step`.")
+        .optional(
+            "steps",
+            .list(of: OutageHistory.Step.form),
+            "Every step from `since` to `until`, of which the last may be shorter; only with `step`. "
+                + "They add up to `known_seconds`, and what is down to the rest of `satisfied_seconds`."
+        )
+    }
+}
+
+extension OutageHistory.Outage {
+    static var form: Form {
+        .object("An outage.")
+            .member("start", .time, "When it began.")
+            .member("end", .time.orNull, "When it ended; `null` while it lasts.")
+            .member("duration_seconds", .seconds, "For how long it lasted so far.")
+            .member("reason", .text, "Such as `no_carrier`; of a headline its state, such as `no_internet`.")
+            .member("message", .text)
+    }
+}
+
+extension OutageHistory.Unknown {
+    static var form: Form {
+        .object("A stretch that no daemon watched: none ran, or the machine slept.")
+            .member("start", .time, "When it began.")
+            .member("end", .time, "When it ended.")
+    }
+}
+
+extension OutageHistory.Step {
+    static var form: Form {
+        .object()
+            .member("start", .time, "When it begins; it ends with the next one.")
+            .member("known_seconds", .seconds, "For how long of it a daemon watched.")
+            .member("down_seconds", .seconds, "For how long of that it was an outage.")
+    }
+}

@@ -43,6 +43,7 @@ final class StatusSource: StatusProviding {
     }
 
     var health: Readiness { .ready }
+    var forms: [Form] { DocumentForms.all }
     var position: EventPosition { hub.position }
 
     func notice(_ body: some EventBody) -> EventRecord { hub.notice(body).record }

@@ -11,7 +11,7 @@ import Testing
     private static func json(_ change: (inout DestinationEvidence) -> Void = { _ in }) throws -> JSONValue {
         var evidence = DestinationEvidence("https://a.test/", host: "a.test", port: 443, .page(isSecure: true))
         change(&evidence)
-        return try JSONValue(parsing: try OrderedJSONEncoder().encode(DestinationDocument(evidence)))
+        return try shown(DestinationDocument(evidence), DestinationDocument.form)
     }
 
     private static func path(_ change: (inout DestinationEvidence.Path) -> Void) -> DestinationEvidence.Path {

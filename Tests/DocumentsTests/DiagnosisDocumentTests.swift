@@ -35,18 +35,18 @@ import Testing
             path: DiagnosedPath(evidence),
             targets: "file",
             effort: DiagnosisDocument.Effort(
-                time: "2026-11-20T12:00:00.000Z",
+                time: "2026-11-20T12:00:00.000000000Z",
                 duration: .microseconds(1_234_567),
                 sent: 600,
                 received: 400,
                 isComplete: isComplete
             ),
-            since: { _ in "2026-11-20T12:00:00.000Z" }
+            since: { _ in "2026-11-20T12:00:00.000000000Z" }
         )
     }
 
     private static func json(_ document: DiagnosisDocument) throws -> JSONValue {
-        try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
+        try shown(document, DiagnosisDocument.form)
     }
 
     @Test func `a network in order has no verdict and every layer`() throws {
@@ -100,7 +100,7 @@ import Testing
         #expect(first["confidence"]?.string == "certain" && first["family"]?.string == "ipv4")
         #expect(first["subject"]?.string == "192.0.2.10")
         #expect(first["message"]?.string == "192.0.2.10 on eth0 is also used by 02:00:00:00:00:66")
-        #expect(first["since"]?.string == "2026-11-20T12:00:00.000Z")
+        #expect(first["since"]?.string == "2026-11-20T12:00:00.000000000Z")
         #expect(first["evidence"]?["other_holders"]?.int == 1)
         #expect(verdicts.last?["family"] == .null)
         #expect(value["severity"]?.string == "broken" && value["blame"]?.string == "me")
@@ -156,7 +156,7 @@ import Testing
 
     @Test func `a note has the form of a verdict, and no weight`() throws {
         let note = Verdict(.icmpFiltered, .info, family: .ipv6, say: "echo is filtered", action: "nothing")
-        let document = VerdictDocument(note, since: "2026-11-20T12:00:00.000Z")
+        let document = VerdictDocument(note, since: "2026-11-20T12:00:00.000000000Z")
         #expect(document.code == "icmp.filtered" && document.layer == "performance" && document.severity == "info")
         #expect(document.family == "ipv6" && document.subject == nil && document.evidence.facts.isEmpty)
     }

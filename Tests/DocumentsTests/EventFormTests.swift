@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Documents
 import EventHub
 import OrderedJSON
 import TestSupport
@@ -13,6 +14,11 @@ import Testing
         let record = try JSONValue(parsing: Array(hub.draft(example.body).json))
         let form = Form.object().members(of: Event.form).members(of: example.body.name.form)
         #expect(form.problems(in: record) == [])
+    }
+
+    @Test(arguments: [("_ipp._tcp", true), ("_a\\.b c._UDP", true), ("ipp._tcp", false), ("_ipp._sctp", false)])
+    func `a service type is what a network may have`(type: String, isRight: Bool) {
+        #expect(Form.serviceType.problems(in: .string(type)).isEmpty == isRight)
     }
 
     @Test(arguments: EventName.allCases)

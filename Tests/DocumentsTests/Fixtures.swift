@@ -9,6 +9,7 @@ import Netlink
 import OrderedJSON
 import PathModel
 import TestSupport
+import Testing
 
 extension IPAddress {
     /// Reads an address a test wrote.
@@ -21,6 +22,14 @@ extension IPAddress {
 /// The text of a document as `curl` shows it: indented, keys in their order.
 func pretty(_ document: some JSONObjectWritable) throws -> String {
     try OrderedJSONEncoder(style: .pretty).string(document)
+}
+
+/// What a document says, held against what it declares.
+func shown(_ document: some Encodable, _ form: Form) throws -> JSONValue {
+    let value = try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
+    let problems = form.problems(in: value)
+    #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
+    return value
 }
 
 enum Sample {

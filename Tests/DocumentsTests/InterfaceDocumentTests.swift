@@ -61,7 +61,7 @@ import Testing
               "link_local_only": false
             }
             """
-        #expect(try pretty(InterfaceDocument(view, at: now)) == expected)
+        #expect(try pretty(shown(InterfaceDocument(view, at: now), InterfaceDocument.form)) == expected)
     }
 
     @Test(arguments: Shortcoming.allCases)
@@ -69,7 +69,7 @@ import Testing
         var view = Sample.interface()
         view.isUsable = false
         view.shortcoming = shortcoming
-        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        let value = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
         #expect(value["usable"] == .bool(false))
         #expect(value["problem"]?.string == shortcoming.rawValue)
     }
@@ -78,7 +78,7 @@ import Testing
     func `the operational state has iproute2's word in small letters`(state: OperationalState) throws {
         var view = Sample.interface()
         view.operationalState = state
-        let word = try #require(JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))["operstate"]?.string)
+        let word = try #require(shown(InterfaceDocument(view, at: now), InterfaceDocument.form)["operstate"]?.string)
         #expect(word == word.lowercased() && !word.isEmpty)
         #expect(word == state.word)
     }
@@ -87,13 +87,13 @@ import Testing
     func `the type is Apple's word`(type: InterfaceType) throws {
         var view = Sample.interface()
         view.type = type
-        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        let value = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
         #expect(value["type"]?.string == type.rawValue)
     }
 
     @Test func `what a link lacks is null, never left out`() throws {
         let view = Sample.interface { $0.hardwareAddress = [] }
-        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        let value = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
         for key in ["kind", "problem", "master", "hardware_address"] {
             #expect(key == "problem" || value[key] == .null)
             #expect(value.object?.keys.contains(key) == true)
@@ -126,7 +126,7 @@ import Testing
         view.isConstrained = true
         view.master = "br0"
         view.kind = "veth"
-        let value = try JSONValue(parsing: try pretty(InterfaceDocument(view, at: now)))
+        let value = try shown(InterfaceDocument(view, at: now), InterfaceDocument.form)
         for key in ["required", "ignored", "is_expensive", "is_constrained"] { #expect(value[key] == .bool(true)) }
         #expect(value["master"]?.string == "br0" && value["kind"]?.string == "veth")
     }

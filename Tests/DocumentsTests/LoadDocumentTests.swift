@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct LoadDocumentTests {
     private static func json(_ load: PerformanceEvidence.Load) throws -> JSONValue {
-        try JSONValue(parsing: try OrderedJSONEncoder().encode(LoadDocument(load)))
+        try shown(LoadDocument(load), LoadDocument.form)
     }
 
     @Test func `a load test shows throughput, latency and what it took`() throws {

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func `cost, quality and warnings are words`() throws {
-        let value = try JSONValue(parsing: try pretty(PathDocument(Sample.expensive)))
+        let value = try shown(PathDocument(Sample.expensive), PathDocument.form)
         #expect(value["is_expensive"] == .bool(true) && value["is_constrained"] == .bool(true))
         #expect(value["is_ultra_constrained"] == .bool(true))
         #expect(value["link_quality"] == .string("minimal"))
@@ -93,7 +93,7 @@ import Testing
     @Test(arguments: UnsatisfiedReason.allCases)
     func `every reason has its word and a clause`(reason: UnsatisfiedReason) throws {
         let path = Path(status: .unsatisfied, reason: reason, subject: ReasonSubject(interface: "eth0"))
-        let value = try JSONValue(parsing: try pretty(PathDocument(path)))
+        let value = try shown(PathDocument(path), PathDocument.form)
         #expect(value["unsatisfied_reason"]?.string == reason.rawValue)
         #expect(value["message"]?.string == ReasonText(reason, path.subject).clause)
         #expect(value["hint"]?.string == ReasonText(reason, path.subject).hint)
@@ -167,7 +167,7 @@ import Testing
             statusSince: clock.boot - .milliseconds(1500),
             clock: clock
         )
-        let value = try JSONValue(parsing: try pretty(document))
+        let value = try shown(document, MonitorDocument.form)
         #expect(value.object?.keys == ["monitor", "path", "since", "message", "sentence"])
         #expect(value["since"]?.string == "2026-11-20T11:59:58.500000000Z")
         #expect(value["message"]?.string == "Path wired is unsatisfied: eth0 has no carrier")
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func `the overview begins with its schema and what it is as new as`() throws {
-        let value = try JSONValue(parsing: try pretty(overview()))
+        let value = try shown(overview(), OverviewDocument.form)
         #expect(
             value.object?.keys == [
                 "schema", "stream", "seq", "time", "host", "daemon", "headline", "chain", "chains", "path", "since",
@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test func `since and message of the overview are those of the first monitor`() throws {
-        let value = try JSONValue(parsing: try pretty(overview()))
+        let value = try shown(overview(), OverviewDocument.form)
         #expect(value["since"] == value["monitors"]?[0]?["since"])
         #expect(value["message"]?.string == "Path default is satisfied via eth0")
         #expect(value["path"] == value["monitors"]?[0]?["path"])
@@ -212,10 +212,10 @@ import Testing
     )
     func `a census is shown where there is one`(last: WallTime?, expected: String) throws {
         let services = OverviewDocument.Services(count: 9, types: 3, lastCensus: last)
-        let value = try JSONValue(parsing: try pretty(overview(services: services)))
+        let value = try shown(overview(services: services), OverviewDocument.form)
         #expect(value["services"] == (try JSONValue(parsing: expected)))
         #expect(value.object?.keys.suffix(2) == ["services", "problems"])
-        #expect(try JSONValue(parsing: try pretty(overview()))["services"] == nil)
+        #expect(try shown(overview(), OverviewDocument.form)["services"] == nil)
     }
 
     @Test func `without a monitor the overview still has a time`() throws {
@@ -230,7 +230,7 @@ import Testing
             services: nil,
             problems: []
         )
-        let value = try JSONValue(parsing: try pretty(document))
+        let value = try shown(document, OverviewDocument.form)
         #expect(value["since"] == value["time"])
         #expect(value["message"]?.string == "")
         #expect(value["path"]?["unsatisfied_reason"]?.string == "no_interface")

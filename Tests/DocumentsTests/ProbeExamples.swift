@@ -121,7 +121,7 @@ extension Example {
 @Suite struct ProbeDocumentTests {
     private static func json(_ state: ProbeState) throws -> JSONValue {
         let document = ProbeDocument(state, clock: ManualClock())
-        return try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
+        return try shown(document, ProbeDocument.form)
     }
 
     @Test func `a probe that has not run knows only its settings`() throws {
@@ -185,6 +185,7 @@ extension Example {
         result.addresses = [.v4(0xC000_0250), .v6(1)]
         result.address = ScopedAddress(.v6(0xFE80 << 112 | 1), scope: "eth0")
         let document = ProbeResultDocument(result, time: WallTime(nanoseconds: 0))
+        _ = try shown(document, ProbeResultDocument.form)
         let text = try OrderedJSONEncoder().string(document)
         #expect(
             text

@@ -20,7 +20,7 @@ import Testing
             step: .seconds(600),
             at: clock.wall + .seconds(1200)
         )
-        return try OrderedJSONEncoder().string(document)
+        return try OrderedJSONEncoder().string(shown(document, ProbeHistoryDocument.form))
     }
 
     @Test func `a probe of which nothing is known has no steps`() throws {

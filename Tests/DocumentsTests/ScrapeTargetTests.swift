@@ -57,6 +57,7 @@ import Testing
             """
         let text = try OrderedJSONEncoder(style: .pretty).encode(ScrapeTarget.list([service]))
         #expect(String(decoding: text, as: UTF8.self) == expected)
+        _ = try shown(ScrapeTarget.list([service]), .list(of: ScrapeTarget.form))
     }
 
     @Test(

@@ -48,7 +48,7 @@ import Testing
               "last_seen": "2026-11-20T11:59:59.500000000Z"
             }
             """
-        #expect(try pretty(ServiceDocument(Sample.service(), clock: clock)) == expected)
+        #expect(try pretty(shown(ServiceDocument(Sample.service(), clock: clock), ServiceDocument.form)) == expected)
     }
 
     @Test func `times follow the calendar when it is stepped`() {
@@ -84,7 +84,7 @@ import Testing
             $0.rawText = []
             $0.addresses = []
         }
-        let value = try JSONValue(parsing: try pretty(ServiceDocument(service, clock: clock)))
+        let value = try shown(ServiceDocument(service, clock: clock), ServiceDocument.form)
         #expect(value["txt"] == .object(JSONObject()))
         #expect(value["txt_raw"] == .array([]) && value["addresses"] == .array([]))
         #expect(value["txt_meanings"] == .object(JSONObject()))

@@ -69,16 +69,22 @@ extension Example {
     }
 
     @Test func `the service says at the end how far the examination is that runs`() throws {
-        var running = DiagnosisStateDocument.Running(started: "2026-11-20T12:00:00Z", layers: [.link, .wan, .dns])
+        var running = DiagnosisStateDocument.Running(
+            started: "2026-11-20T12:00:00.000000000Z",
+            layers: [.link, .wan, .dns]
+        )
         running.finish(.wan)
         running.finish(.wan)
         let text = try OrderedJSONEncoder().string(DiagnosisDocument.idle).dropLast()
         #expect(
             try OrderedJSONEncoder().string(DiagnosisStateDocument(.idle, running: running))
-                == text + #","running":{"started":"2026-11-20T12:00:00Z","layers":["link","dns"]}}"#
+                == text + #","running":{"started":"2026-11-20T12:00:00.000000000Z","layers":["link","dns"]}}"#
         )
         #expect(
             try OrderedJSONEncoder().string(DiagnosisStateDocument(.idle, running: nil)) == text + #","running":null}"#
         )
+        for running in [running, nil] {
+            _ = try shown(DiagnosisStateDocument(.idle, running: running), DiagnosisStateDocument.form)
+        }
     }
 }

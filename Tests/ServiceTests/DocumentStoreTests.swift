@@ -151,6 +151,22 @@ private final class StoreFixture {
         #expect(try fixture.json(.status)["services"] == nil || fixture.json(.status)["services"]?.isNull == true)
     }
 
+    @Test func `every document has the members that are declared, in their order`() throws {
+        let fixture = try StoreFixture()
+        fixture.problems = [ProblemDocument(part: "log", message: "full")]
+        let forms = DocumentForms.all
+        for document in [
+            .status, .paths, .path(monitor: "default"), .interfaces, .interface(name: "lo"), .gateways, .dns,
+            .diagnosis,
+            .probes, .services(type: nil, name: nil, interface: nil), .serviceTypes,
+            .serviceHistory(type: nil, name: nil, interface: nil),
+        ] as [StatusDocument] {
+            let value = try fixture.json(document)
+            let form = try #require(forms.first { $0.members.first?.form.problems(in: value["schema"] ?? .null) == [] })
+            #expect(form.problems(in: value) == [], "\(document)")
+        }
+    }
+
     @Test(
         arguments: [
             .path(monitor: "nope"), .interface(name: "nope"), .interface(name: ""),

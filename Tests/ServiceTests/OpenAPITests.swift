@@ -43,6 +43,13 @@ import Testing
                 "\(route)"
             )
         }
+        // Each component is a schema that stands alone.
+        let names = try JSONValue(parsing: document)["components"]?["schemas"]?.object?.keys ?? []
+        #expect(names.count > 40)
+        for name in names where name != "Event" {
+            let schema = try service.json("/api/v1/schema/\(name.lowercased()).json")
+            #expect(schema["$ref"]?.string == "#/$defs/\(name)" && schema["$defs"]?[name]?["type"] != nil, "\(name)")
+        }
         // What is no right document is found out.
         let wrong = try service.get("/api/v1/schema/status.json").trimmed + "\n{}\n"
         #expect(throws: CommandFailure.self) { try Place.python(["-c", check], input: wrong) }

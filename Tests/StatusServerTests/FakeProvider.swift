@@ -2,6 +2,7 @@
 
 import EventHub
 import LinuxIO
+import OrderedJSON
 import StatusServer
 
 /// Something that is no problem document.
@@ -38,6 +39,7 @@ final class FakeProvider: StatusProviding {
     var satisfied: [String: Bool] = ["default": true, "wired": false]
     var health = Readiness.ready
     var readiness = Readiness.ready
+    var forms: [Form] { [.named("Status", "A few values.").member("path", .object())] }
     var log: [EventRecord] = []
     var oldest: UInt64 = 1
     /// Where memory begins; what is older is in the archive, whose reads are done when the test says so.

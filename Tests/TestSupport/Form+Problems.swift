@@ -6,7 +6,6 @@ extension Form {
     /// What a value has that was not declared, lacks, or says otherwise; also what stands in another order.
     public func problems(in value: JSONValue, at place: String = "") -> [String] {
         switch kind {
-        case .anything: []
         case .named(_, let form): form.problems(in: value, at: place)
         case .nullable(let form): value == .null ? [] : form.problems(in: value, at: place)
         case .either(let forms):

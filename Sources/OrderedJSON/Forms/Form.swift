@@ -5,8 +5,6 @@
 /// Declared by computed properties beside the type, so that nothing is held while nobody asks.
 public struct Form: Sendable {
     public indirect enum Kind: Sendable {
-        /// Any value at all.
-        case anything
         case truth
         /// Text, and the regular expression (ECMA 262) that matches it.
         case text(pattern: String?)
@@ -57,7 +55,6 @@ public struct Form: Sendable {
 // MARK: - Values
 
 extension Form {
-    public static var anything: Form { Form(.anything) }
     public static var truth: Form { Form(.truth) }
     public static var text: Form { Form(.text(pattern: nil)) }
     public static var number: Form { Form(.number(from: nil, to: nil)) }

@@ -13,6 +13,8 @@ public struct SchemaWriter {
 
     /// The named forms so far, by name.
     public private(set) var definitions = JSONObject()
+    /// What they were rendered from.
+    public private(set) var forms: [String: Form] = [:]
     private let style: Style
 
     public init(_ style: Style) { self.style = style }
@@ -53,7 +55,6 @@ public struct SchemaWriter {
 
     private mutating func keywords(of kind: Form.Kind) -> JSONObject {
         switch kind {
-        case .anything: JSONObject()
         case .truth: typed("boolean")
         case .text(let pattern): typed("string", ("pattern", pattern.map { .string($0) }))
         case .integer(let least, let most): bounded("integer", least, most)
@@ -76,6 +77,7 @@ public struct SchemaWriter {
         if definitions[key] == nil {
             // Its place is before the places of what it refers to.
             definitions[key] = .null
+            forms[key] = Form(.named(name, form))
             definitions[key] = schema(of: form)
         }
         return one("$ref", .string((style == .components ? "#/components/schemas/" : "#/$defs/") + key))

@@ -123,3 +123,37 @@ extension WatchedService {
         return name.map { ServiceName($0).matches(service.name, service.instance) } ?? true
     }
 }
+
+// MARK: - Forms
+
+extension ServiceTypesDocument {
+    static var form: Form {
+        StateDocument.form("ServiceTypes", "Types that have a service.")
+            .member("types", .list(of: .serviceType))
+            .member(
+                "type_names",
+                .map(of: .text),
+                "The types in plain words, by type; the type itself where there are none."
+            )
+    }
+}
+
+extension PastServiceDocument {
+    static var form: Form {
+        .named("PastService", "A service that was ever seen.")
+            .member("name", .text)
+            .member("type", .text)
+            .typeName
+            .member("domain", .text)
+            .member("interface", InterfaceReference.form)
+            .member("present", .truth)
+            .member("first_seen", .time)
+            .member("last_seen", .time)
+            .member("appearances", .count, "How often it came, the first time included.")
+            .member("removed", Removed.form.orNull)
+    }
+}
+
+extension PastServiceDocument.Removed {
+    static var form: Form { .object("How it went.").member("reason", .oneOf(RemovalReason.self)) }
+}

@@ -2,12 +2,16 @@
 
 internal import OrderedJSON
 
-/// The API as OpenAPI 3.1 describes it, and the JSON Schemas of its documents; rendered for who asks.
+/// The API as OpenAPI 3.1 describes it, and the JSON Schemas of its documents; rendered once somebody asks.
 final class APIDescription {
-    private var document: Snapshot?
+    private let documents: () -> [Form]
+    private var openAPI: Snapshot?
     private var schemas: [String: Snapshot] = [:]
 
-    /// The answer to a request for the document, or for the schema of that name.
+    /// Takes what the documents of the provider look like.
+    init(_ documents: @escaping () -> [Form]) { self.documents = documents }
+
+    /// The answer to a request for the OpenAPI document, or for the schema of that name.
     /// - Throws: ``Problem`` with status 404 when there is no such schema.
     func response(to call: Route.Call, schema name: String?) throws -> HTTPResponse {
         _ = try call.query()
@@ -17,55 +21,45 @@ final class APIDescription {
 
     /// The OpenAPI document.
     func described() throws -> Snapshot {
-        if let document { return document }
-        let text = try OrderedJSONEncoder(style: .pretty).encode(try OpenAPI(components: Self.components()).document)
-        let snapshot = Snapshot(constant: text + [0x0A])
-        document = snapshot
+        if let openAPI { return openAPI }
+        let snapshot = try Snapshot(constant: OpenAPI(components: gather(.components).definitions).document)
+        openAPI = snapshot
         return snapshot
-    }
-
-    private static func components() throws -> JSONObject {
-        let text = try JSONValue(parsing: PackageResources.openapi_json, limits: JSONLimits(size: 1 << 20))
-        return text["components"]?["schemas"]?.object ?? JSONObject()
     }
 
     private func schema(named name: String) throws -> Snapshot {
         if let snapshot = schemas[name] { return snapshot }
-        let components = try Self.components()
-        guard let key = components.keys.first(where: { $0.lowercased() == name }) else {
+        guard let (title, form) = gather(.definitions).forms.first(where: { $0.key.lowercased() == name }) else {
             throw Problem(status: 404, detail: "There is no schema '\(name)'.")
         }
-        var schema = JSONObject()
-        schema["$schema"] = .string(OpenAPI.dialect)
-        schema["title"] = .string(key)
-        schema["$ref"] = .string("#/$defs/\(key)")
-        schema["$defs"] = Self.standingAlone(.object(components))
-        let snapshot = Snapshot(constant: try OrderedJSONEncoder().encode(JSONValue.object(schema)) + [0x0A])
+        var writer = SchemaWriter(.definitions)
+        let reference = writer.schema(of: form)["$ref"] ?? .null
+        let snapshot = try Snapshot(constant: [
+            "$schema": .string(OpenAPI.dialect), "title": .string(title), "$ref": reference,
+            "$defs": .object(writer.definitions),
+        ])
         schemas[name] = snapshot
         return snapshot
     }
 
-    /// A schema whose references lead into `$defs`, where they lead into OpenAPI's components.
-    private static func standingAlone(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .array(let items): return .array(items.map(standingAlone))
-        case .object(let object):
-            var copy = JSONObject()
-            for member in object.members {
-                let place = "#/components/schemas/"
-                if member.key == "$ref", let target = member.value.string, target.hasPrefix(place) {
-                    copy[member.key] = .string("#/$defs/" + target.dropFirst(place.count))
-                } else {
-                    copy[member.key] = standingAlone(member.value)
-                }
-            }
-            return .object(copy)
-        default: return value
-        }
+    /// All forms that have a name.
+    private func gather(_ style: SchemaWriter.Style) -> SchemaWriter {
+        var writer = SchemaWriter(style)
+        for form in documents() + [EventPage.form, Problem.form, Self.schema] { _ = writer.schema(of: form) }
+        return writer
+    }
+
+    private static var schema: Form {
+        .named("Schema", "A JSON Schema, draft 2020-12.").member("$schema", .text)
     }
 }
 
 extension Snapshot {
+    /// Something that never changes while the program runs.
+    convenience init(constant value: JSONValue) throws {
+        self.init(constant: try OrderedJSONEncoder().encode(value, capacity: 1 << 16, terminator: 0x0A))
+    }
+
     /// Something that never changes while the program runs; its tag changes with every byte of it.
     convenience init(constant bytes: [UInt8]) {
         let digest = SHA256.digest(of: bytes).prefix(8)

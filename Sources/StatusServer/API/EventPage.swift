@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 internal import EventHub
 internal import OrderedJSON
 
@@ -83,5 +84,14 @@ final class EventPage {
             ],
             body: .bytes(SharedBytes(bytes))
         )
+    }
+}
+
+extension EventPage {
+    static var form: Form {
+        .document("Events", "A page of events.")
+            .member("stream", .stream)
+            .member("events", .list(of: Event.form))
+            .member("next", .position, "The `since` of the following page.")
     }
 }

@@ -101,3 +101,14 @@ public struct Problem: Error, Equatable, Sendable {
         }
     }
 }
+
+extension Problem {
+    static var form: Form {
+        .named("Problem", "RFC 9457.")
+            .member("type", .oneOf(Kind.self))
+            .member("title", .text)
+            .member("status", .integer(from: 400, to: 599))
+            .member("detail", .text)
+            .optional("instance", .text, "Names this occurrence in the journal; with status 500.")
+    }
+}

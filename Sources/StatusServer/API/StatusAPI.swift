@@ -17,7 +17,7 @@ final class StatusAPI {
     private let registry: MetricRegistry
     private let router: Router
     private(set) lazy var page = StatusPage()
-    let description = APIDescription()
+    let description: APIDescription
     let clock: any TimeSource
     private var scraped: [MetricFormat: Scrape] = [:]
     private var lastInstance: UInt64
@@ -33,6 +33,7 @@ final class StatusAPI {
         self.provider = provider
         self.limits = limits
         self.router = router
+        description = APIDescription { [unowned provider] in provider.forms }
         self.registry = registry
         clock = loop.clock
         lastInstance = UInt64.random(in: 0...UInt64.max)

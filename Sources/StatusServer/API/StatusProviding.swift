@@ -2,6 +2,7 @@
 
 public import EventHub
 public import LinuxIO
+public import OrderedJSON
 
 /// What is known of the events after some number.
 public enum EventReplay: Equatable, Sendable {
@@ -186,6 +187,8 @@ public protocol StatusProviding: AnyObject {
     var health: Readiness { get }
     /// Whether the first status is known.
     var readiness: Readiness { get }
+    /// What its documents look like; asked for with the description of the API.
+    var forms: [Form] { get }
     /// The newest event; its number is 0 before the first.
     var position: EventPosition { get }
     /// The event by which one stream is told what happens to it; it has the number of the newest event.

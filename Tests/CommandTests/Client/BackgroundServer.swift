@@ -5,6 +5,7 @@ import EventHub
 import Glibc
 import LinuxIO
 import Metrics
+import OrderedJSON
 import StatusServer
 import TestSupport
 
@@ -50,6 +51,7 @@ final class BackgroundServer: Sendable {
 final class SmallProvider: StatusProviding {
     var health: Readiness { .ready }
     var readiness: Readiness { .notReady(reason: "the first \"dump\" is not read") }
+    var forms: [Form] { [] }
     var position: EventPosition { place(3) }
     private let hub = EventHub(EventHub.Options(host: "edge"))
 

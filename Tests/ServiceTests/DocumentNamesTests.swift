@@ -5,21 +5,14 @@ import OrderedJSON
 import TestSupport
 import Testing
 
+@testable import PathService
 @testable import StatusServer
 
 /// The rules of docs/api.md for names, held against the schemas of all documents and events.
 @Suite struct DocumentNamesTests {
-    private static let root = String(#filePath.dropLast("/Tests/StatusServerTests/DocumentNamesTests.swift".count))
-
-    private static func read(_ file: String) throws -> JSONValue {
-        try JSONValue(
-            parsing: Array(try Command.run(["cat", "\(root)/\(file)"]).utf8),
-            limits: JSONLimits(size: 1 << 20)
-        )
-    }
-
     private static func description() throws -> JSONValue {
-        try JSONValue(parsing: Array(APIDescription().described().content.bytes), limits: JSONLimits(size: 1 << 20))
+        let bytes = try APIDescription { DocumentForms.all }.described().content.bytes
+        return try JSONValue(parsing: Array(bytes), limits: JSONLimits(size: 1 << 20))
     }
 
     /// All objects of the schemas, with the way there; problem documents have the names of RFC 9457.
@@ -86,8 +79,22 @@ import Testing
         #expect(seen >= 16)
     }
 
+    @Test func `every reference leads to a schema, and each of them is reached`() throws {
+        let description = try Self.description()
+        func references(_ value: JSONValue) -> [String] {
+            let members = value.object?.members ?? []
+            let inside = (value.array ?? members.map(\.value)).flatMap(references)
+            return (value["$ref"]?.string.map { [$0] } ?? []) + inside
+        }
+        let place = "#/components/schemas/"
+        let found = Set(
+            references(description).filter { $0.hasPrefix(place) }.map { String($0.dropFirst(place.count)) }
+        )
+        #expect(found == Set(description["components"]?["schemas"]?.object?.keys ?? []))
+    }
+
     @Test func `every deprecated name stands in docs-api with its successor`() throws {
-        let text = try Command.run(["cat", "\(Self.root)/docs/api.md"])
+        let text = try Command.run(["cat", "\(Place.root)/docs/api.md"])
         for (old, new) in try Self.everything().deprecated.map({ ($0.old, $0.new) }) {
             #expect(text.contains("| `\(old)` | `\(new)` |"), "\(old)")
         }

@@ -1,0 +1,50 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Documents
+internal import EventHub
+internal import OrderedJSON
+
+/// What the documents of the service look like, in the order of the routes.
+enum DocumentForms {
+    static var all: [Form] {
+        [
+            OverviewDocument.form,
+            StateDocument.form("Monitors", "All monitors.").member("paths", .list(of: MonitorDocument.form)),
+            StateDocument.form("MonitorState", "One monitor.").members(of: MonitorDocument.form),
+            StateDocument.form("Interfaces", "All interfaces, ignored ones too.")
+                .member("interfaces", .list(of: InterfaceDocument.form)),
+            StateDocument.form("InterfaceState", "One interface.").members(of: InterfaceDocument.form),
+            StateDocument.form("Gateways", "The gateways of the path `default`.")
+                .member("gateways", .list(of: GatewayDocument.form)),
+            StateDocument.form("NameServerState", "Name resolution of the path `default`.")
+                .members(of: DNSDocument.form),
+            DiagnosisStateDocument.form,
+            StateDocument.form("Probes", "Active probes with their last results.")
+                .member("probes", .list(of: ProbeDocument.form)),
+            StateDocument.form("ProbeState", "One active probe.").members(of: ProbeDocument.form),
+            ProbeHistoryDocument.form,
+            StateDocument.form("Services", "Services of the census.")
+                .member("services", .list(of: ServiceDocument.form)),
+            ServiceTypesDocument.form,
+            StateDocument.form("PastServices", "What was ever seen.")
+                .member("services", .list(of: PastServiceDocument.form)),
+            Form.list(of: ScrapeTarget.form).named("ScrapeTargets"),
+            OutageHistory.Document.form,
+            reload,
+            configuration,
+        ]
+    }
+
+    private static var reload: Form {
+        .document("Reload", "What a reload changed.")
+            .member("changed", .list(of: .text))
+            .member("restart_needed", .list(of: .text))
+    }
+
+    private static var configuration: Form {
+        .named(
+            "Configuration",
+            "The configuration in force; `/api/v1/schema/config.json` tells its keys. Secrets are redacted."
+        )
+    }
+}
