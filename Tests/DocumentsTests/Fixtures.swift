@@ -25,8 +25,16 @@ func pretty(_ document: some JSONObjectWritable) throws -> String {
 }
 
 /// What a document says, held against what it declares.
-func shown(_ document: some Encodable, _ form: Form) throws -> JSONValue {
-    let value = try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
+func shown(_ document: some JSONObjectWritable, _ form: Form) throws -> JSONValue {
+    try held(try OrderedJSONEncoder().encode(document), form)
+}
+
+func shown(_ documents: [some JSONObjectWritable], _ form: Form) throws -> JSONValue {
+    try held(try OrderedJSONEncoder().encode(documents), form)
+}
+
+private func held(_ text: [UInt8], _ form: Form) throws -> JSONValue {
+    let value = try JSONValue(parsing: text)
     let problems = form.problems(in: value)
     #expect(problems.isEmpty, "\(problems.joined(separator: "\n"))")
     return value

@@ -114,9 +114,6 @@ extension Form {
     /// The same with a sentence that says what it means.
     public func about(_ sentence: String) -> Form { Form(kind, sentence) }
 
-    /// The same with a sentence that says what it means.
-    public func about(_ sentence: String) -> Form { Form(kind, sentence) }
-
     /// The same, or `null`.
     public var orNull: Form { Form(.nullable(self)) }
 

@@ -89,3 +89,8 @@ extension Answer {
         ("Sec-WebSocket-Version", .text.about("The version that is spoken.")),
     ]
 }
+
+extension Form {
+    /// A form among the components of the OpenAPI document, where it is declared.
+    static func reference(to name: String) -> Form { object().named(name) }
+}

@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import CommandLineKit
 internal import EventHub
 
 /// `nwpath log schema`: the JSON Schema of events, for validators.
