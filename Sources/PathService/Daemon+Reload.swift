@@ -148,7 +148,8 @@ extension Daemon {
         for port in census?.engine.takenPorts ?? [] {
             problems.append(ProblemDocument(part: "services", message: port.explanation))
         }
-        for (name, health) in system.providers.health.sorted(by: { $0.key.rawValue < $1.key.rawValue }) where health.isStale {
+        let health = system.providers.health.sorted { $0.key.rawValue < $1.key.rawValue }
+        for (name, health) in health where health.isStale {
             let why = health.lastError.map { ": \($0)" } ?? ""
             problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))
         }
