@@ -168,6 +168,7 @@ public final class Daemon {
         options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
         options.report("event log: \(configuration.log.file)")
         if let page { options.report("status page: \(page)") }
+        if let warning = server.warning { options.report(warning) }
         options.report(headline.sentence)
         manager.start(on: loop) { [unowned self] in sentence }
         // By then the census has run once: what stays resident is what an idle daemon uses.

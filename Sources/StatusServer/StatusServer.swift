@@ -18,6 +18,8 @@ public final class StatusServer {
         public var tls: TLSSettings?
         public var server = ServerLimits()
         public var api = StatusLimits()
+        /// What is not to be expected of the HTTP library; `nil` when a trial shall find out.
+        var doubts: LibraryDoubts?
 
         public init() {}
     }
@@ -27,6 +29,8 @@ public final class StatusServer {
 
     private let loop: EventLoop
     let api: StatusAPI
+    /// What is not checked because the loaded HTTP library is not as expected; `nil` when it is.
+    public let warning: String?
     private let server: any HTTPServing
     private let gate: AccessGate
     private let encrypt: (TLSSettings?) throws(StatusServerError) -> Void
@@ -64,11 +68,14 @@ public final class StatusServer {
         let gate = AccessGate(loop: loop, rules: configuration.access)
         self.gate = gate
         weak var this: StatusServer?
+        let doubts = configuration.doubts ?? LibraryTrial.doubts
+        warning = doubts.sentence(version: LibraryTrial.version)
         let server = try MicrohttpdServer(
             loop: loop,
             limits: configuration.server,
             hosts: hosts,
-            metrics: httpMetrics
+            metrics: httpMetrics,
+            doubts: doubts
         ) { request, responder in
             gate.admit(request, responder) { request in
                 api.handle(request, responder)

@@ -187,23 +187,36 @@ static enum MHD_Result collect(void *context, enum MHD_ValueKind kind, const cha
     struct list *list = context;
     (void)kind;
     if (list->count < list->capacity) {
-        struct nwp_http_field field = {name, name_length, value, value_length};
+        struct nwp_http_field field = {name, name_length, value, value_length, 0};
         list->fields[list->count] = field;
     }
     list->count++;
     return MHD_YES;
 }
 
-int nwp_http_fields(struct MHD_Connection *connection, struct nwp_http_field *fields, int capacity) {
-    struct list list = {fields, capacity, 0};
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, collect, &list);
-    return list.count;
-}
+static ptrdiff_t distance(uintptr_t from, uintptr_t to) { return (ptrdiff_t)(to - from); }
 
-size_t nwp_http_head_size(struct MHD_Connection *connection) {
+void nwp_http_read_head(struct MHD_Connection *connection, const char *method, uintptr_t target, size_t target_length,
+                        const char *version, struct nwp_http_field *fields, int capacity, struct nwp_http_head *head) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    return info ? info->header_size : 0;
+    struct list list = {fields, capacity, 0};
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, collect, &list);
+    head->method = method;
+    head->method_length = strlen(method);
+    head->version = version;
+    head->version_length = strlen(version);
+    head->hidden_in_line = distance((uintptr_t)method + head->method_length + 1, target) +
+                           distance(target + target_length + 1, (uintptr_t)version);
+    head->size = info ? info->header_size : 0;
+    head->count = list.count;
+    for (int place = 0; place < list.count && place < capacity; place++) {
+        uintptr_t end = (uintptr_t)fields[place].value + fields[place].value_length;
+        // Behind the last field the empty line ends the head.
+        int is_last = place + 1 == list.count || place + 1 == capacity;
+        uintptr_t next = is_last ? (uintptr_t)method + head->size - 2 : (uintptr_t)fields[place + 1].name;
+        fields[place].trailing = distance(end, next);
+    }
 }
 
 struct MHD_Response *nwp_http_fixed(const void *bytes, size_t count, void (*released)(void *), void *context) {

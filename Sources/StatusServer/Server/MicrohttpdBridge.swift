@@ -45,7 +45,7 @@ enum MicrohttpdCallbacks {
             unsafe object(MicrohttpdExchange.self, exchange)?.finish()
         }
         unsafe table.refused = { server, status in
-            unsafe object(MicrohttpdServer.self, server)?.metrics.refused(status: Int(status))
+            unsafe object(MicrohttpdServer.self, server)?.refused(status: Int(status))
         }
         return table
     }
@@ -110,68 +110,65 @@ enum MicrohttpdResponse {
 }
 
 /// A request's head as the library keeps it, valid during one call.
-///
-/// The library leaves the head in one buffer, parts ended by NUL in place. A part that is shorter than the room it
-/// has, which is how it hides a NUL that a client sent and how it moves folded fields, shows in the distances.
 @safe struct MicrohttpdHead {
     /// One more than is ever allowed.
     private static let capacity = 65
 
-    private let raw: OpaquePointer
-    private let method: UnsafeRawBufferPointer
+    private let head: nwp_http_head
+    private let fields: UnsafeBufferPointer<nwp_http_field>
     private let target: [UInt8]
-    private let version: UnsafeRawBufferPointer
-    /// Bytes between the parts of the request line that no part accounts for.
-    private let hiddenInLine: Int
-    /// Bytes of the whole head.
-    private let size: Int
+    /// Whether the distances between the parts tell what lies between them.
+    private let tellsHidden: Bool
 
-    init(
-        raw: OpaquePointer,
+    /// Reads the head of a request whose target lies at `address`.
+    static func read<Result>(
+        _ raw: OpaquePointer,
         method: UnsafePointer<CChar>,
-        target: [UInt8],
-        targetAddress: UInt,
-        version: UnsafePointer<CChar>
-    ) {
-        unsafe self.raw = raw
-        unsafe self.method = UnsafeRawBufferPointer(start: method, count: strlen(method))
-        self.target = target
-        unsafe self.version = UnsafeRawBufferPointer(start: version, count: strlen(version))
-        let start = UInt(bitPattern: method)
-        unsafe hiddenInLine =
-            Self.distance(from: start &+ UInt(self.method.count) &+ 1, to: targetAddress)
-            + Self.distance(from: targetAddress &+ UInt(target.count) &+ 1, to: UInt(bitPattern: version))
-        size = unsafe nwp_http_head_size(raw)
+        target: (bytes: [UInt8], address: UInt),
+        version: UnsafePointer<CChar>,
+        tellsHidden: Bool,
+        _ body: (MicrohttpdHead) -> Result
+    ) -> Result {
+        unsafe withUnsafeTemporaryAllocation(of: nwp_http_field.self, capacity: capacity) { buffer in
+            unsafe buffer.initialize(repeating: nwp_http_field())
+            var head = unsafe nwp_http_head()
+            let count = target.bytes.count
+            let room = Int32(capacity)
+            unsafe nwp_http_read_head(raw, method, target.address, count, version, buffer.baseAddress, room, &head)
+            let fields = unsafe UnsafeBufferPointer(rebasing: buffer.prefix(min(Int(head.count), capacity)))
+            return unsafe body(Self(head: head, fields: fields, target: target.bytes, tellsHidden: tellsHidden))
+        }
     }
 
     /// Copies the head, and counts the bytes around its parts.
     func copy() -> RequestHead {
-        var head = unsafe RequestHead(method: Array(method), target: target, version: Array(version))
-        head.hiddenInLine = hiddenInLine
-        head.size = size
-        unsafe withFields { fields, _ in
-            for place in fields.indices {
-                let (name, value) = unsafe Self.parts(of: fields[place])
-                var field = unsafe RequestHead.Field(name: Array(name), value: Array(value))
-                field.trailing = unsafe trailing(place, of: fields)
-                head.fields.append(field)
-            }
+        var copy = unsafe RequestHead(method: Array(method), target: target, version: Array(version))
+        copy.hiddenInLine = hiddenInLine
+        copy.size = unsafe head.size
+        unsafe copy.fields.reserveCapacity(fields.count)
+        for place in unsafe fields.indices {
+            let (name, value) = unsafe Self.parts(of: fields[place])
+            var part = unsafe RequestHead.Field(name: Array(name), value: Array(value))
+            part.trailing = unsafe trailing(fields[place])
+            copy.fields.append(part)
         }
-        return head
+        return copy
     }
 
-    /// Whether ``copy()`` would be equal to `head`, without making it.
-    func equals(_ head: RequestHead) -> Bool {
-        guard size == head.size, hiddenInLine == head.hiddenInLine, target == head.target else { return false }
-        guard unsafe Self.areEqual(method, head.method) && Self.areEqual(version, head.version) else { return false }
-        return unsafe withFields { fields, isComplete in
-            guard isComplete, fields.count == head.fields.count else { return false }
-            return fields.indices.allSatisfy { place in
-                let (name, value) = unsafe Self.parts(of: fields[place])
-                let field = head.fields[place]
-                return unsafe Self.areEqual(name, field.name) && Self.areEqual(value, field.value)
-                    && trailing(place, of: fields) == field.trailing
-            }
+    /// Whether ``copy()`` would be equal to `other`, without making it.
+    func equals(_ other: RequestHead) -> Bool {
+        guard unsafe head.size == other.size, hiddenInLine == other.hiddenInLine, target == other.target else {
+            return false
+        }
+        guard unsafe Self.areEqual(method, other.method) && Self.areEqual(version, other.version) else { return false }
+        guard unsafe Int(head.count) == other.fields.count, unsafe fields.count == other.fields.count else {
+            return false
+        }
+        return unsafe fields.indices.allSatisfy { place in
+            let (name, value) = unsafe Self.parts(of: fields[place])
+            let field = other.fields[place]
+            return unsafe Self.areEqual(name, field.name) && Self.areEqual(value, field.value)
+                && trailing(fields[place]) == field.trailing
         }
     }
 
@@ -181,25 +178,17 @@ enum MicrohttpdResponse {
         return unsafe repeated.target { unsafe areEqual(bytes, $0) } ?? Array(bytes)
     }
 
-    private func withFields<Result>(
-        _ body: (_ fields: UnsafeBufferPointer<nwp_http_field>, _ isComplete: Bool) -> Result
-    ) -> Result {
-        unsafe withUnsafeTemporaryAllocation(of: nwp_http_field.self, capacity: Self.capacity) { buffer in
-            unsafe buffer.initialize(repeating: nwp_http_field())
-            let count = unsafe Int(nwp_http_fields(raw, buffer.baseAddress, Int32(Self.capacity)))
-            let fields = unsafe UnsafeBufferPointer(rebasing: buffer.prefix(min(count, Self.capacity)))
-            return unsafe body(fields, count <= Self.capacity)
-        }
+    private var method: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: head.method, count: head.method_length)
     }
 
-    /// Bytes between the end of a value and what follows: the next field, or the line end and the empty line.
-    private func trailing(_ place: Int, of fields: UnsafeBufferPointer<nwp_http_field>) -> Int {
-        let end = unsafe UInt(bitPattern: fields[place].value) &+ UInt(fields[place].value_length)
-        let next =
-            unsafe place + 1 < fields.count
-            ? UInt(bitPattern: fields[place + 1].name) : UInt(bitPattern: method.baseAddress) &+ UInt(size) &- 2
-        return Self.distance(from: end, to: next)
+    private var version: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(start: head.version, count: head.version_length)
     }
+
+    private var hiddenInLine: Int { tellsHidden ? unsafe head.hidden_in_line : 0 }
+
+    private func trailing(_ field: nwp_http_field) -> Int { tellsHidden ? unsafe field.trailing : 2 }
 
     private static func parts(
         of field: nwp_http_field
@@ -217,6 +206,4 @@ enum MicrohttpdResponse {
             return unsafe memcmp(start, other, left.count) == 0
         }
     }
-
-    private static func distance(from left: UInt, to right: UInt) -> Int { Int(bitPattern: right &- left) }
 }

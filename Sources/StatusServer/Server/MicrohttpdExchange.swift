@@ -180,17 +180,18 @@ final class HTTPConnection {
     }
 
     private func readHead(_ raw: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Int32 {
-        let parts = unsafe MicrohttpdHead(
-            raw: raw,
-            method: method,
-            target: target,
-            targetAddress: targetAddress,
-            version: version
-        )
         let server = connection.server
-        known = server.repeated.known(for: connection.peer, where: parts.equals)
-        if known == nil {
-            let head = parts.copy()
+        let head = unsafe MicrohttpdHead.read(
+            raw,
+            method: method,
+            target: (target, targetAddress),
+            version: version,
+            tellsHidden: !server.doubts.contains(.distances)
+        ) { parts in
+            known = server.repeated.known(for: connection.peer, where: parts.equals)
+            return known == nil ? parts.copy() : nil
+        }
+        if let head {
             let admission = HTTPAdmission(limits: server.limits.request, hosts: server.hosts)
             switch admission.admit(head, from: connection.peer) {
             case .admitted(let request): known = server.repeated.keep(request, of: head)

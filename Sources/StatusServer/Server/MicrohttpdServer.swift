@@ -17,6 +17,8 @@ internal import Metrics
     var hosts: HostPolicy { didSet { repeated.forget() } }
     let handler: HTTPHandler
     let metrics: HTTPMetrics
+    /// What is not to be expected of the library.
+    let doubts: LibraryDoubts
     /// What serves the unix sockets, and TCP where it is not encrypted.
     private var plain: MicrohttpdLibrary?
     /// What serves new TCP connections, when they are encrypted.
@@ -42,12 +44,14 @@ internal import Metrics
         limits: ServerLimits,
         hosts: HostPolicy,
         metrics: HTTPMetrics,
+        doubts: LibraryDoubts = LibraryTrial.doubts,
         handler: @escaping HTTPHandler
     ) throws(StatusServerError) {
         self.loop = loop
         self.limits = limits
         self.hosts = hosts
         self.metrics = metrics
+        self.doubts = doubts
         self.handler = handler
         room = Self.roomForConnections()
         refusals = Refusals(loop: loop, counter: metrics.connectionsRefused, capacity: min(64, room / 8))
@@ -149,6 +153,11 @@ extension MicrohttpdServer {
         handler(request, exchange)
         repeated.keep(exchange.ready, to: request, of: known)
         if isFirst, !repeated.isEmpty { loop.deferring { [repeated] in repeated.endTurn() } }
+    }
+
+    /// The library answered a request by itself, with an error.
+    func refused(status: Int) {
+        if !doubts.contains(.refusals) { metrics.refused(status: status) }
     }
 
     private func closeRetired() {

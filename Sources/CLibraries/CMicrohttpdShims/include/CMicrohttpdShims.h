@@ -42,6 +42,35 @@ struct nwp_http_field {
     size_t name_length;
     const char *value;
     size_t value_length;
+    /// Bytes between the end of the value and what follows: 2 for a plain CR LF.
+    ptrdiff_t trailing;
+};
+
+/// A request's head as libmicrohttpd holds it.
+struct nwp_http_head {
+    const char *method;
+    size_t method_length;
+    const char *version;
+    size_t version_length;
+    /// Bytes between the parts of the request line that no part accounts for; 0 in a sound request.
+    ptrdiff_t hidden_in_line;
+    /// Bytes of the whole head; 0 when it is not known.
+    size_t size;
+    /// How many fields there are, which may be more than there was room for.
+    int count;
+};
+
+/// What became of a request of a trial.
+struct nwp_http_outcome {
+    /// Whether it came to the handler, with how many fields, and whether its distances are not those of a plain one.
+    int is_reached;
+    int fields;
+    int hides;
+    /// Whether libmicrohttpd kept it from the handler.
+    int is_refused;
+    /// The status that libmicrohttpd told in its log, and the one that it answered; 0 for none.
+    unsigned logged;
+    unsigned answered;
 };
 
 /// How connections are encrypted; texts are in PEM and copied.
@@ -73,10 +102,18 @@ int nwp_http_run(struct nwp_http *http);
 int64_t nwp_http_timeout(struct nwp_http *http);
 /// Hands over an accepted, non-blocking socket, which libmicrohttpd then owns and closes even when it fails.
 int nwp_http_add(struct nwp_http *http, int descriptor);
-/// Fills `fields` with the request's header fields in order. Returns how many there are, which may be more.
-int nwp_http_fields(struct MHD_Connection *connection, struct nwp_http_field *fields, int capacity);
-/// The size in bytes of the request's head; 0 when it is not known.
-size_t nwp_http_head_size(struct MHD_Connection *connection);
+/// Reads a request's head, and its fields in order as far as there is room.
+///
+/// libmicrohttpd leaves the head in one buffer, parts ended by NUL in place. A part that is shorter than the room it
+/// has, which is how it hides a NUL that a client sent and how it moves folded fields, shows in the distances. The
+/// library promises none of that; `nwp_http_try` finds out.
+void nwp_http_read_head(struct MHD_Connection *connection, const char *method, uintptr_t target, size_t target_length,
+                        const char *version, struct nwp_http_field *fields, int capacity, struct nwp_http_head *head);
+
+/// Sends a request to a server made for it and looks what becomes of it. Returns 0 when that could not be tried.
+int nwp_http_try(const char *bytes, size_t count, struct nwp_http_outcome *outcome);
+/// The version of the loaded library.
+const char *nwp_http_version(void);
 
 /// A response from bytes that stay valid until `released` is called.
 struct MHD_Response *nwp_http_fixed(const void *bytes, size_t count, void (*released)(void *), void *context);
