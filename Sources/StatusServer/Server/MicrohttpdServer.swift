@@ -181,8 +181,9 @@ extension MicrohttpdServer {
         guard !isFull else { return refusals.refuse(descriptor, isEncrypted: library.isSecure) }
         incoming[descriptor] = (listener, library)
         if !library.add(descriptor) { metrics.connectionsRefused.increment() }
-        incoming[descriptor] = nil
+        // Newer versions of the library announce a connection in their turn.
         library.run()
+        incoming[descriptor] = nil
     }
 
     func opened(_ descriptor: Int32) -> HTTPConnection? {
