@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import OrderedJSON
+
 /// Every kind of event there is: the closed catalogue of schema `nwpath.event/1`.
 public enum EventName: String, CaseIterable, Sendable {
     // Log and daemon.
@@ -74,4 +76,46 @@ public enum EventName: String, CaseIterable, Sendable {
 extension EventName: CustomStringConvertible {
     /// The name as it stands in records, such as `path.changed`.
     public var description: String { rawValue }
+}
+
+extension EventName {
+    /// The data of its records, which follow the envelope in the same object.
+    public var form: Form {
+        switch self {
+        case .logOpened: LogOpened.form
+        case .logGap: LogGap.form
+        case .daemonStarted: DaemonStarted.form
+        case .daemonStopping: DaemonStopping.form
+        case .configReloaded: ConfigurationReloaded.form
+        case .configRejected: ConfigurationRejected.form
+        case .streamReset: StreamReset.form
+        case .streamClosed: StreamClosed.form
+        case .netlinkOverrun: NetlinkOverrun.form
+        case .clockJumped: ClockJumped.form
+        case .pathSnapshot: PathSnapshot.form
+        case .pathChanged: PathChanged.form
+        case .pathFlapping: PathFlapping.form
+        case .headlineChanged: HeadlineChanged.form
+        case .interfaceAdded: InterfaceAdded.form
+        case .interfaceChanged: InterfaceChanged.form
+        case .interfaceRemoved: InterfaceRemoved.form
+        case .addressAdded, .addressRemoved: AddressChanged.form
+        case .routeChanged: RouteChanged.form
+        case .gatewayChanged: GatewayChanged.form
+        case .gatewayUnreachable, .gatewayReachable: GatewayReachability.form
+        case .dnsChanged: DNSChanged.form
+        case .probeFailed: ProbeFailed.form
+        case .probeRecovered: ProbeRecovered.form
+        case .captivePortalDetected, .captivePortalCleared: CaptivePortal.form
+        case .verdictRaised, .verdictCleared: VerdictChanged.form
+        case .serviceAdded: ServiceAdded.form
+        case .serviceChanged: ServiceChanged.form
+        case .serviceRemoved: ServiceRemoved.form
+        case .serviceResolveFailed: ServiceResolveFailed.form
+        case .serviceTypeAdded, .serviceTypeRemoved: ServiceTypeChanged.form
+        case .censusCompleted: CensusCompleted.form
+        case .mdnsNameConflict: NameConflictFound.form
+        case .mdnsPortTaken, .mdnsPortFree: MulticastPortChanged.form
+        }
+    }
 }

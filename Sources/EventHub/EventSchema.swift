@@ -8,48 +8,6 @@ extension Event {
     public static var form: Form { EventEnvelope.form }
 }
 
-extension EventName {
-    /// The data of its records, which follow the envelope in the same object.
-    public var form: Form {
-        switch self {
-        case .logOpened: LogOpened.form
-        case .logGap: LogGap.form
-        case .daemonStarted: DaemonStarted.form
-        case .daemonStopping: DaemonStopping.form
-        case .configReloaded: ConfigurationReloaded.form
-        case .configRejected: ConfigurationRejected.form
-        case .streamReset: StreamReset.form
-        case .streamClosed: StreamClosed.form
-        case .netlinkOverrun: NetlinkOverrun.form
-        case .clockJumped: ClockJumped.form
-        case .pathSnapshot: PathSnapshot.form
-        case .pathChanged: PathChanged.form
-        case .pathFlapping: PathFlapping.form
-        case .headlineChanged: HeadlineChanged.form
-        case .interfaceAdded: InterfaceAdded.form
-        case .interfaceChanged: InterfaceChanged.form
-        case .interfaceRemoved: InterfaceRemoved.form
-        case .addressAdded, .addressRemoved: AddressChanged.form
-        case .routeChanged: RouteChanged.form
-        case .gatewayChanged: GatewayChanged.form
-        case .gatewayUnreachable, .gatewayReachable: GatewayReachability.form
-        case .dnsChanged: DNSChanged.form
-        case .probeFailed: ProbeFailed.form
-        case .probeRecovered: ProbeRecovered.form
-        case .captivePortalDetected, .captivePortalCleared: CaptivePortal.form
-        case .verdictRaised, .verdictCleared: VerdictChanged.form
-        case .serviceAdded: ServiceAdded.form
-        case .serviceChanged: ServiceChanged.form
-        case .serviceRemoved: ServiceRemoved.form
-        case .serviceResolveFailed: ServiceResolveFailed.form
-        case .serviceTypeAdded, .serviceTypeRemoved: ServiceTypeChanged.form
-        case .censusCompleted: CensusCompleted.form
-        case .mdnsNameConflict: NameConflictFound.form
-        case .mdnsPortTaken, .mdnsPortFree: MulticastPortChanged.form
-        }
-    }
-}
-
 /// The JSON Schema of records (draft 2020-12).
 public enum EventSchema {
     public static var document: JSONValue {

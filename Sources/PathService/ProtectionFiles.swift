@@ -41,9 +41,8 @@ public struct ProtectionFiles {
         guard let certificate, let key, complaints.isEmpty else { return }
         var tls = TLSSettings(certificate: certificate, key: key)
         tls.clientAuthorities = authorities ?? nil
-        let authentication = settings.effectiveClientAuthentication.rawValue
-        tls.clientAuthentication = TLSSettings.ClientAuthentication(rawValue: authentication) ?? .requireAndVerify
-        tls.minimumVersion = TLSSettings.Version(rawValue: settings.minimumVersion.rawValue) ?? .tls13
+        tls.clientAuthentication = TLSSettings.ClientAuthentication(settings.effectiveClientAuthentication)
+        tls.minimumVersion = TLSSettings.Version(settings.minimumVersion)
         do {
             try tls.check()
             self.tls = tls
@@ -100,5 +99,28 @@ public struct ProtectionFiles {
 
     private mutating func complain(_ key: String, _ sentence: String) {
         complaints.append(Configuration.Complaint(key: key, sentence))
+    }
+}
+
+extension TLSSettings.ClientAuthentication {
+    fileprivate init(_ setting: TLSServerSettings.ClientAuthentication) {
+        self =
+            switch setting {
+            case .none: .none
+            case .request: .request
+            case .requireAny: .requireAny
+            case .verifyIfGiven: .verifyIfGiven
+            case .requireAndVerify: .requireAndVerify
+            }
+    }
+}
+
+extension TLSSettings.Version {
+    fileprivate init(_ setting: TLSServerSettings.Version) {
+        self =
+            switch setting {
+            case .tls12: .tls12
+            case .tls13: .tls13
+            }
     }
 }

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import EventHub
+
 /// The status page at `/`: one document that holds its style and its script, and runs no other.
 ///
 /// Its parts are files beside this one, compiled in. They are joined when the page is asked for the first time, so that
@@ -11,10 +13,11 @@ struct StatusPage {
 
     /// Joins the parts.
     init() {
-        let script = Squeezer.script.squeeze(
+        var script = Squeezer.script.squeeze(
             PackageResources.text_js + PackageResources.headline_js + PackageResources.lanes_js
                 + PackageResources.happened_js + PackageResources.nearby_js + PackageResources.live_js
         )
+        script.replace("EVENT NAMES", with: Array(EventName.allCases.map(\.rawValue).joined(separator: " ").utf8))
         let style = Squeezer.style.squeeze(PackageResources.page_css)
         var page = Squeezer.markup.squeeze(PackageResources.page_html)
         page.replace("<link rel=\"stylesheet\" href=\"page.css\">", with: Self.element("style", style))
