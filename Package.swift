@@ -179,6 +179,13 @@ let package = Package(
             dependencies: ["CLinuxShims", "OrderedJSON", "LinuxIO"],
             path: "Tests/TestSupport"
         ),
+        .target(
+            name: "ServiceSupport",
+            dependencies: [
+                "OrderedJSON", "LinuxIO", "Documents", "EventHub", "StatusServer", "PathService", "TestSupport",
+            ],
+            path: "Tests/ServiceSupport"
+        ),
         .testTarget(name: "LayeringTests"),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["Addressing", "LinuxIO", "TestSupport"]),
@@ -255,7 +262,7 @@ let package = Package(
             dependencies: [
                 "Addressing", "OrderedJSON", "LinuxIO", "Configuration", "EventHub", "EventLog", "PathService",
                 "nwpath",
-                "TestSupport",
+                "TestSupport", "ServiceSupport",
                 "DNSWire", "MulticastDNS", "Spelling", "StatusServer",
                 "Diagnosis", "Documents", "Judgement", "Metrics", "Netlink", "PathEngine", "PathModel", "Probes",
                 "Providers",

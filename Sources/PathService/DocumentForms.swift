@@ -2,11 +2,11 @@
 
 internal import Documents
 internal import EventHub
-internal import OrderedJSON
+package import OrderedJSON
 
 /// What the documents of the service look like, in the order of the routes.
-enum DocumentForms {
-    static var all: [Form] {
+package enum DocumentForms {
+    package static var all: [Form] {
         [
             OverviewDocument.form,
             StateDocument.form("Monitors", "All monitors.").member("paths", .list(of: MonitorDocument.form)),

@@ -2,10 +2,10 @@
 
 internal import Documents
 internal import EventHub
-internal import OrderedJSON
+package import OrderedJSON
 
 /// One page of events, gathered until it is full or there are no more.
-final class EventPage {
+package final class EventPage {
     private let feed: EventFeed
     private let limit: Int
     /// Whether the page may begin later than it was asked to.
@@ -88,7 +88,7 @@ final class EventPage {
 }
 
 extension EventPage {
-    static var form: Form {
+    package static var form: Form {
         .document("Events", "A page of events.")
             .member("stream", .stream)
             .member("events", .list(of: Event.form))

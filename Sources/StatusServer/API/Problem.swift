@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import OrderedJSON
+package import OrderedJSON
 
 /// A failure in machine-readable form (RFC 9457, `application/problem+json`).
 public struct Problem: Error, Equatable, Sendable {
@@ -103,7 +103,7 @@ public struct Problem: Error, Equatable, Sendable {
 }
 
 extension Problem {
-    static var form: Form {
+    package static var form: Form {
         .named("Problem", "RFC 9457.")
             .member("type", .oneOf(Kind.self))
             .member("title", .text)
