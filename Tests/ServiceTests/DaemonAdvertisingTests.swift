@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -71,18 +72,15 @@ import Testing
             in: scratch,
             takesCensus: true
         )
-        let other = try Scratch()
-        let words = [
-            try Place.program, "serve", "--log-file", other.file("events.jsonl"), "--state-dir", other.path, "--listen",
-            "unix:" + other.file("api.sock"),
-        ]
-        let watcher = try neighbour.run(words)
+        let other = DaemonFiles(in: try Scratch())
+        let listen = ["--listen", "unix:" + other.socket]
+        let watcher = try neighbour.run([try Place.program, "serve"] + DaemonFiles.options(in: other.scratch) + listen)
         func ask(_ words: [String]) throws -> String {
-            try neighbour.run(["curl", "-s"] + words, captures: true).finish()
+            LiveJSON.check(try neighbour.run(["curl", "-s"] + words, captures: true).finish())
         }
         let url = "http://localhost/api/v1/sd/prometheus?type=_prometheus-http._tcp"
         func targets() -> [JSONValue] {
-            guard let text = try? ask(["--unix-socket", other.file("api.sock"), url]),
+            guard let text = try? ask(["--unix-socket", other.socket, url]),
                 let list = try? JSONValue(parsing: text)
             else { return [] }
             return list.array ?? []
@@ -93,7 +91,7 @@ import Testing
         let path = try #require(target["labels"]?["__metrics_path__"]?.string)
         let metrics = try ask(["http://192.0.2.2:18354\(path)"])
         #expect(metrics.contains("nwpath_mdns_name_conflicts_total 0\n"), "the counter is there from the start")
-        withExtendedLifetime((service, watcher)) {}
+        withExtendedLifetime((service, watcher, other)) {}
     }
 
     @Test func `P12: another host has the name: told, counted, and remembered over a restart`() async throws {

@@ -2,6 +2,7 @@
 
 import Glibc
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -43,6 +44,7 @@ import Testing
         #expect(try scratch.mode("lib/nwpath").hasPrefix("750 "))
         service.signal(SIGTERM)
         #expect(Service.outcome(of: service).code == 0)
+        LiveJSON.check(log: scratch.file("events.jsonl"))
     }
 
     @Test(.enabled(if: geteuid() == 0))
@@ -68,6 +70,7 @@ import Testing
         process.signal(SIGTERM)
         let outcome = Service.outcome(of: process)
         #expect(outcome.code == 0)
+        LiveJSON.check(log: scratch.file("home/.local/state/nwpath/events.jsonl"))
         let addresses = "unix:\(scratch.file("run"))/nwpath/api.sock, 127.0.0.1:8353, [::1]:8353"
         #expect(outcome.output.contains("listening on \(addresses)\n"))
     }

@@ -5,6 +5,7 @@ import Glibc
 import LinuxIO
 import OrderedJSON
 import Spelling
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -131,7 +132,7 @@ import Testing
         for words in [["services", "-v"], ["services", "--json"], ["watch", "--no-follow", "--since", "1h"]] {
             let inside = ["nsenter", "--net=\(Namespace.current.path)", try Place.program]
             let command = try RunningCommand(inside + words + ["--socket", service.socket], captures: true)
-            expectSafe(try command.finish(), words.joined(separator: " "))
+            expectSafe(LiveJSON.check(try command.finish()), words.joined(separator: " "))
         }
         let text = try run(service, "services")
         #expect(text.lines.count == Self.names.count + 1)

@@ -5,6 +5,7 @@ import EventLog
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -102,7 +103,7 @@ func expectGood(_ log: String, sourceLocation: SourceLocation = #_sourceLocation
         let loop = Namespace.current.loop
         func get(_ path: String) throws -> JSONValue {
             let words = ["curl", "-s", "--unix-socket", scratch.file("api.sock"), "http://localhost\(path)"]
-            return try JSONValue(parsing: try Command.run(words))
+            return try JSONValue(parsing: LiveJSON.check(try Command.run(words)))
         }
         func inside(_ script: String) throws -> String {
             try Command.run(["nsenter", "-m", "-t", "\(process.processID)", "sh", "-c", script])
@@ -124,7 +125,7 @@ func expectGood(_ log: String, sourceLocation: SourceLocation = #_sourceLocation
         try await loop.eventually(within: .seconds(10), "recovery") {
             try get("/api/v1/status")["problems"]?.array?.isEmpty == true
         }
-        let lines = try inside("cat \(log)").lines.map { try JSONValue(parsing: $0) }
+        let lines = try LiveJSON.check(try inside("cat \(log)")).lines.map { try JSONValue(parsing: $0) }
         let gap = try #require(lines.last { $0["event"]?.string == "log.gap" })
         #expect(gap["log"]?["error"]?.string == "ENOSPC")
         let sequences = lines.compactMap { $0["seq"]?.int }

@@ -13,6 +13,7 @@ import Testing
     private func service(
         _ arguments: [String] = [],
         in scratch: Scratch,
+        hasForeignPast: Bool = false,
         takesCensus: Bool = false,
         host: String = "office"
     ) async throws -> Service {
@@ -21,7 +22,13 @@ import Testing
         try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
         let script = "hostname \(host); mount --bind \(scratch.file("resolv.conf")) /etc/resolv.conf; exec \"$@\""
         let wrapper = ["unshare", "--mount", "--uts", "sh", "-ec", script, "sh"]
-        return try await Service(arguments + listen, in: scratch, takesCensus: takesCensus, inside: wrapper)
+        return try await Service(
+            arguments + listen,
+            in: scratch,
+            hasForeignPast: hasForeignPast,
+            takesCensus: takesCensus,
+            inside: wrapper
+        )
     }
 
     /// An uplink whose router is there: what a browser sends by itself would find out that it is not.
@@ -37,7 +44,12 @@ import Testing
         let scratch = try Scratch()
         try scratch.write(Past.log(at: loop.clock.wall), to: "events.jsonl")
         try scratch.write("monitors: {wifi: {required_type: wifi}}\n", to: "nwpath.yaml")
-        let service = try await service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
+        let service = try await service(
+            ["--config", scratch.file("nwpath.yaml")],
+            in: scratch,
+            hasForeignPast: true,
+            takesCensus: true
+        )
         try neighbour.offer(
             [
                 Neighbour.Offer("Office Printer", "_ipp._tcp").with {

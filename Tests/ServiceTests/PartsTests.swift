@@ -4,6 +4,7 @@ import Addressing
 import Configuration
 import Glibc
 import LinuxIO
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -115,6 +116,7 @@ import Testing
         }
         // Closed sockets may linger for a moment; a leak would add one a daemon.
         #expect((counts.suffix(10).min() ?? .max) <= (counts.prefix(10).max() ?? 0) + 5)
+        LiveJSON.check(log: scratch.file("events.jsonl"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 import Glibc
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
         let arguments = ["-s", "--max-time", "20", "--cacert", authority.file, "-w", "\n%{http_code}"] + words
         let command = ["nsenter", "--net=\(Namespace.current.path)", "curl"] + arguments
         do {
-            return try Command.run(command + ["\(scheme)://\(host):8443\(path)"])
+            return LiveJSON.check(try Command.run(command + ["\(scheme)://\(host):8443\(path)"]))
         } catch let failure as CommandFailure {
             return failure.output
         } catch {
@@ -136,7 +137,7 @@ import Testing
         let service = try await start(configuration())
         let stream = try RunningCommand([
             "nsenter", "--net=\(Namespace.current.path)", "curl", "-s", "-N", "--cacert", authority.file, "-o",
-            scratch.file("stream"), "https://localhost:8443/api/v1/events",
+            service.files.stream("stream"), "https://localhost:8443/api/v1/events",
         ])
         await Namespace.current.loop.eventually { ((try? scratch.text("stream")) ?? "").contains("retry:") }
         let other = try Authority("other", in: scratch)

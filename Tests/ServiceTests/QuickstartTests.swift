@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -36,6 +37,8 @@ import Testing
         ]
         let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
         #expect(outcome.code == 0, "\(outcome.output)")
+        LiveJSON.check(outcome.output)
+        LiveJSON.check(log: scratch.file("home/.local/state/nwpath/events.jsonl"))
         for text in [
             "Path default is satisfied via up0", "\"status\": \"satisfied\"",
             "nwpath_path_satisfied{monitor=\"default\"} 1",

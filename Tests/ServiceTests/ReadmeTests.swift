@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -62,6 +63,8 @@ enum TestableBlocks {
             let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
             #expect(outcome.code == 0, "\(document): \(block)\n\(outcome.output)")
             #expect(!outcome.output.isEmpty, "\(document): \(block)")
+            LiveJSON.check(outcome.output)
         }
+        LiveJSON.check(log: "\(home)/.local/state/nwpath/events.jsonl")
     }
 }

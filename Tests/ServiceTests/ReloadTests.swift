@@ -2,6 +2,7 @@
 
 import Glibc
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -96,7 +97,9 @@ import Testing
     @Test func `only the unix socket may reload`() async throws {
         let service = try await start("")
         let words = ["nsenter", "--net=\(Namespace.current.path)", "curl", "-s", "-X", "POST"]
-        let answer = try JSONValue(parsing: try Command.run(words + ["http://127.0.0.1:18356/-/reload"]))
+        let answer = try JSONValue(
+            parsing: LiveJSON.check(try Command.run(words + ["http://127.0.0.1:18356/-/reload"]))
+        )
         #expect(answer["status"]?.int == 403 && answer["type"]?.string == "/problems/unauthorized")
         #expect(try service.records("config.reloaded").isEmpty)
     }

@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -51,23 +52,26 @@ struct Outcome: Equatable {
 
 /// The real service in the namespace of the test, with its files in a directory of its own.
 final class Service {
-    let scratch: Scratch
+    let files: DaemonFiles
     private(set) var process: RunningCommand
     private let namespace: Namespace
 
-    var log: String { scratch.file("events.jsonl") }
-    var socket: String { scratch.file("api.sock") }
+    var scratch: Scratch { files.scratch }
+    var log: String { files.log }
+    var socket: String { files.socket }
 
     /// Starts it and waits until it answers.
     init(
         _ arguments: [String] = [],
         in scratch: Scratch? = nil,
+        hasForeignPast: Bool = false,
         debounce: String = "0s",
         takesCensus: Bool = false,
-        inside wrapper: [String] = []
+        inside wrapper: [String] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let scratch = try scratch ?? Scratch()
-        self.scratch = scratch
+        files = DaemonFiles(in: scratch, hasForeignPast: hasForeignPast, sourceLocation: sourceLocation)
         namespace = .current
         process = try Self.start(
             arguments,
@@ -88,7 +92,7 @@ final class Service {
         inside wrapper: [String] = []
     ) throws -> RunningCommand {
         let usual =
-            ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--debounce", debounce]
+            DaemonFiles.options(in: scratch) + ["--debounce", debounce]
             + (takesCensus ? [] : ["--no-mdns"])
         let listen =
             arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
@@ -109,7 +113,7 @@ final class Service {
 
     /// Runs curl through the unix socket.
     func curl(_ arguments: [String]) throws -> String {
-        try Command.run(["curl", "-s", "--max-time", "60", "--unix-socket", socket] + arguments)
+        LiveJSON.check(try Command.run(["curl", "-s", "--max-time", "60", "--unix-socket", socket] + arguments))
     }
 
     func get(_ path: String, _ arguments: [String] = []) throws -> String {
@@ -137,7 +141,7 @@ final class Service {
 
     /// Starts curl on a stream, whose text goes to a file of the scratch directory.
     func stream(_ path: String, to name: String, _ arguments: [String] = []) throws -> RunningCommand {
-        let words = ["-s", "-N", "--unix-socket", socket, "-o", scratch.file(name)]
+        let words = ["-s", "-N", "--unix-socket", socket, "-o", files.stream(name)]
         return try RunningCommand(["curl"] + words + arguments + ["http://localhost\(path)"])
     }
 

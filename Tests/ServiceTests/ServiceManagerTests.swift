@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -18,9 +19,8 @@ import Testing
             [
                 "nsenter", "--net=\(Namespace.current.path)", "env", "NOTIFY_SOCKET=" + scratch.file("notify"),
                 "WATCHDOG_USEC=100000", try Place.program, "serve", "--no-mdns", "--listen",
-                "unix:" + scratch.file("api.sock"), "--log-file", scratch.file("events.jsonl"), "--state-dir",
-                scratch.path,
-            ],
+                "unix:" + scratch.file("api.sock"),
+            ] + DaemonFiles.options(in: scratch),
             captures: true
         )
         func hears(_ words: String...) async {
@@ -40,6 +40,7 @@ import Testing
         process.signal(SIGTERM)
         #expect(Service.outcome(of: process).code == 0)
         await hears("STOPPING=1")
+        LiveJSON.check(log: scratch.file("events.jsonl"))
         withExtendedLifetime(listener) {}
     }
 }

@@ -4,6 +4,7 @@ import EventHub
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -246,7 +247,7 @@ private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)
         let end = loop.clock.wall
         await loop.sleep(for: .seconds(1))
         let words = ["history", "--file", service.log, "--since", "\(start - .seconds(60))", "--json"]
-        let read = try JSONValue(parsing: try Command.run([try Place.program] + words))
+        let read = try JSONValue(parsing: LiveJSON.check(try Command.run([try Place.program] + words)))
         try expectDeath(of: gone, in: read, from: start)
         // After the second death nothing is known either.
         let until = try #require(read["until"]?.string.flatMap(WallTime.init))

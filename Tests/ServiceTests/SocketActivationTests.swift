@@ -2,6 +2,7 @@
 
 import Addressing
 import Glibc
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -17,15 +18,17 @@ import Testing
     private func activate(_ sockets: [String], names: String, _ arguments: [String] = []) throws -> RunningCommand {
         let inside = ["nsenter", "--net=\(Namespace.current.path)", "systemd-socket-activate", "--fdname=\(names)"]
         let daemon = [
-            try Place.program, "serve", "--no-mdns", "--log-file", scratch.file("events.jsonl"), "--state-dir",
-            scratch.path,
+            try Place.program, "serve", "--no-mdns",
         ]
-        return try RunningCommand(inside + sockets.flatMap { ["-l", $0] } + daemon + arguments, captures: true)
+        return try RunningCommand(
+            inside + sockets.flatMap { ["-l", $0] } + daemon + DaemonFiles.options(in: scratch) + arguments,
+            captures: true
+        )
     }
 
     private func get(_ words: String...) -> String {
         let curl = ["nsenter", "--net=\(Namespace.current.path)", "curl", "-s", "--max-time", "20"]
-        return (try? Command.run(curl + words)) ?? ""
+        return LiveJSON.check((try? Command.run(curl + words)) ?? "")
     }
 
     private func ready(unix name: String) -> Bool {
@@ -51,6 +54,7 @@ import Testing
         #expect(outcome.output.contains(line))
         // Whoever opened a socket takes its file away.
         #expect(scratch.exists("handed.sock") && !scratch.exists("own.sock"))
+        LiveJSON.check(log: scratch.file("events.jsonl"))
     }
 
     @Test func `a socket that others can reach needs the same permission as an address`() async throws {
@@ -69,6 +73,7 @@ import Testing
         await loop.eventually(within: .seconds(20), "an answer") { get("http://192.0.2.2:8353/-/ready") == "ok\n" }
         allowed.signal(SIGTERM)
         #expect(Service.outcome(of: allowed).code == 0)
+        LiveJSON.check(log: scratch.file("events.jsonl"))
     }
 
     @Test func `what is no listening stream socket is named`() async throws {
@@ -77,8 +82,8 @@ import Testing
         let process = try RunningCommand(
             [
                 "nsenter", "--net=\(Namespace.current.path)", "sh", "-c", script, "sh", try Place.program, "serve",
-                "--no-mdns", "--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path,
-            ],
+                "--no-mdns",
+            ] + DaemonFiles.options(in: scratch),
             captures: true
         )
         let outcome = Service.outcome(of: process)

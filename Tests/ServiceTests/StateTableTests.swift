@@ -120,7 +120,7 @@ import Testing
             (name: "names", method: "dns", target: "far.test", microseconds: 14_000),
         ]
         try scratch.write(Past.probes(usual, at: now), to: "probes.jsonl")
-        return try await Service(arguments, in: scratch)
+        return try await Service(arguments, in: scratch, hasForeignPast: true)
     }
 
     private var arguments: [String] {

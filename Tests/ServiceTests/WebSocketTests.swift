@@ -2,6 +2,7 @@
 
 import Glibc
 import LinuxIO
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -17,6 +18,8 @@ import Testing
     private func finish(_ client: RunningCommand) {
         let outcome = Service.outcome(of: client)
         #expect(outcome.code == 0, "\(outcome.output)")
+        // Each message that it got, a line of its own.
+        LiveJSON.check(outcome.output)
     }
 
     private func opened(_ service: Service) async {

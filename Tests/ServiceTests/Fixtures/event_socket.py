@@ -2,7 +2,8 @@
 """A WebSocket client that is not ours (websockets, from PyPI) beside the real service.
 
 Usage: event_socket.py CHECK DIRECTORY [PORT]. The directory has the service's api.sock and events.jsonl; with a port the
-client connects to 127.0.0.1. Exits with 0 when the check holds. It makes the file `DIRECTORY/open` when it listens.
+client connects to 127.0.0.1. Exits with 0 when the check holds. It makes the file `DIRECTORY/open` when it listens, and
+prints each message that it got.
 """
 import pathlib
 import subprocess
@@ -22,6 +23,13 @@ def listen(query="", **options):
     if port:
         return connect(f"ws://127.0.0.1:{port}{ROUTE}{query}", **options)
     return unix_connect(str(directory / "api.sock"), f"ws://localhost{ROUTE}{query}", **options)
+
+
+def receive(socket):
+    """The next message, which is printed too."""
+    message = socket.recv(timeout=60)
+    print(message)
+    return message
 
 
 def log():
@@ -46,7 +54,7 @@ def follow():
         tell()
         got = []
         while not any('"status":"satisfied"' in line and "path.changed" in line for line in got):
-            message = socket.recv(timeout=60)
+            message = receive(socket)
             assert isinstance(message, str)
             got.append(message)
     lines = log()
@@ -59,7 +67,7 @@ def resume():
     seen = []
     while len(seen) < len(lines):
         with listen(f"?since={len(seen)}") as socket:
-            seen += [socket.recv(timeout=60) for _ in range(min(2, len(lines) - len(seen)))]
+            seen += [receive(socket) for _ in range(min(2, len(lines) - len(seen)))]
     assert seen == lines, (seen, lines)
 
 
@@ -89,7 +97,7 @@ def closed():
         messages = []
         try:
             while True:
-                messages.append(socket.recv(timeout=60))
+                messages.append(receive(socket))
         except ConnectionClosed as end:
             assert end.rcvd is not None and end.rcvd.code == 1001 and end.rcvd.reason == "daemon_stopping", end
         assert '"event":"stream.closed"' in messages[-1], messages[-1]
@@ -104,7 +112,7 @@ def spoken():
             try:
                 socket.send(message)
                 while True:
-                    socket.recv(timeout=60)
+                    receive(socket)
             except ConnectionClosed as end:
                 assert end.rcvd is not None and end.rcvd.code == code, (code, end)
 
@@ -147,7 +155,7 @@ def stalled():
                     break
                 looked = time.monotonic()
                 assert looked < end, "they are still there"
-            message = reader.recv(timeout=60)
+            message = receive(reader)
             number = int(message.split('"seq":')[1].split(",")[0])
             assert last is None or number == last + 1, (last, number, message[:200])
             last = number
