@@ -234,7 +234,7 @@ let package = Package(
             dependencies: [
                 "nwpath", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
                 "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub",
-                "Metrics", "StatusServer", "Configuration", "TestSupport",
+                "Metrics", "StatusServer", "Configuration", "TestSupport", "ServiceSupport",
             ]
         ),
         .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),

@@ -91,17 +91,19 @@ import Testing
         #expect(good.status == 0)
         #expect(good.output.hasPrefix("✓ "))
         #expect(try await service.tool.run("log", "verify", "-q").output == "")
-        try Command.run(["sed", "-i", "2d;4s/severity/gravity/", service.log])
-        try Command.run(["gzip", "-k", service.log])
-        for file in [service.log, service.log + ".gz"] {
+        let log = service.scratch.file("spoilt.jsonl")
+        try Command.run(["cp", service.log, log])
+        try Command.run(["sed", "-i", "2d;4s/severity/gravity/", log])
+        try Command.run(["gzip", "-k", log])
+        for file in [log, log + ".gz"] {
             let bad = try await service.tool.run("log", "verify", file)
             #expect(bad.status == 1)
             #expect(bad.output.contains("\(file):2: seq 2 is missing\n"))
             #expect(bad.output.contains("\(file):3: expected member 'severity', found 'gravity'\n"))
         }
-        let json = try await service.tool.run("log", "verify", service.log, "--json")
+        let json = try await service.tool.run("log", "verify", log, "--json")
         #expect(json.status == 1)
-        #expect(try json.json.list("problems").contains { $0["line"]?.int == 3 && $0.text("file") == service.log })
+        #expect(try json.json.list("problems").contains { $0["line"]?.int == 3 && $0.text("file") == log })
     }
 
     @Test func `config check names file, line and column`() async throws {

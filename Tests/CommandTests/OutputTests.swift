@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `a terminal gets lines that fit and JSON over several lines, a pipe gets everything`() async throws {
-        let tool = Tool(scratch: try Scratch(), environment: ["TERM": "dumb"])
+        let tool = Tool(scratch: try Scratch(), environment: ["TERM": "dumb"], readsForeign: true)
         let server = try CannedServer(tool.scratch, answer: Self.answer)
         let narrow = try await onTerminal(tool, "interfaces", "--socket", server.path)
         let (part, whole) = (String(repeating: "f", count: 40), String(repeating: "f", count: 90))
@@ -143,7 +143,7 @@ import Testing
 
     @Test(arguments: commands)
     func `strangers' words cannot steer the terminal, whatever member they are in`(words: [String]) async throws {
-        let tool = Tool(scratch: try Scratch())
+        let tool = Tool(scratch: try Scratch(), readsForeign: true)
         let server = try CannedServer(tool.scratch, answer: CannedServer.response("200 OK", Self.hostile))
         let result = try await tool.run(words + ["--socket", server.path])
         #expect((0...5).contains(result.status), "\(result.messages)")

@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -56,11 +57,11 @@ import Testing
         try service.connect()
         try await service.start()
         let curl = ["curl", "-s", "--unix-socket", service.socket, "http://localhost\(route)"]
-        var served = try Command.run(curl)
+        var served = LiveJSON.check(try Command.run(curl))
         var result = try await service.tool.run(words + ["--json", "--socket", service.socket])
         // The kernel looks for the gateway's neighbour meanwhile: what changes between two answers is asked for again.
         for _ in 0..<20 where result.output != served {
-            served = try Command.run(curl)
+            served = LiveJSON.check(try Command.run(curl))
             result = try await service.tool.run(words + ["--json", "--socket", service.socket])
         }
         #expect(result.output == served)

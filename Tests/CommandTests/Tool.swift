@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -25,6 +26,8 @@ struct Result {
 struct Tool {
     let scratch: Scratch
     var environment: [String: String] = [:]
+    /// Whether what it prints is what a test wrote: the answers of a ``CannedServer``, or a log.
+    var readsForeign = false
 
     /// The built program.
     static var program: String { get throws { try BuiltProgram.path() } }
@@ -73,7 +76,9 @@ struct Tool {
     }
 
     /// Starts it beside the test.
-    func launch(_ arguments: String...) throws -> Running {
+    func launch(_ arguments: String...) throws -> Running { try launch(arguments) }
+
+    func launch(_ arguments: [String]) throws -> Running {
         try start("exec \"$@\" >\"$0.out\" 2>\"$0.err\"", arguments)
     }
 
@@ -84,7 +89,7 @@ struct Tool {
     private func start(_ script: String, program words: [String]) throws -> Running {
         let name = "run-\(UInt64.random(in: 0...UInt64.max))"
         let command = try RunningCommand(["sh", "-c", script, scratch.file(name)] + words)
-        return Running(scratch: scratch, name: name, arguments: words, command: command)
+        return Running(scratch: scratch, name: name, arguments: words, command: command, isForeign: readsForeign)
     }
 }
 
@@ -94,13 +99,17 @@ final class Running {
     let name: String
     let arguments: [String]
     let command: RunningCommand
+    private let isForeign: Bool
 
-    init(scratch: Scratch, name: String, arguments: [String], command: RunningCommand) {
+    init(scratch: Scratch, name: String, arguments: [String], command: RunningCommand, isForeign: Bool) {
         self.scratch = scratch
         self.name = name
         self.arguments = arguments
         self.command = command
+        self.isForeign = isForeign
     }
+
+    deinit { if !isForeign { LiveJSON.check(output, by: .command) } }
 
     var output: String { scratch.read("\(name).out") }
     var messages: String { scratch.read("\(name).err") }
@@ -114,17 +123,18 @@ final class Running {
 
 /// A daemon of its own in the namespace of the test, with one veth pair that leads to a default gateway.
 final class Service {
-    let scratch: Scratch
+    private let files: DaemonFiles
     let tool: Tool
     private var running: Running?
 
-    init() throws {
-        scratch = try Scratch()
-        tool = Tool(scratch: scratch)
+    init(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        files = DaemonFiles(in: try Scratch(), sourceLocation: sourceLocation)
+        tool = Tool(scratch: files.scratch)
     }
 
-    var socket: String { scratch.file("api.sock") }
-    var log: String { scratch.file("events.jsonl") }
+    var scratch: Scratch { files.scratch }
+    var socket: String { files.socket }
+    var log: String { files.log }
     private var loop: EventLoop { Namespace.current.loop }
 
     /// Makes the network that the daemon finds.
@@ -138,18 +148,8 @@ final class Service {
 
     func start(_ arguments: String...) async throws {
         unsafe unlink(socket)
-        let running = try tool.launch(
-            "serve",
-            "--listen",
-            "unix:\(socket)",
-            "--log-file",
-            log,
-            "--state-dir",
-            scratch.path,
-            "--debounce",
-            "1ms",
-            arguments.first ?? "--no-mdns"
-        )
+        let listen = ["--listen", "unix:\(socket)", "--debounce", "1ms", arguments.first ?? "--no-mdns"]
+        let running = try tool.launch(["serve"] + DaemonFiles.options(in: scratch) + listen)
         self.running = running
         await loop.eventually(within: .seconds(20), "the start of the daemon") {
             running.messages.contains("event log: ")
