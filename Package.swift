@@ -247,11 +247,14 @@ let package = Package(
             name: "ReplayTests",
             dependencies: [
                 "nwpath", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "PathEngine", "EventHub", "PathService",
-                "TestSupport",
+                "TestSupport", "ServiceSupport",
             ],
             exclude: ["Fixtures", "record"]
         ),
-        .testTarget(name: "ExplanationTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),
+        .testTarget(
+            name: "ExplanationTests",
+            dependencies: ["nwpath", "OrderedJSON", "TestSupport", "ServiceSupport"]
+        ),
         .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing"]),
         .testTarget(
             name: "MulticastDNSTests",

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -23,20 +23,14 @@ struct WhyProgram {
         }
     }
 
-    /// The program beside the running tests.
-    static func path() throws -> String {
-        let name = try Command.run(["readlink", "/proc/\(getpid())/exe"]).split(separator: "\n").first.map(String.init)
-        let directory = try #require(name?.split(separator: "/", omittingEmptySubsequences: false).dropLast())
-        return directory.joined(separator: "/") + "/nwpath"
-    }
-
     /// Runs it and takes any exit code for an answer.
     func run(_ words: String..., without capabilities: String? = nil) throws -> Run {
         do {
             let limits = capabilities.map { ["setpriv", "--bounding-set=\($0)"] } ?? []
-            return Run(text: try namespace.run(limits + [try Self.path(), "why"] + words), code: 0)
+            let text = try namespace.run(limits + [try BuiltProgram.path(), "why"] + words)
+            return Run(text: LiveJSON.check(text), code: 0)
         } catch let failure as CommandFailure {
-            return Run(text: failure.output, code: failure.code)
+            return Run(text: LiveJSON.check(failure.output), code: failure.code)
         }
     }
 }

@@ -1,24 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Netlink
 import TestSupport
 import Testing
 
 @Suite struct ReplayCommandTests {
-    private func program() throws -> String {
-        let name = try Command.run(["readlink", "/proc/\(getpid())/exe"]).split(separator: "\n").first.map(String.init)
-        let directory = try #require(name?.split(separator: "/", omittingEmptySubsequences: false).dropLast())
-        return directory.joined(separator: "/") + "/nwpath"
-    }
-
-    private func replay(_ words: String...) throws -> (text: String, code: Int32) {
-        do {
-            return (try Command.run([try program(), "replay"] + words), 0)
-        } catch let failure as CommandFailure {
-            return (failure.output, failure.code)
-        }
-    }
+    private func replay(_ words: String...) throws -> (text: String, code: Int32) { try ReplayCommand.run(words) }
 
     @Test(arguments: ["carrier-loss", "overrun", "bridge-master"])
     func `the command prints what the machine publishes`(name: String) throws {

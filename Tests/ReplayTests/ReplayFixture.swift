@@ -5,6 +5,8 @@ import LinuxIO
 import Netlink
 import PathEngine
 import PathService
+import ServiceSupport
+import TestSupport
 import Testing
 
 /// The recordings beside the tests.
@@ -36,6 +38,17 @@ enum ReplayFixture {
             let chunk = try file.read(upTo: 65_536)
             if chunk.isEmpty { return String(decoding: bytes, as: UTF8.self) }
             bytes += chunk
+        }
+    }
+}
+
+/// `nwpath replay` as users run it.
+enum ReplayCommand {
+    static func run(_ words: [String]) throws -> (text: String, code: Int32) {
+        do {
+            return (LiveJSON.check(try Command.run([try BuiltProgram.path(), "replay"] + words)), 0)
+        } catch let failure as CommandFailure {
+            return (LiveJSON.check(failure.output), failure.code)
         }
     }
 }

@@ -8,14 +8,7 @@ import Testing
 @Suite struct ReplayOptionTests {
     private func replay(_ words: String...) throws -> (text: String, code: Int32) { try replay(words) }
 
-    private func replay(_ words: [String]) throws -> (text: String, code: Int32) {
-        let program = try BuiltProgram.path()
-        do {
-            return (try Command.run([program, "replay"] + words), 0)
-        } catch let failure as CommandFailure {
-            return (failure.output, failure.code)
-        }
-    }
+    private func replay(_ words: [String]) throws -> (text: String, code: Int32) { try ReplayCommand.run(words) }
 
     private func events(_ text: String) throws -> [String] {
         try text.split(separator: "\n").map { try JSONValue(parsing: String($0))["event"]?.string ?? "" }

@@ -6,6 +6,7 @@ import Netlink
 import OrderedJSON
 import PathEngine
 import PathModel
+import ServiceSupport
 import Testing
 
 @Suite struct ReplayTests {
@@ -20,6 +21,7 @@ import Testing
             return parts.joined(separator: "\t")
         }
         #expect(try summary == ReplayFixture.expected(name))
+        LiveJSON.check(String(decoding: output.lines, as: UTF8.self))
     }
 
     @Test(arguments: ReplayFixture.names)
