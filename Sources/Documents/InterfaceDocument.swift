@@ -94,7 +94,7 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
 
     /// Such as `02:00:5e:10:00:01`.
     private static func text(of bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
+        bytes.hexadecimal(separator: ":")
     }
 }
 

@@ -96,7 +96,7 @@ public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
     /// UTF-8 as it is; anything else as `hex:` and its digits.
     static func text(_ bytes: [UInt8]) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
-        return "hex:" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return "hex:" + bytes.hexadecimal()
     }
 }
 

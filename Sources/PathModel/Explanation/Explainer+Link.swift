@@ -247,7 +247,7 @@ extension Explainer {
     }
 
     private static func text(_ hardwareAddress: [UInt8]) -> String {
-        hardwareAddress.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: ":")
+        hardwareAddress.hexadecimal(separator: ":")
     }
 }
 

@@ -111,9 +111,6 @@ internal import LinuxIO
     /// How many bytes more should be given now.
     var room: Int { watch == nil || isFinishing ? 0 : max(Self.enough - (output.count - offset), 0) }
 
-    /// Whether everything that was given has gone to the kernel.
-    var isFlushed: Bool { offset == output.count }
-
     /// Takes content for the peer; it goes as there is room.
     func write(_ bytes: [UInt8]) {
         guard watch != nil, !isFinishing, !bytes.isEmpty else { return }

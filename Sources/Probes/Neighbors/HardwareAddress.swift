@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
+
 /// An Ethernet address.
 public struct HardwareAddress: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Its six bytes.
@@ -13,7 +15,7 @@ public struct HardwareAddress: Hashable, Sendable, Comparable, CustomStringConve
 
     /// Such as `02:00:00:00:00:66`.
     public var description: String {
-        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(separator: ":")
+        bytes.hexadecimal(separator: ":")
     }
 
     public static func < (left: HardwareAddress, right: HardwareAddress) -> Bool {

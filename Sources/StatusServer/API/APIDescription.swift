@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import OrderedJSON
 
 /// The API as OpenAPI 3.1 describes it, and the JSON Schemas of its documents; rendered once somebody asks.
@@ -63,6 +64,6 @@ extension Snapshot {
     /// Something that never changes while the program runs; its tag changes with every byte of it.
     convenience init(constant bytes: [UInt8]) {
         let digest = SHA256.digest(of: bytes).prefix(8)
-        self.init(bytes, tag: digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        self.init(bytes, tag: digest.hexadecimal())
     }
 }

@@ -30,10 +30,11 @@ struct Completions: Command {
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
-        if let shell = CompletionShell(rawValue: wish.rawValue) {
-            Terminal.print(NWPath.program.completions(for: shell))
-        } else {
-            for name in names { Terminal.print(name) }
+        switch wish {
+        case .bash: Terminal.print(NWPath.program.completions(for: .bash))
+        case .zsh: Terminal.print(NWPath.program.completions(for: .zsh))
+        case .fish: Terminal.print(NWPath.program.completions(for: .fish))
+        case .interfaces, .monitors: for name in names { Terminal.print(name) }
         }
         return .success
     }
