@@ -9,7 +9,7 @@ extension StatusAPI {
 
     /// - Returns: `nil` when the answer comes later.
     func eventSocket(_ call: Route.Call) throws -> HTTPResponse? {
-        let (request, responder) = (call.request, call.responder)
+        let (request, responder, path) = (call.request, call.responder, call.route.path)
         let handshake: WebSocketServerHandshake
         do throws(WebSocketServerHandshake.Refusal) {
             handshake = try WebSocketServerHandshake(
@@ -40,7 +40,7 @@ extension StatusAPI {
         feed.next(limit: EventStreams.page) { [weak self, weak responder] result in
             guard let self, let responder else { return }
             responder.onCancelled = nil
-            responder.respond(answer(result, feed, fields, query, peer), route: call.route.path)
+            responder.respond(answer(result, feed, fields, query, peer), route: path)
         }
         return nil
     }
