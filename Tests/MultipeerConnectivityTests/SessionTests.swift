@@ -2,9 +2,11 @@
 
 import Foundation
 import LinuxIO
-import MultipeerConnectivity
+import PeerEngine
 import TestSupport
 import Testing
+
+@testable import MultipeerConnectivity
 
 /// Peers on one bridge, each in a namespace of its own.
 @Suite(.inNamespace) struct SessionTests {
@@ -155,6 +157,54 @@ import Testing
         for (peer, other) in [(peers[0], "Bob"), (peers[1], "Ada")] {
             let each = ["\(other) connecting", "\(other) connected", "\(other) notConnected"]
             #expect(peer.states == Array(repeating: each, count: 10).flatMap { $0 })
+        }
+    }
+
+    @Test func `an invitation that is under way ends when the one invited comes by its own`() async throws {
+        let hosts = try Hosts(2)
+        let peers = await meet(["Ada", "Bob"], in: hosts)
+        await find(["Ada"], by: peers[1])
+        peers[1].setPolicy(nil)
+        peers[0].invite("Bob")
+        await loop.eventually("asked") { peers[1].read { $0.invitations.count } == 1 }
+        // Bob's own call takes long.
+        let rules = "add table inet t; add chain inet t i { type filter hook input priority 0; };"
+        try hosts[0].run(["nft", rules + "add rule inet t i tcp flags & (syn | ack) == syn drop"])
+        peers[1].invite("Ada")
+        let calls = { try hosts[1].run(["ss", "-Htn", "state", "syn-sent"]) }
+        try await loop.eventually("called") { try !calls().isEmpty }
+        peers[1].read { $0.invitations.first }?(true, peers[1].session)
+        await expect(peers[0], connected: ["Bob"])
+        await expect(peers[1], connected: ["Ada"])
+        #expect(try calls().isEmpty)
+        peers[0].session.disconnect()
+        for (peer, other) in [(peers[0], "Bob"), (peers[1], "Ada")] {
+            await loop.eventually("left", found: peer.story) { peer.states.last == "\(other) notConnected" }
+            #expect(peer.states == ["\(other) connecting", "\(other) connected", "\(other) notConnected"])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `who invites the one whose invitation waits for an answer is connected with it once`(
+        isLesser: Bool
+    ) async throws {
+        let peers = await meet(["Ada", "Bob"], in: try Hosts(2))
+        await find(["Ada"], by: peers[1])
+        let place = (peers[0].id.key < peers[1].id.key) == isLesser ? 0 : 1
+        let (late, early) = (peers[place], peers[1 - place])
+        late.setPolicy(nil)
+        early.invite(late.id.displayName)
+        await loop.eventually("asked") { late.read { $0.invitations.count } == 1 }
+        late.invite(early.id.displayName)
+        // Of the greater key's own invitation nothing comes while the other one waits.
+        if isLesser { await expect(late, connected: [early.id.displayName]) }
+        late.read { $0.invitations.first }?(true, late.session)
+        for (peer, other) in [(late, early), (early, late)] {
+            let name = other.id.displayName
+            await expect(peer, connected: [name])
+            await loop.eventually("states", found: peer.story) {
+                peer.states == ["\(name) connecting", "\(name) connected"]
+            }
         }
     }
 

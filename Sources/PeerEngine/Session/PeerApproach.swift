@@ -12,6 +12,8 @@ final class PeerApproach {
 
     let peer: PeerInfo
     let request: Request
+    /// Whether the peer has the request, or will have it in a moment.
+    private(set) var hasAsked = false
     private let host: PeerHost
     private let session: SessionID
     private var dial: PeerDial?
@@ -52,6 +54,10 @@ final class PeerApproach {
 
     deinit { cancel() }
 
+    func isInvitation(to serviceType: String) -> Bool {
+        if case .invitation(serviceType, _) = request { true } else { false }
+    }
+
     /// Gives up without a word to the program.
     func cancel() {
         completion = nil
@@ -74,8 +80,10 @@ final class PeerApproach {
     }
 
     private func ask() {
+        hasAsked = true
         switch request {
         case .invitation(let serviceType, let context):
+            if host.identity.key < peer.key { host.refuseInvitations(from: peer.key, serviceType: serviceType) }
             let length = context?.count ?? 0
             link?.send(.invite(serviceType: serviceType, session: session, contextLength: length))
             if let context, length > 0 { link?.send(Frame(kind: .context, payload: context)) }

@@ -91,19 +91,25 @@ final class PeerArrival {
         guard let advertiser = host.advertiser(of: serviceType), key != host.identity.key else {
             return refuse(.unknownService)
         }
-        // Of two that invite one another at the same time, the invitation of the lesser key is the one.
-        if host.isInviting(key, serviceType: serviceType) {
-            if host.identity.key < key { return refuse(.duplicate) }
-            host.cancelInvitations(of: key, serviceType: serviceType)
-        }
+        // Of two that invite one another at the same time, the invitation of the lesser key is the one, unless it has not
+        // got there yet: it never may. So the lesser one decides, and both take the same connection.
+        if host.identity.key < key, host.hasInvited(key, serviceType: serviceType) { return refuse(.duplicate) }
+        host.cancelInvitations(of: key, serviceType: serviceType)
         guard host.allowsInvitation(from: key) else { return refuse(.tooMany) }
         host.isKnown(id)
         stopTimer()
         timer = loop.schedule(after: Self.longestWait) { [unowned self] in refuse(.timedOut) }
-        let invitation = PeerInvitation(PeerInfo(key: key, name: link.name), context: context)
+        let peer = PeerInfo(key: key, name: link.name)
+        let invitation = PeerInvitation(peer, serviceType: serviceType, context: context)
         invitation.onAnswer = { [unowned self] session in answer(session, theirs) }
         self.invitation = invitation
         advertiser.onEvent(.invited(invitation))
+    }
+
+    /// Takes back what waits for an answer, if it is this.
+    func refuseInvitation(from key: PeerKey, serviceType: String) {
+        guard let invitation, invitation.peer.key == key, invitation.serviceType == serviceType else { return }
+        refuse(.duplicate)
     }
 
     private func answer(_ session: PeerSession?, _ theirs: SessionID) {
@@ -123,10 +129,12 @@ package final class PeerInvitation {
     package let peer: PeerInfo
     /// What it says with it; as untrusted as the peer.
     package let context: [UInt8]?
+    let serviceType: String
     var onAnswer: (PeerSession?) -> Void = { _ in }
 
-    init(_ peer: PeerInfo, context: [UInt8]?) {
+    init(_ peer: PeerInfo, serviceType: String, context: [UInt8]?) {
         self.peer = peer
+        self.serviceType = serviceType
         self.context = context
     }
 

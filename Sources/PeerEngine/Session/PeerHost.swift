@@ -115,13 +115,18 @@ package final class PeerHost {
 
     func session(_ id: SessionID) -> PeerSession? { sessions[id]?.object }
 
-    /// Whether an invitation of ours to this peer is under way.
-    func isInviting(_ key: PeerKey, serviceType: String) -> Bool {
-        sessions.values.contains { $0.object?.isInviting(key, serviceType: serviceType) == true }
+    /// Whether this peer has an invitation of ours, or will have it in a moment.
+    func hasInvited(_ key: PeerKey, serviceType: String) -> Bool {
+        sessions.values.contains { $0.object?.hasInvited(key, serviceType: serviceType) == true }
     }
 
     func cancelInvitations(of key: PeerKey, serviceType: String) {
         for session in sessions.values { session.object?.cancelInvitation(of: key, serviceType: serviceType) }
+    }
+
+    /// Refuses what a peer has invited us to, since ours is the one.
+    func refuseInvitations(from key: PeerKey, serviceType: String) {
+        for arrival in Array(arrivals.values) { arrival.refuseInvitation(from: key, serviceType: serviceType) }
     }
 
     // MARK: - Who knocks

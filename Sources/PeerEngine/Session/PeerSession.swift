@@ -186,13 +186,12 @@ package final class PeerSession {
         return membership.isFull ? .full : nil
     }
 
-    func isInviting(_ key: PeerKey, serviceType: String) -> Bool {
-        guard case .invitation(serviceType, _)? = approaches[key]?.request else { return false }
-        return true
+    func hasInvited(_ key: PeerKey, serviceType: String) -> Bool {
+        approaches[key]?.isInvitation(to: serviceType) == true && approaches[key]?.hasAsked == true
     }
 
     func cancelInvitation(of key: PeerKey, serviceType: String) {
-        if isInviting(key, serviceType: serviceType) { approaches.removeValue(forKey: key)?.cancel() }
+        if approaches[key]?.isInvitation(to: serviceType) == true { approaches.removeValue(forKey: key)?.cancel() }
     }
 
     /// Somebody asks to join; it may have to wait until a member names it.
@@ -248,6 +247,8 @@ package final class PeerSession {
             return
         }
         forgetInvited(peer.key)
+        // Both may have invited: a call that is still under way would bring back who leaves.
+        approaches.removeValue(forKey: peer.key)?.cancel()
         let connection = host.makeNumber()
         let transfers = PeerTransfers(link, connection: connection, files: host.files) { [unowned self] in
             onEvent(.transfer(peer, $0))
