@@ -32,16 +32,14 @@ public struct CalendarStep: Hashable, Sendable {
 /// Source: a timer on `CLOCK_REALTIME` that the kernel cancels when the clock is set (`TFD_TIMER_CANCEL_ON_SET`,
 /// timerfd_create(2)). It never fires by itself, so an idle process has no wake-ups from it.
 public final class CalendarWatch {
-    /// Called on the loop's thread with the size of the step.
-    public var onStep: (Duration) -> Void = { _ in }
-
     private let loop: EventLoop
     private let clock: any TimeSource
     private let timer: FileDescriptor
+    private var onStep: (Duration) -> Void = { _ in }
     private var watch: EventLoop.Watch?
     private var step: CalendarStep
 
-    /// Makes a watch that hears nothing before ``start()``.
+    /// Makes a watch that hears nothing before ``start(onStep:)``.
     /// - Throws: The kernel's error number.
     public init(loop: EventLoop, clock: any TimeSource = KernelClock()) throws(Errno) {
         self.loop = loop
@@ -55,9 +53,11 @@ public final class CalendarWatch {
     }
 
     /// Begins to listen.
+    /// - Parameter onStep: Called on the loop's thread with the size of the step.
     /// - Throws: The kernel's error number.
-    public func start() throws(Errno) {
+    public func start(onStep: @escaping (Duration) -> Void) throws(Errno) {
         guard watch == nil else { return }
+        self.onStep = onStep
         step = CalendarStep(wall: clock.wall, boot: clock.boot)
         try arm()
         watch = try loop.watch(timer.rawValue, for: .readable) { [weak self] _ in self?.wake() }
@@ -66,6 +66,7 @@ public final class CalendarWatch {
     public func stop() {
         if let watch { loop.unwatch(watch) }
         watch = nil
+        onStep = { _ in }
     }
 
     /// The far end of what the kernel's timers can express.

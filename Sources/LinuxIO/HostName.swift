@@ -20,16 +20,15 @@ public enum HostName {
 /// Source: `/proc/sys/kernel/hostname`, which poll(2) reports as exceptional after each sethostname(2), of any UTS
 /// namespace. Where it cannot be watched, ``look()`` has to be called at times.
 public final class HostNameWatch {
-    /// Called on the loop's thread with the new name.
-    public var onChange: (String) -> Void = { _ in }
     /// The name that was seen last.
     public private(set) var name: String
 
     private let loop: EventLoop
+    private var onChange: (String) -> Void = { _ in }
     private var file: FileDescriptor?
     private var watch: EventLoop.Watch?
 
-    /// Makes a watch that hears nothing before ``start()``.
+    /// Makes a watch that hears nothing before ``start(onChange:)``.
     public init(loop: EventLoop) {
         self.loop = loop
         name = HostName.current
@@ -40,7 +39,9 @@ public final class HostNameWatch {
     }
 
     /// Begins to listen, where that is possible.
-    public func start() {
+    /// - Parameter onChange: Called on the loop's thread with the new name.
+    public func start(onChange: @escaping (String) -> Void) {
+        self.onChange = onChange
         guard watch == nil, let file = try? FileDescriptor(opening: "/proc/sys/kernel/hostname", flags: O_RDONLY) else {
             return
         }
@@ -55,6 +56,7 @@ public final class HostNameWatch {
         if let watch { loop.unwatch(watch) }
         watch = nil
         file = nil
+        onChange = { _ in }
     }
 
     /// Looks whether the name is another one.

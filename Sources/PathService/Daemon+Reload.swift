@@ -40,46 +40,17 @@ extension Daemon {
     }
 
     private func reread() throws(ConfigurationError) -> ConfigurationDifference {
-        let new: Configuration
-        var protection: ProtectionFiles?
         manager.reloading(at: clock.awake)
         defer { manager.reloaded() }
+        let reading = try settings.read(isExposed: server.addresses.contains { !$0.isLocal })
         do {
-            new = try Configuration.load(
-                options.files,
-                paths: options.paths,
-                environment: options.environment,
-                overrides: options.overrides
-            ) { [configuration, isExposed] new in
-                let new = new.inForce(after: configuration, isExposed: isExposed)
-                let files = ProtectionFiles(new)
-                protection = files
-                return files.complaints
-            }
+            try server.take(reading.configuration.serverConfiguration(reading.protection))
         } catch {
-            counters.rejectedReload()
-            lastRejection = error.problems.first?.description
-            options.report("configuration rejected, the old one stays in force")
-            for problem in error.problems { options.report("\(problem)") }
-            hub.publish(ConfigurationRejected(path: options.files.file, errors: error.problems.map(\.description)))
-            throw error
+            options.report("the TLS settings of before stay in force: \(error)")
         }
-        let difference = new.difference(from: configuration)
-        lastRejection = nil
-        let merged = new.inForce(after: configuration, isExposed: isExposed)
-        // The files that it names may be others although it is the same.
-        protect(merged, by: protection)
-        if !difference.isEmpty { apply(merged) }
-        counters.acceptedReload(at: clock.wall)
-        options.report(Self.sentence(of: difference))
-        hub.publish(
-            ConfigurationReloaded(
-                path: options.files.file,
-                changed: difference.changed,
-                restartNeeded: difference.restartNeeded
-            )
-        )
-        return difference
+        if !reading.difference.isEmpty { apply(reading.configuration) }
+        settings.accept(reading.difference, at: clock.wall)
+        return reading.difference
     }
 
     /// Goes on under the machine's new name, which it may get long after the start.
@@ -88,72 +59,20 @@ extension Daemon {
         hub.host = name
         store.host = name
         store.invalidate()
-        advertiser?.take(hostName: name)
+        services?.take(hostName: name)
         server.documentsChanged()
     }
 
-    private static func sentence(of difference: ConfigurationDifference) -> String {
-        let restart = difference.restartNeeded
-        guard !restart.isEmpty else { return "configuration reloaded" }
-        return "configuration reloaded; a restart is needed for \(restart.joined(separator: ", "))"
-    }
-
-    /// Whether others can reach a socket that is open.
-    private var isExposed: Bool { server.addresses.contains { !$0.isLocal } }
-
-    private func protect(_ new: Configuration, by files: ProtectionFiles?) {
-        do {
-            try server.take(new.serverConfiguration(files ?? ProtectionFiles(new)))
-        } catch {
-            options.report("the TLS settings of before stay in force: \(error)")
-        }
-    }
-
     private func apply(_ new: Configuration) {
-        configuration = new
+        settings.current = new
         hub.minimumSeverity = new.minimumSeverity
         log.setRotation(new.rotation)
         store.invalidate()
         engine.take(new.engineSettings)
-        census?.setInterfaces(new.multicastInterfaces(of: engine.core))
-        census?.setWellKnownTypes(new.censusSettings.wellKnownTypes)
-        advertiser?.offer(new.mdns.advertised)
+        services?.setInterfaces(new.multicastInterfaces(of: engine.core))
+        services?.take(new)
         probes.take(new.probeDefinitions)
         diagnosis.take(new.diagnosis)
-    }
-
-    /// What is wrong with the daemon's own parts while the path is still right.
-    var problems: [ProblemDocument] {
-        var problems: [ProblemDocument] = []
-        if engine.isRecovering {
-            let message = "notifications of the kernel were lost; everything is read again within a second"
-            problems.append(ProblemDocument(part: "netlink", message: message))
-        }
-        if let outage = log.status.outage {
-            let count = log.status.eventsLost
-            let message = "the event log cannot be written (\(outage.error)); \(count) events are not in it"
-            problems.append(ProblemDocument(part: "log", message: message))
-        }
-        if let lastRejection {
-            let message = "the last configuration was rejected, the one before is in force: \(lastRejection)"
-            problems.append(ProblemDocument(part: "configuration", message: message))
-        }
-        for message in configuration.missingInterfaces(of: engine.core) {
-            problems.append(ProblemDocument(part: "configuration", message: message))
-        }
-        problems += probes.problems.map { ProblemDocument(part: "probes", message: $0) }
-        for message in [serviceHistory?.problem, advertiser?.problem].compactMap(\.self) {
-            problems.append(ProblemDocument(part: "services", message: message))
-        }
-        for port in census?.engine.takenPorts ?? [] {
-            problems.append(ProblemDocument(part: "services", message: port.explanation))
-        }
-        let health = system.providers.health.sorted { $0.key.rawValue < $1.key.rawValue }
-        for (name, health) in health where health.isStale {
-            let why = health.lastError.map { ": \($0)" } ?? ""
-            problems.append(ProblemDocument(part: name.rawValue, message: "does not answer\(why)"))
-        }
-        return problems
     }
 }
 

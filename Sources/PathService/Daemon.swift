@@ -25,19 +25,22 @@ public final class Daemon {
     let loop: EventLoop
     let clock = KernelClock()
     let options: ServiceOptions
-    var configuration: Configuration
+    let settings: ConfigurationKeeper
+    var configuration: Configuration { settings.current }
     let log: EventLog
     let hub: EventHub
     let system: PathSystem
     var engine: PathEngine { system.engine }
-    let census: ServiceCensus?
+    /// `nil` without multicast DNS.
+    let services: ServiceWatch?
     let probes: ProbeWatch
     let diagnosis: DiagnosisWatch
     let headline: HeadlineWatch
     let store: DocumentStore
     let source: StatusSource
-    let registry = MetricRegistry()
-    let counters = ServiceCounters()
+    private let registry: MetricRegistry
+    private let parts: DaemonParts
+    private let counters = UpdateCounters()
     let server: StatusServer
     let manager = ServiceManager()
     /// Has a worker of its own: readers of the log must not hold it up.
@@ -46,23 +49,18 @@ public final class Daemon {
     private let identity: DaemonIdentity
     private var alive: AliveFile
     private var stall = StallDetector()
-    let serviceHistory: ServiceHistoryKeeper?
-    let advertiser: ServiceAdvertiser?
-    /// What was wrong with the configuration that was read last; `nil` when it is in force.
-    var lastRejection: String?
     let updates: UpdatePublisher
     private let recorder: NetlinkRecorder?
     private let calendar: CalendarWatch
     let hostName: HostNameWatch
     private let started: Duration
     private var logRetry: EventLoop.Timer?
-    private lazy var saver = LogSaver(loop: loop, log: log)
+    private let saver: LogSaver
     private var releaseTimer: EventLoop.Timer?
     private var isStopping = false
     /// Updates that are being told, the one in hand first.
     private var waiting: [EngineUpdate] = []
-    /// Called when everything is closed; the process may end then.
-    public var onStopped: () -> Void = {}
+    private var onStopped: () -> Void = {}
 
     /// Opens log and netlink; nothing listens yet.
     /// - Throws: ``ServiceError`` with the first thing that cannot be had.
@@ -70,12 +68,12 @@ public final class Daemon {
         self.loop = loop
         self.options = options
         let (configuration, clock) = (options.configuration, clock)
-        self.configuration = configuration
         started = clock.boot
         let identity = DaemonIdentity(version: options.version)
         try RuntimeDirectories().prepare(configuration)
         self.identity = identity
         log = try Self.openLog(configuration, identity: identity)
+        saver = LogSaver(loop: loop, log: log)
         alive = AliveFile(directory: configuration.stateDirectory)
         hostName = HostNameWatch(loop: loop)
         let host = hostName.name
@@ -88,31 +86,34 @@ public final class Daemon {
         calendar = try Self.watchCalendar(on: loop, clock: clock)
         system = try Self.openSystem(loop: loop, configuration: configuration, recorder: recorder)
         let engine = system.engine
-        census =
+        let settings = ConfigurationKeeper(options, engine: engine, hub: hub)
+        self.settings = settings
+        services =
             configuration.mdns.isEnabled
-            ? ServiceCensus(loop: loop, clock: clock, settings: configuration.censusSettings) : nil
-        serviceHistory =
-            configuration.mdns.isEnabled
-            ? ServiceHistoryKeeper(loop: loop, clock: clock, directory: configuration.stateDirectory) : nil
-        advertiser = census.map { census in
-            ServiceAdvertiser(census.engine, hostName: host, directory: configuration.stateDirectory)
-        }
+            ? ServiceWatch(configuration, hub: hub, loop: loop, clock: clock, hostName: host) : nil
         let stateDirectory = configuration.stateDirectory
         probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
         diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            let path = engine.core.path
-            let judge = engine.core.judge
+            let (path, judge) = (engine.core.path, engine.core.judge)
             return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
         }
         headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
+        let registry = MetricRegistry()
+        self.registry = registry
+        parts = DaemonParts(registry: registry)
         store = DocumentStore(
             hub: hub,
             engine: engine,
-            census: census,
+            parts: parts,
+            services: services,
+            probes: probes,
+            diagnosis: diagnosis,
+            headline: headline,
             clock: clock,
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
-            headline: headline,
-            host: host
+            host: host,
+            configuration: { settings.current.json },
+            configurationSchema: { [paths = options.paths] in JSONValue(Configuration.schema(paths: paths)) }
         )
         worker = Worker(loop: loop)
         index = HistoryIndex(worker: Worker(loop: loop))
@@ -123,7 +124,8 @@ public final class Daemon {
             clock: clock,
             logFile: configuration.log.file == EventLog.standardOutput ? nil : configuration.log.file,
             index: index,
-            worker: worker
+            worker: worker,
+            report: options.report
         )
         let protection = ProtectionFiles(configuration)
         if let complaint = protection.complaints.first {
@@ -134,7 +136,9 @@ public final class Daemon {
                 loop: loop,
                 provider: source,
                 registry: registry,
-                configuration: configuration.serverConfiguration(protection)
+                configuration: configuration.serverConfiguration(protection),
+                // Signals are measured only while somebody looks on (rule S39).
+                onListening: { [providers = system.providers] in providers.samplesSignals = $0 }
             )
         } catch {
             throw .server(error)
@@ -142,29 +146,26 @@ public final class Daemon {
     }
 
     /// Looks at the kernel, listens, and tells the service manager that it is ready.
+    /// - Parameter onStopped: Called when everything is closed; the process may end then.
     /// - Throws: ``ServiceError`` when an address cannot be listened on or the kernel does not answer; everything is
     ///   closed then.
-    public func start() throws(ServiceError) {
-        connect()
+    public func start(onStopped: @escaping () -> Void) throws(ServiceError) {
+        self.onStopped = onStopped
+        hub.addSink { [unowned self] event in deliver(event) }
+        if JournalSocket.isStandardError(options.environment) {
+            let journal = JournalSocket()
+            hub.addSink { event in journal.take(event) }
+        }
         do throws(ServiceError) {
             // Clients that come early wait in the queue of the socket until the first status is known.
             try listen()
-            try look()
+            registerMetrics()
+            try startParts()
         } catch {
             close(within: .zero) {}
             throw error
         }
-        source.readiness = .ready
-        serviceHistory?.open()
-        census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
-        census?.start()
-        advertiser?.open()
-        advertiser?.offer(configuration.mdns.advertised)
-        probes.take(configuration.probeDefinitions)
-        diagnosis.take(configuration.diagnosis)
-        if configuration.log.file != EventLog.standardOutput {
-            index.read(log: configuration.log.file, upTo: log.recovered)
-        }
+        source.open { [unowned self] in try reloadForRequest() }
         options.report("listening on \(server.addresses.map(\.description).joined(separator: ", "))")
         options.report("event log: \(configuration.log.file)")
         if let page { options.report("status page: \(page)") }
@@ -173,6 +174,50 @@ public final class Daemon {
         manager.start(on: loop) { [unowned self] in sentence }
         // By then the census has run once: what stays resident is what an idle daemon uses.
         releaseTimer = loop.schedule(after: .seconds(10)) { try? ProgramText.release() }
+    }
+
+    /// Starts the parts, each with what becomes of its news.
+    private func startParts() throws(ServiceError) {
+        parts.add(saver)
+        try parts.start(calendar) { calendar throws(ServiceError) in
+            do throws(Errno) {
+                try calendar.start { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
+            } catch {
+                throw .loop(error)
+            }
+        }
+        parts.start(hostName) { $0.start { [unowned self] name in take(hostName: name) } }
+        publishStart()
+        try parts.start(system) { system throws(ServiceError) in
+            do throws(NetlinkError) {
+                try system.start { [unowned self] event in hear(event) }
+            } catch {
+                hub.publish(DaemonStopping(signal: nil, uptime: clock.boot - started))
+                throw .netlink(error)
+            }
+        }
+        parts.add(settings)
+        parts.start(probes) { $0.start(configuration.probeDefinitions) { [unowned self] in takeAnswers() } }
+        parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in takeAnswers() } }
+        if let services {
+            parts.start(services) { $0.start(on: configuration.multicastInterfaces(of: engine.core)) }
+        }
+        parts.add(headline)
+        parts.start(index) { index in
+            guard configuration.log.file != EventLog.standardOutput else { return }
+            index.read(log: configuration.log.file, upTo: log.recovered)
+        }
+    }
+
+    private func registerMetrics() {
+        registry.add { [options] writer in writer.write(info: Family.build, options.version, Build.revision, "6.3") }
+        registry.add { [hub] writer in
+            for (name, count) in hub.publishedCounts {
+                writer.write(Family.eventsPublished, Double(count), name.rawValue)
+            }
+        }
+        counters.register(in: registry)
+        ProcessMetrics().register(in: registry)
     }
 
     /// The first address that a browser opens.
@@ -184,28 +229,12 @@ public final class Daemon {
         }.first
     }
 
-    private func look() throws(ServiceError) {
-        do {
-            try calendar.start()
-        } catch {
-            throw .loop(error)
-        }
-        hostName.start()
-        publishStart()
-        do {
-            try system.start { [unowned self] event in hear(event) }
-        } catch {
-            hub.publish(DaemonStopping(signal: nil, uptime: clock.boot - started))
-            throw .netlink(error)
-        }
-    }
-
     private func publishStart() {
         if let problem = alive.problem { options.report(problem) }
         let earlier = alive.earlier.flatMap { $0.isOfRun(endingAt: log.recovered) ? $0 : nil }
         let start = DaemonStarted(
             identity: identity,
-            configuration: configurationFile,
+            configuration: settings.file,
             digest: nil,
             previousAlive: earlier?.time,
             unwatched: earlier?.unwatched(until: clock.boot, of: identity.bootID)
@@ -233,54 +262,8 @@ public final class Daemon {
         )
     }
 
-    private var configurationFile: String? {
-        unsafe access(options.files.file, R_OK) == 0 ? options.files.file : nil
-    }
-
     private var sentence: String {
         PathSentence.state(of: engine.core.path, monitor: MonitorPolicy.standardName)
-    }
-
-    private func connect() {
-        var services = ServicePublisher(hub: hub, clock: clock) { [unowned self] service in
-            serviceHistory?.history.firstSeen(service)
-        }
-        hub.addSink { [unowned self] event in deliver(event) }
-        if JournalSocket.isStandardError(options.environment) {
-            let journal = JournalSocket()
-            hub.addSink { event in journal.take(event) }
-        }
-        hostName.onChange = { [unowned self] name in take(hostName: name) }
-        calendar.onStep = { [unowned self] step in hub.publish(ClockJumped(.stepped(by: step))) }
-        store.history = serviceHistory
-        store.probes = probes
-        store.diagnosis = diagnosis
-        diagnosis.onResult = { [unowned self] in takeAnswers() }
-        diagnosis.onProgress = { [unowned self] in server.documentsChanged() }
-        probes.onResult = { [unowned self] in takeAnswers() }
-        census?.onEvent = { [unowned self] event in
-            counters.count(event)
-            serviceHistory?.take(event, services: census?.services ?? [])
-            services.publish(event)
-        }
-        census?.engine.onNameConflict = { [unowned self] conflict in
-            counters.nameConflicts.increment()
-            advertiser?.noteConflict()
-            hub.publish(NameConflictFound(conflict))
-        }
-        census?.engine.onTakenPort = { [unowned self] port, isTaken in
-            hub.publish(MulticastPortChanged(port, isTaken: isTaken))
-        }
-        store.problems = { [unowned self] in problems }
-        store.configuration = { [unowned self] in configuration.json }
-        source.onProbe = { [unowned self] name in probes.start(name) }
-        source.onDiagnosis = { [unowned self] in try diagnosis.start() }
-        store.configurationSchema = { [options] in JSONValue(Configuration.schema(paths: options.paths)) }
-        source.onReload = { [unowned self] in try reloadForRequest() }
-        source.onError = { [unowned self] line in options.report(line) }
-        // Signals are measured only while somebody looks on (rule S39).
-        server.onListening = { [unowned self] isListening in system.providers.samplesSignals = isListening }
-        registerMetrics()
     }
 
     private func hear(_ event: PathEngine.Event) {
@@ -288,13 +271,13 @@ public final class Daemon {
         case .firstReading: break
         case .update(let update): take(update)
         case .notices(let batch): if configuration.minimumSeverity == .debug { updates.publish(batch) }
-        case .links: census?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
+        case .links: services?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         case .resync(let duration, let found):
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         case .resume(let slept):
             index.skip(slept)
             hub.publish(ClockJumped(.suspended(for: slept)))
-            census?.engine.resume()
+            services?.resume()
         case .audit:
             hostName.look()
             // Where it is refused, the socket's own error is told.
@@ -367,7 +350,7 @@ public final class Daemon {
     public func stop(signal: String?) {
         guard !isStopping else { return }
         manager.stopping()
-        source.readiness = .notReady(reason: "the service is stopping")
+        source.close("the service is stopping")
         hub.publish(DaemonStopping(signal: signal, uptime: clock.boot - started))
         close(within: .seconds(1)) { [unowned self] in onStopped() }
     }
@@ -376,16 +359,7 @@ public final class Daemon {
         isStopping = true
         loop.onTurn {}
         for timer in [logRetry, releaseTimer].compactMap(\.self) { loop.cancel(timer) }
-        calendar.stop()
-        hostName.stop()
-        probes.stop()
-        diagnosis.stop()
-        headline.stop()
-        index.stop()
-        system.stop()
-        serviceHistory?.close(services: census?.services ?? [])
-        census?.stop()
-        saver.stop()
+        parts.stop()
         log.synchronize()
         alive.write(sign(isFinal: true))
         recorder?.finish()

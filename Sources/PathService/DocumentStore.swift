@@ -21,7 +21,8 @@ internal import StatusServer
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
-    let census: ServiceCensus?
+    /// The services of the neighbourhood; `nil` without a census.
+    let services: ServiceWatch?
     let clock: any TimeSource
     private let daemon: OverviewDocument.Daemon
     /// The machine's name.
@@ -29,20 +30,16 @@ final class DocumentStore {
         didSet { hostChanges += 1 }
     }
     private var hostChanges = 0
-    /// What is wrong with the daemon's own parts right now.
-    var problems: () -> [ProblemDocument] = { [] }
+    private let parts: DaemonParts
     /// The way out as a whole.
     private let headline: HeadlineWatch
-    /// What is remembered of services; `nil` without a census.
-    var history: ServiceHistoryKeeper?
     /// The active probes; their results are no events, so their documents count them in their tags.
-    var probes: ProbeWatch?
+    let probes: ProbeWatch?
     private var probeRevision: UInt64 = 0
-    var diagnosis: DiagnosisWatch?
+    let diagnosis: DiagnosisWatch?
     private var diagnosisRevision: UInt64 = 0
-    var configuration: () -> JSONValue = { .null }
-
-    var configurationSchema: () -> JSONValue = { .object(JSONObject()) }
+    private let configuration: () -> JSONValue
+    private let configurationSchema: () -> JSONValue
 
     private var rendered: [StatusDocument: Snapshot] = [:]
     private var revision: EventPosition?
@@ -67,19 +64,29 @@ final class DocumentStore {
     init(
         hub: EventHub,
         engine: PathEngine,
-        census: ServiceCensus?,
+        parts: DaemonParts,
+        services: ServiceWatch? = nil,
+        probes: ProbeWatch? = nil,
+        diagnosis: DiagnosisWatch? = nil,
+        headline: HeadlineWatch,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
-        headline: HeadlineWatch,
-        host: String
+        host: String,
+        configuration: @escaping () -> JSONValue,
+        configurationSchema: @escaping () -> JSONValue
     ) {
         self.hub = hub
         self.engine = engine
-        self.census = census
+        self.parts = parts
+        self.services = services
+        self.probes = probes
+        self.diagnosis = diagnosis
+        self.headline = headline
         self.clock = clock
         self.daemon = daemon
-        self.headline = headline
         self.host = host
+        self.configuration = configuration
+        self.configurationSchema = configurationSchema
     }
 
     /// Forgets what was rendered, for changes that no event tells.
@@ -135,10 +142,10 @@ final class DocumentStore {
     private var untold: Untold {
         let (headline, since) = headline.judge()
         return Untold(
-            problems: problems(),
+            problems: parts.problems,
             headline: headline,
             since: since,
-            lastCensus: census?.lastCompleted
+            lastCensus: services?.census.lastCompleted
         )
     }
 
@@ -173,42 +180,32 @@ final class DocumentStore {
         let encoder = OrderedJSONEncoder()
         switch document {
         case .status: return try encoder.encode(overview)
-        case .paths: return try encoder.encode(Listing("paths", state("monitors"), monitors))
-        case .path(let name):
-            return try monitors.first { $0.monitor == name }.map {
-                try encoder.encode(Stated(state("monitorstate"), $0))
-            }
-        case .interfaces: return try encoder.encode(Listing("interfaces", state("interfaces"), interfaces))
+        case .paths: return try stated("monitors") { $0.write("paths", monitors) }
+        case .path(let name): return try monitors.first { $0.monitor == name }.map { try stated("monitorstate", $0) }
+        case .interfaces: return try stated("interfaces") { $0.write("interfaces", interfaces) }
         case .interface(let name):
             let name = interfaceName(name)
-            return try interfaces.first { $0.name == name }.map {
-                try encoder.encode(Stated(state("interfacestate"), $0))
-            }
-        case .gateways:
-            let gateways = path.gateways.map(GatewayDocument.init)
-            return try encoder.encode(Listing("gateways", state("gateways"), gateways))
-        case .dns: return try encoder.encode(Stated(state("nameserverstate"), DNSDocument(path.dns)))
+            return try interfaces.first { $0.name == name }.map { try stated("interfacestate", $0) }
+        case .gateways: return try stated("gateways") { $0.write("gateways", path.gateways.map(GatewayDocument.init)) }
+        case .dns: return try stated("nameserverstate", DNSDocument(path.dns))
         case .diagnosis:
             return try encoder.encode(
                 DiagnosisStateDocument(diagnosis?.document ?? .idle, running: diagnosis?.running)
             )
-        case .probes: return try encoder.encode(Listing("probes", state("probes"), probes?.documents ?? []))
+        case .probes: return try stated("probes") { $0.write("probes", probes?.documents ?? []) }
         case .probe(let name):
-            return try probes?.documents.first { $0.name == name }.map {
-                try encoder.encode(Stated(state("probestate"), $0))
-            }
+            return try probes?.documents.first { $0.name == name }.map { try stated("probestate", $0) }
         case .services(let type, let name, let interface):
-            let filter = try selection(type, name, interface)
-            return try encoder.encode(Listing("services", state("services"), services(filter)))
+            let services = services(try selection(type, name, interface))
+            return try stated("services") { $0.write("services", services) }
         case .serviceTypes:
-            return try encoder.encode(
-                Stated(state("servicetypes"), ServiceTypesDocument(census?.serviceTypes ?? []))
-            )
+            return try stated("servicetypes", ServiceTypesDocument(services?.census.serviceTypes ?? []))
         case .service(let type, let name):
-            return try encoder.encode(Listing("services", state("services"), try services(type: type, named: name)))
+            let services = try services(type: type, named: name)
+            return try stated("services") { $0.write("services", services) }
         case .serviceHistory(let type, let name, let interface):
-            let filter = try selection(type, name, interface)
-            return try encoder.encode(Listing("services", state("pastservices"), pastServices(filter)))
+            let services = pastServices(try selection(type, name, interface))
+            return try stated("pastservices") { $0.write("services", services) }
         case .scrapeTargets(let type, let name, let interface, let family):
             let filter = try selection(type, name, interface)
             return try encoder.encode(scrapeTargets(filter, family: family))
@@ -216,6 +213,18 @@ final class DocumentStore {
         case .eventSchema: return try encoder.encode(EventSchema.document)
         case .configurationSchema: return try encoder.encode(configurationSchema())
         }
+    }
+
+    /// Members after those of the state that they show; its schema has the name of the description's component.
+    private func stated(_ kind: String, _ members: (inout JSONObjectWriter) -> Void) throws(JSONError) -> [UInt8] {
+        try OrderedJSONEncoder().encode { object in
+            state(kind).write(to: &object)
+            members(&object)
+        }
+    }
+
+    private func stated(_ kind: String, _ document: some JSONObjectWritable) throws(JSONError) -> [UInt8] {
+        try stated(kind) { document.write(to: &$0) }
     }
 
     /// A filter of services; an alternative name means the interface that has it.
@@ -228,7 +237,7 @@ final class DocumentStore {
 
     // MARK: - Parts
 
-    /// What the document `kind` is as new as; its schema has the name of the description's component.
+    /// What the document `kind` is as new as.
     private func state(_ kind: String) -> StateDocument {
         StateDocument(
             kind,
@@ -267,7 +276,7 @@ final class DocumentStore {
             monitors: monitors,
             interfaces: interfaces.filter { !$0.ignored },
             path: path,
-            services: census.map {
+            services: (services?.census).map {
                 .init(count: $0.services.count, types: $0.serviceTypes.count, lastCensus: $0.lastCompleted)
             },
             problems: shown.problems
@@ -289,39 +298,5 @@ extension StatusDocument {
         case .interfaces, .interface: true
         default: false
         }
-    }
-}
-
-/// A list under its name, beside the state it shows.
-private struct Listing<Element: JSONObjectWritable>: JSONObjectWritable {
-    let name: StaticString
-    let state: StateDocument
-    let elements: [Element]
-
-    init(_ name: StaticString, _ state: StateDocument, _ elements: [Element]) {
-        self.name = name
-        self.state = state
-        self.elements = elements
-    }
-
-    func write(to object: inout JSONObjectWriter) {
-        state.write(to: &object)
-        object.write(name, elements)
-    }
-}
-
-/// A document beside the state it shows.
-private struct Stated<Document: JSONObjectWritable>: JSONObjectWritable {
-    let state: StateDocument
-    let document: Document
-
-    init(_ state: StateDocument, _ document: Document) {
-        self.state = state
-        self.document = document
-    }
-
-    func write(to object: inout JSONObjectWriter) {
-        state.write(to: &object)
-        document.write(to: &object)
     }
 }

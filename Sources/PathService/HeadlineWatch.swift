@@ -5,6 +5,7 @@ internal import Diagnosis
 internal import EventHub
 internal import Judgement
 internal import LinuxIO
+internal import Metrics
 internal import Netlink
 internal import PathEngine
 internal import PathModel
@@ -65,11 +66,6 @@ final class HeadlineWatch {
         return "\(headline.state.level.sign) \(headline.state.word): \(headline.message)"
     }
 
-    func stop() {
-        if let timer { loop.cancel(timer) }
-        timer = nil
-    }
-
     /// Publishes the state, when it is another one than was told before, and stood long enough.
     private func tell() {
         judge()
@@ -81,6 +77,20 @@ final class HeadlineWatch {
         }
         // It may have changed again meanwhile.
         judge()
+    }
+}
+
+extension HeadlineWatch: DaemonPart {
+    func register(in registry: MetricRegistry) {
+        registry.add { [unowned self] writer in
+            let state = judge().headline.state
+            for each in Headline.State.allCases { writer.write(Family.headline, state == each, each.rawValue) }
+        }
+    }
+
+    func stop() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
     }
 }
 

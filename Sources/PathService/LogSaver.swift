@@ -1,7 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 internal import EventLog
 internal import LinuxIO
+internal import Metrics
 
 /// Saves what was written to the log to the disk: what clients were told is still known after a power cut.
 ///
@@ -30,12 +32,6 @@ final class LogSaver {
         timer = loop.schedule(after: Self.delay) { [weak self] in self?.start() }
     }
 
-    func stop() {
-        isStopped = true
-        if let timer { loop.cancel(timer) }
-        timer = nil
-    }
-
     private func start() {
         timer = nil
         guard let unsaved = log.takeUnsaved() else { return }
@@ -51,5 +47,27 @@ final class LogSaver {
     private func finish() {
         isSaving = false
         if log.hasUnsaved { schedule() }
+    }
+}
+
+extension LogSaver: DaemonPart {
+    var problems: [ProblemDocument] {
+        guard let outage = log.status.outage else { return [] }
+        let count = log.status.eventsLost
+        let message = "the event log cannot be written (\(outage.error)); \(count) events are not in it"
+        return [ProblemDocument(part: "log", message: message)]
+    }
+
+    func register(in registry: MetricRegistry) {
+        registry.add { [log] writer in
+            writer.write(Family.logErrors, Double(log.status.errors))
+            writer.write(Family.logLost, Double(log.status.eventsLost))
+        }
+    }
+
+    func stop() {
+        isStopped = true
+        if let timer { loop.cancel(timer) }
+        timer = nil
     }
 }

@@ -16,15 +16,9 @@ final class StatusSource: StatusProviding {
     private let logFile: String?
     private let index: HistoryIndex
     private let worker: Worker
-    /// Reads the configuration again, for `POST /-/reload`.
-    var onReload: () throws -> [UInt8] = { [] }
-    /// Runs an active probe, for `POST /api/v1/probes/{name}`.
-    var onProbe: (String) -> RunStart? = { _ in nil }
-    /// Examines the network, for `POST /api/v1/diagnosis`.
-    var onDiagnosis: () throws -> RunStart = { .started }
-    /// Takes what went wrong inside, for the journal.
-    var onError: (String) -> Void = { _ in }
-    var readiness = Readiness.notReady(reason: "the first look at the kernel is not done")
+    private let report: @Sendable (String) -> Void
+    private var onReload: () throws -> [UInt8]
+    private(set) var readiness: Readiness
 
     init(
         hub: EventHub,
@@ -32,7 +26,8 @@ final class StatusSource: StatusProviding {
         clock: any TimeSource,
         logFile: String?,
         index: HistoryIndex,
-        worker: Worker
+        worker: Worker,
+        report: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.hub = hub
         self.store = store
@@ -40,6 +35,27 @@ final class StatusSource: StatusProviding {
         self.logFile = logFile
         self.index = index
         self.worker = worker
+        self.report = report
+        let reason = "the first look at the kernel is not done"
+        readiness = .notReady(reason: reason)
+        onReload = { throw Self.unready(reason) }
+    }
+
+    /// The service is ready from now on.
+    /// - Parameter onReload: Reads the configuration again, for `POST /-/reload`.
+    func open(onReload: @escaping () throws -> [UInt8]) {
+        self.onReload = onReload
+        readiness = .ready
+    }
+
+    /// The service is not ready any more.
+    func close(_ reason: String) {
+        onReload = { throw Self.unready(reason) }
+        readiness = .notReady(reason: reason)
+    }
+
+    private static func unready(_ reason: String) -> Problem {
+        Problem(.notReady, status: 503, detail: "The service is not ready: \(reason).")
     }
 
     var health: Readiness { .ready }
@@ -122,9 +138,14 @@ final class StatusSource: StatusProviding {
 
     func reload() throws -> [UInt8] { try onReload() }
 
-    func startProbe(_ name: String) throws -> RunStart? { onProbe(name) }
+    func startProbe(_ name: String) throws -> RunStart? { store.probes?.runNow(name) }
 
-    func startDiagnosis() throws -> RunStart { try onDiagnosis() }
+    func startDiagnosis() throws -> RunStart {
+        guard let diagnosis = store.diagnosis else {
+            throw Problem(.notReady, status: 503, detail: "Nothing examines.")
+        }
+        return try diagnosis.runNow()
+    }
 
-    func internalError(_ error: any Error, instance: String) { onError("error \(instance): \(error)") }
+    func internalError(_ error: any Error, instance: String) { report("error \(instance): \(error)") }
 }

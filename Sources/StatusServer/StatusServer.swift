@@ -40,12 +40,14 @@ public final class StatusServer {
 
     /// Makes an endpoint that listens nowhere yet.
     ///
-    /// Its own metrics are added to `registry`, which is what `/metrics` shows. The provider is kept alive.
+    /// Its own metrics are added to `registry`, which is what `/metrics` shows. The provider is kept alive. `onListening`
+    /// is called with `true` when the first event stream is opened, and with `false` when the last one has ended.
     public init(
         loop: EventLoop,
         provider: any StatusProviding,
         registry: MetricRegistry,
-        configuration: Configuration = Configuration()
+        configuration: Configuration = Configuration(),
+        onListening: @escaping (Bool) -> Void = { _ in }
     ) throws(StatusServerError) {
         self.loop = loop
         pingInterval = configuration.api.pingInterval
@@ -60,7 +62,8 @@ public final class StatusServer {
             limits: configuration.api,
             router: router,
             registry: registry,
-            streamMetrics: streamMetrics
+            streamMetrics: streamMetrics,
+            onListening: onListening
         )
         self.api = api
         let hosts = HostPolicy(names: configuration.hostNames)
@@ -103,12 +106,6 @@ public final class StatusServer {
     public var addresses: [ListenAddress] { server.addresses }
 
     public var connectionCount: Int { server.connectionCount }
-
-    /// Called with `true` when the first event stream is opened, and with `false` when the last one has ended.
-    public var onListening: (Bool) -> Void {
-        get { api.streams.onListening }
-        set { api.streams.onListening = newValue }
-    }
 
     /// Takes new host names, a new limit of streams, and what guards TCP sockets; what is open stays open.
     /// - Throws: ``StatusServerError/libraryFailed`` when new TLS settings cannot be used; the old ones stay then.

@@ -15,7 +15,7 @@ import Testing
         let avahi = try await AvahiPeer(in: wire.peer, hostName: "avahi-host")
         let publisher = try avahi.publish("Büro: Dr. No's", "_ipp._tcp", 631, ["txtvers=1", "note", "empty="])
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await loop.eventually(within: .seconds(60)) { recorder.service("Büro: Dr. No's") != nil }
         let service = try #require(recorder.service("Büro: Dr. No's"))
         #expect(service.type == "_ipp._tcp" && service.domain == "local" && service.port == 631)
@@ -36,7 +36,7 @@ import Testing
         #expect(recorder.removals.map(\.reason) == [.goodbye])
         #expect(recorder.events.contains(.typeRemoved("_ipp._tcp")))
         for family in AddressFamily.allCases {
-            let counted = recorder.census.counters[.init(interface: "v0", family: family)]
+            let counted = recorder.census.engine.counters[.init(interface: "v0", family: family)]
             #expect((counted?.sent ?? 0) > 0 && (counted?.received ?? 0) > 0)
             #expect(counted?.malformed == 0 && counted?.sendFailures == 0)
         }
@@ -47,7 +47,7 @@ import Testing
         let wire = try Wire()
         let loop = wire.here.loop
         let recorder = try Recorder(wire)
-        if !avahiFirst { recorder.census.start() }
+        if !avahiFirst { recorder.start() }
         let avahi = try await AvahiPeer(in: wire.here, hostName: "same-host", interface: "v0")
         let local = try avahi.publish("Local", "_ipp._tcp", 631, [])
         let responder = try SimulatedResponder(in: wire.peer)
@@ -56,13 +56,13 @@ import Testing
             await loop.eventually(within: .seconds(60)) {
                 responder.queries.contains { !$0.authorities.isEmpty }
             }
-            recorder.census.start()
+            recorder.start()
         }
         await loop.eventually(within: .seconds(60)) {
             recorder.service("Local") != nil && recorder.service("Lamp") != nil
         }
         #expect(recorder.service("Local")?.host == "same-host.local")
-        for (key, counted) in recorder.census.counters {
+        for (key, counted) in recorder.census.engine.counters {
             #expect(counted.socketFailures == 0, "\(key): \(counted)")
             #expect(counted.echoes > 0, "\(key): \(counted)")
         }

@@ -13,7 +13,7 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(MadeUpService().all)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
         let service = try #require(recorder.service("Lamp"))
         #expect(service.addresses == [ScopedAddress(.v4(0xC000_0232))])
@@ -34,7 +34,7 @@ import Testing
             return answers.isEmpty ? [] : [Message(flags: [.response, .authoritative], answers: answers)]
         }
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
         #expect(recorder.service("Lamp")?.rawText == lamp.text.map { Array($0.utf8) })
     }
@@ -45,14 +45,14 @@ import Testing
         let lamp = MadeUpService()
         let responder = try SimulatedResponder(in: wire.peer)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         responder.announce(lamp.all)
         await loop.eventually { recorder.service("Lamp") != nil }
         responder.goodbye([lamp.pointer])
         responder.announce([lamp.pointer])
-        let before = recorder.census.counters.values.reduce(0) { $0 + $1.received }
+        let before = recorder.census.engine.counters.values.reduce(0) { $0 + $1.received }
         responder.announce([lamp.textRecord])
-        await loop.eventually { recorder.census.counters.values.reduce(0) { $0 + $1.received } > before }
+        await loop.eventually { recorder.census.engine.counters.values.reduce(0) { $0 + $1.received } > before }
         #expect(recorder.removals.isEmpty)
         responder.goodbye([lamp.pointer, lamp.location])
         await loop.eventually { recorder.service("Lamp") == nil }
@@ -66,7 +66,7 @@ import Testing
         lamp.lifetime = 3
         let responder = try SimulatedResponder(in: wire.peer)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         responder.announce(lamp.all)
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.service("Lamp") == nil }
@@ -82,7 +82,7 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(lamp.all)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
         await wire.here.loop.eventually(within: .seconds(60)) {
             responder.queries.flatMap(\.questions).count { $0.type == .srv } >= 4
@@ -96,7 +96,7 @@ import Testing
         var lamp = MadeUpService()
         let responder = try SimulatedResponder(in: wire.peer)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         responder.announce(lamp.all)
         await loop.eventually { recorder.service("Lamp") != nil }
         let old = ScopedAddress(lamp.address)
@@ -115,7 +115,7 @@ import Testing
         let lamp = MadeUpService()
         responder.set([lamp.enumeration, lamp.pointer, lamp.textRecord])
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await wire.here.loop.eventually(within: .seconds(60)) { !recorder.summaries.isEmpty }
         let failures = recorder.events.compactMap { event -> UnresolvedService? in
             guard case .resolveFailed(let failure) = event else { return nil }
@@ -134,13 +134,13 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(MadeUpService().all)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await loop.eventually { recorder.service("Lamp") != nil }
-        recorder.census.setInterfaces([])
+        recorder.census.engine.setInterfaces([])
         #expect(recorder.removals.map(\.reason) == [.interfaceDown])
         #expect(recorder.census.services.isEmpty && recorder.census.serviceTypes.isEmpty)
         await loop.eventually(within: .seconds(60)) { !recorder.census.isRunning }
-        recorder.census.setInterfaces([try wire.interface()])
+        recorder.census.engine.setInterfaces([try wire.interface()])
         #expect(recorder.census.isRunning)
         await loop.eventually { recorder.service("Lamp") != nil }
     }
@@ -149,11 +149,11 @@ import Testing
         let wire = try Wire()
         let responder = try SimulatedResponder(in: wire.peer)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         responder.announce(MadeUpService().all)
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
         let before = try wire.interface()
-        recorder.census.setInterfaces([
+        recorder.census.engine.setInterfaces([
             MulticastInterface(index: before.index, name: "lan0", addresses: before.addresses)
         ])
         #expect(recorder.service("Lamp")?.interface == "lan0")
@@ -166,16 +166,16 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer, families: [.ipv4])
         responder.set(MadeUpService().all)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         await loop.eventually { recorder.service("Lamp") != nil }
         try wire.here.ip("link set v0 down")
         await loop.eventually(within: .seconds(60)) { !recorder.census.isRunning }
         recorder.census.setWellKnownTypes([MadeUpService(type: "_other._tcp").typeName])
-        await loop.eventually { recorder.census.counters.values.contains { $0.sendFailures > 0 } }
+        await loop.eventually { recorder.census.engine.counters.values.contains { $0.sendFailures > 0 } }
         try wire.here.ip("link set v0 up")
         try wire.here.ip("address add 192.0.2.9/24 dev v0")
         let queries = responder.queries.count
-        recorder.census.setInterfaces([try wire.interface()])
+        recorder.census.engine.setInterfaces([try wire.interface()])
         await loop.eventually { responder.queries.count > queries }
         #expect(recorder.removals.isEmpty)
     }
@@ -184,11 +184,11 @@ import Testing
         let wire = try Wire()
         let responder = try SimulatedResponder(in: wire.peer)
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         responder.sendBytes([1, 2, 3])
         responder.sendBytes([0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0xC0, 12])
         let key = MulticastCounters.Key(interface: "v0", family: .ipv6)
-        await wire.here.loop.eventually { recorder.census.counters[key]?.malformed == 2 }
+        await wire.here.loop.eventually { recorder.census.engine.counters[key]?.malformed == 2 }
         responder.announce(MadeUpService().all)
         await wire.here.loop.eventually { recorder.service("Lamp") != nil }
     }
@@ -198,7 +198,7 @@ import Testing
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(MadeUpService().all)
         let recorder = try Recorder(wire, interval: .seconds(1))
-        recorder.census.start()
+        recorder.start()
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.summaries.count == 1 }
         let first = try #require(recorder.summaries.first)
         #expect(first.types == 1 && first.services == 1 && first.added == 1 && first.removed == 0)
@@ -207,7 +207,7 @@ import Testing
         // An interval is at least ten seconds.
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.summaries.count == 2 }
         #expect(recorder.summaries.last?.added == 0)
-        recorder.census.stop()
+        recorder.stop()
         #expect(recorder.census.services.isEmpty)
     }
 
@@ -225,13 +225,13 @@ import Testing
         lamp.address = .v4(0xC633_6450)
         second.set(lamp.all)
         let recorder = try Recorder(wire)
-        recorder.census.setInterfaces([try wire.interface(), try wire.here.multicastInterface("w0")])
-        recorder.census.start()
+        recorder.census.engine.setInterfaces([try wire.interface(), try wire.here.multicastInterface("w0")])
+        recorder.start()
         await loop.eventually { recorder.census.services.count == 2 }
         #expect(recorder.service("Lamp", on: "v0")?.addresses.description == "[192.0.2.50]")
         #expect(recorder.service("Lamp", on: "w0")?.addresses.description == "[198.51.100.80]")
         #expect(recorder.census.serviceTypes == ["_test._tcp"])
-        recorder.census.setInterfaces([try wire.interface()])
+        recorder.census.engine.setInterfaces([try wire.interface()])
         #expect(recorder.removals.map(\.reason) == [.interfaceDown])
         #expect(recorder.census.services.map(\.interface) == ["v0"])
         #expect(!recorder.events.contains(.typeRemoved("_test._tcp")))
@@ -246,17 +246,16 @@ import Testing
         bench.browse(lamp.typeName)
         let census = ServiceCensus(bench.engine)
         var events: [ServiceEvent] = []
-        census.onEvent = { events.append($0) }
-        census.start()
+        census.start { events.append($0) }
         await bench.loop.eventually { census.services.map(\.name) == ["Bulb", "Lamp"] && bench.services.count == 1 }
-        #expect(census.isRunning && census.counters == bench.engine.counters)
+        #expect(census.isRunning)
         census.stop()
         #expect(census.services.isEmpty && bench.engine.isStarted && bench.services.count == 1)
         bench.responder.goodbye([lamp.pointer, bulb.pointer])
         let count = events.count
         await bench.loop.eventually { bench.services.isEmpty }
         #expect(events.count == count && bench.summary == ["found Lamp", "resolved Lamp", "lost Lamp goodbye"])
-        census.start()
+        census.start { events.append($0) }
         bench.responder.announce(bulb.all)
         await bench.loop.eventually { census.services.map(\.name).contains("Bulb") }
     }

@@ -71,12 +71,21 @@ final class Recorder {
     init(_ wire: Wire, interval: Duration = .seconds(60)) throws {
         var settings = CensusSettings()
         settings.interval = interval
-        census = ServiceCensus(loop: wire.here.loop, clock: KernelClock(), settings: settings)
-        census.onEvent = { [unowned self] in events.append($0) }
-        census.setInterfaces([try wire.interface()])
+        census = ServiceCensus(MulticastEngine(loop: wire.here.loop, clock: KernelClock()), settings: settings)
+        census.engine.setInterfaces([try wire.interface()])
     }
 
-    deinit { census.stop() }
+    deinit { stop() }
+
+    func start() {
+        census.start { [unowned self] in events.append($0) }
+        census.engine.start()
+    }
+
+    func stop() {
+        census.engine.stop()
+        census.stop()
+    }
 
     func service(_ name: String, on interface: String) -> Service? {
         census.services.first { $0.name == name && $0.interface == interface }

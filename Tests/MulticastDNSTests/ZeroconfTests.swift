@@ -13,7 +13,7 @@ import Testing
         let wire = try Wire()
         let loop = wire.here.loop
         let recorder = try Recorder(wire)
-        recorder.census.start()
+        recorder.start()
         let process = try ZeroconfPeer.announce("Wohn.zimmer", "_demo._tcp", 8080, in: wire.peer)
         await loop.eventually(within: .seconds(60)) { recorder.service("Wohn.zimmer")?.addresses.count == 2 }
         let service = try #require(recorder.service("Wohn.zimmer"))
@@ -60,17 +60,17 @@ import Testing
         let wire = try Wire()
         let all = try wire.interface()
         let recorder = try Recorder(wire)
-        recorder.census.setInterfaces([
+        recorder.census.engine.setInterfaces([
             MulticastInterface(
                 index: all.index,
                 name: all.name,
                 addresses: all.addresses.filter { $0.address.family == family }
             )
         ])
-        recorder.census.start()
+        recorder.start()
         let process = try ZeroconfPeer.announce("Single", "_demo._udp", 9, in: wire.peer)
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.service("Single") != nil }
-        #expect(recorder.census.counters.keys.map(\.family) == [family])
+        #expect(recorder.census.engine.counters.keys.map(\.family) == [family])
         process.signal(SIGTERM)
         await wire.here.loop.eventually(within: .seconds(60)) { recorder.service("Single") == nil }
         #expect(recorder.removals.map(\.reason) == [.goodbye])
@@ -85,11 +85,11 @@ import Testing
         let recorder = try Recorder(wire)
         let responder = try SimulatedResponder(in: wire.peer)
         responder.set(MadeUpService().all)
-        if !zeroconfFirst { recorder.census.start() }
+        if !zeroconfFirst { recorder.start() }
         let process = try ZeroconfPeer.announce("Local", "_demo._tcp", 9, in: wire.here, interface: "v0", "192.0.2.1")
         if zeroconfFirst {
             await loop.eventually(within: .seconds(60)) { responder.queries.contains { !$0.authorities.isEmpty } }
-            recorder.census.start()
+            recorder.start()
         }
         await loop.eventually(within: .seconds(60)) {
             recorder.service("Local")?.host == "zc-host.local" && recorder.service("Lamp") != nil

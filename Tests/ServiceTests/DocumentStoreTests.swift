@@ -6,8 +6,10 @@ import EventLog
 import Glibc
 import Judgement
 import LinuxIO
+import Metrics
 import OrderedJSON
 import PathEngine
+import Synchronization
 import TestSupport
 import Testing
 
@@ -22,13 +24,22 @@ private struct Sample: EventBody {
     func write(to object: inout JSONObjectWriter) {}
 }
 
+/// A part with problems of the test's making.
+private final class TroubledPart: DaemonPart {
+    var problems: [ProblemDocument] = []
+}
+
 /// A store over the kernel of the test's namespace.
 private final class StoreFixture {
     let clock = ManualClock()
     let hub: EventHub
     let engine: PathEngine
     let store: DocumentStore
-    var problems: [ProblemDocument] = []
+    private let part = TroubledPart()
+    var problems: [ProblemDocument] {
+        get { part.problems }
+        set { part.problems = newValue }
+    }
 
     init() throws {
         hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
@@ -37,17 +48,19 @@ private final class StoreFixture {
         let headline = HeadlineWatch(loop: Namespace.current.loop, hub: hub) { [engine, clock] in
             HeadlineFacts(host: "edge-17", path: engine.core.path, now: clock.boot)
         }
+        let parts = DaemonParts(registry: MetricRegistry())
+        parts.add(part)
         store = DocumentStore(
             hub: hub,
             engine: engine,
-            census: nil,
+            parts: parts,
+            headline: headline,
             clock: clock,
             daemon: daemon,
-            headline: headline,
-            host: "edge-17"
+            host: "edge-17",
+            configuration: { .object(JSONObject()) },
+            configurationSchema: { .object(JSONObject()) }
         )
-        store.problems = { [unowned self] in problems }
-        store.configuration = { .object(JSONObject()) }
         try engine.start()
         hub.publish(Sample())
     }
@@ -198,12 +211,18 @@ private final class StoreFixture {
 }
 
 @Suite(.inNamespace) struct StatusSourceTests {
+    /// What is told to the journal.
+    private final class Reports: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
     /// A source with a log of its own, or only memory; the ring holds the last four events.
     private final class Fixture {
         let scratch: Scratch
         let clock = ManualClock()
         let hub: EventHub
         let source: StatusSource
+        let reports = Reports()
         private let store: StoreFixture
 
         init(hasLog: Bool = true) throws {
@@ -226,7 +245,8 @@ private final class StoreFixture {
                 clock: clock,
                 logFile: hasLog ? path : nil,
                 index: HistoryIndex(worker: Worker(loop: Namespace.current.loop)),
-                worker: Worker(loop: Namespace.current.loop)
+                worker: Worker(loop: Namespace.current.loop),
+                report: { [reports] line in reports.lines.withLock { $0.append(line) } }
             )
         }
 
@@ -311,10 +331,8 @@ private final class StoreFixture {
 
     @Test func `what goes wrong inside is a line with the name that the client got`() throws {
         let fixture = try Fixture(hasLog: false)
-        var lines: [String] = []
-        fixture.source.onError = { lines.append($0) }
         fixture.source.internalError(Errno(EIO), instance: "urn:nwpath:1")
-        #expect(lines == ["error urn:nwpath:1: Input/output error (EIO)"])
+        #expect(fixture.reports.lines.withLock { $0 } == ["error urn:nwpath:1: Input/output error (EIO)"])
         #expect(fixture.source.health == .ready)
         guard case .notReady = fixture.source.readiness else {
             Issue.record("ready before the first look")

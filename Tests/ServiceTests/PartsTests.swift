@@ -2,8 +2,10 @@
 
 import Addressing
 import Configuration
+import Documents
 import Glibc
 import LinuxIO
+import Metrics
 import ServiceSupport
 import TestSupport
 import Testing
@@ -77,6 +79,49 @@ import Testing
         #expect(step.observe(wall: clock.wall, boot: clock.boot) == .milliseconds(120))
     }
 
+    private final class Part: DaemonPart {
+        private let name: String
+        private let tell: (String) -> Void
+
+        init(_ name: String, _ tell: @escaping (String) -> Void) {
+            self.name = name
+            self.tell = tell
+        }
+
+        var problems: [ProblemDocument] { [ProblemDocument(part: name, message: "tired")] }
+
+        func register(in registry: MetricRegistry) {
+            let family = MetricFamily("part_\(name)_info", .info, help: "A part.", labels: ["name"])
+            registry.add { [name] in $0.write(info: family, name) }
+        }
+
+        func stop() { tell("stop \(name)") }
+    }
+
+    @Test func `parts start in order and stop backwards, also after one that cannot start`() throws {
+        var told: [String] = []
+        let registry = MetricRegistry()
+        let parts = DaemonParts(registry: registry)
+        let (first, second, third) = (
+            Part("a") { told.append($0) }, Part("b") { told.append($0) }, Part("c") { told.append($0) }
+        )
+        parts.start(first) { _ in told.append("start a") }
+        #expect(throws: Errno.accessDenied) {
+            try parts.start(second) { _ throws(Errno) in
+                told.append("start b")
+                throw Errno.accessDenied
+            }
+        }
+        #expect(parts.problems.map(\.part) == ["a", "b"])
+        let scraped = String(decoding: registry.scrape(), as: UTF8.self)
+        #expect(scraped.contains("part_a_info{name=\"a\"} 1") && scraped.contains("part_b_info{name=\"b\"} 1"))
+        parts.stop()
+        #expect(told == ["start a", "start b", "stop b", "stop a"] && parts.problems.isEmpty)
+        parts.add(third)
+        parts.stop()
+        #expect(told.last == "stop c" && told.count == 5)
+    }
+
     @Test(.inNamespace) func `fifty daemons in a row leave no descriptor open`() async throws {
         let loop = Namespace.current.loop
         let scratch = try Scratch()
@@ -102,10 +147,9 @@ import Testing
             do {
                 let daemon = try Daemon(loop: loop, options: options)
                 gone = daemon
-                try daemon.start()
-                await loop.sleep(for: .milliseconds(1))
                 var isStopped = false
-                daemon.onStopped = { isStopped = true }
+                try daemon.start { isStopped = true }
+                await loop.sleep(for: .milliseconds(1))
                 daemon.stop(signal: nil)
                 await loop.eventually(within: .seconds(20), "the end") { isStopped }
             }

@@ -110,7 +110,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
 
     @Test func `latency is counted for what the kernel told, after the first look, and never below zero`() {
         let clock = ManualClock()
-        let counters = ServiceCounters()
+        let counters = UpdateCounters()
         counters.observe(update(source: "rtnetlink", received: clock.wall, isFirst: true), at: clock)
         #expect(counters.latency.count() == 0 && counters.evaluation.count() == 0)
         counters.observe(update(source: "resolv.conf", received: clock.wall), at: clock)
@@ -128,14 +128,15 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
     }
 
     @Test func `a rejected reload does not change when the last good one was`() {
-        let counters = ServiceCounters()
-        #expect(counters.isLastReloadGood && counters.lastReload == nil)
-        counters.rejectedReload()
-        #expect(!counters.isLastReloadGood && counters.lastReload == nil)
+        var record = ReloadRecord()
+        #expect(record.isLastGood && record.lastAccepted == nil && record.rejection == nil)
+        record.rejected("line 3")
+        #expect(!record.isLastGood && record.lastAccepted == nil && record.rejection == "line 3")
         let time = WallTime(nanoseconds: 5)
-        counters.acceptedReload(at: time)
-        counters.rejectedReload()
-        #expect(!counters.isLastReloadGood && counters.lastReload == time)
+        record.accepted(at: time)
+        #expect(record.isLastGood && record.rejection == nil)
+        record.rejected("line 4")
+        #expect(!record.isLastGood && record.lastAccepted == time)
     }
 }
 

@@ -8,6 +8,10 @@ import StatusServer
 import TestSupport
 import Testing
 
+private final class ListeningRecord {
+    var told: [Bool] = []
+}
+
 /// A server on a unix socket and a loopback port, with a fake daemon behind it.
 final class ServerFixture {
     let loop: EventLoop
@@ -16,13 +20,22 @@ final class ServerFixture {
     let server: StatusServer
     let path: String
     private(set) var port: UInt16 = 0
+    private let listening = ListeningRecord()
+    /// Whether there was a listener to a stream, whenever that changed.
+    var told: [Bool] { listening.told }
 
     init(_ change: (inout StatusServer.Configuration) -> Void = { _ in }) throws {
         loop = Namespace.current.loop
         var configuration = StatusServer.Configuration()
         change(&configuration)
         path = Self.temporaryPath()
-        server = try StatusServer(loop: loop, provider: provider, registry: registry, configuration: configuration)
+        server = try StatusServer(
+            loop: loop,
+            provider: provider,
+            registry: registry,
+            configuration: configuration,
+            onListening: { [listening] in listening.told.append($0) }
+        )
         try server.listen(on: .unix(path: path))
         try server.listen(on: .tcp(ScopedAddress(.v4(0x7F00_0001)), port: 0))
         for case .tcp(_, let port) in server.addresses { self.port = port }

@@ -157,19 +157,17 @@ import Testing
 
     @Test func `tells when the first listener comes and the last one leaves`() async throws {
         let fixture = try ServerFixture()
-        var told: [Bool] = []
-        fixture.server.onListening = { told.append($0) }
         let first = try await fixture.stream()
         let second = try await fixture.stream()
-        #expect(told == [true])
+        #expect(fixture.told == [true])
         first.finishSending()
         await fixture.loop.eventually { fixture.server.api.streams.count == 1 }
-        #expect(told == [true])
+        #expect(fixture.told == [true])
         second.finishSending()
         await fixture.loop.eventually { fixture.server.api.streams.count == 0 }
-        #expect(told == [true, false])
+        #expect(fixture.told == [true, false])
         let third = try await fixture.stream()
-        #expect(told == [true, false, true])
+        #expect(fixture.told == [true, false, true])
         _ = third
     }
 

@@ -8,16 +8,13 @@ public import LinuxIO
 /// Confined to the thread of its loop. The service types are asked for once per interval; between two censuses it
 /// listens, and refreshes what it reported.
 public final class ServiceCensus {
-    /// Called on the loop's thread for everything that happens, in order.
-    public var onEvent: (ServiceEvent) -> Void = { _ in }
-    /// Called before ``onEvent`` for what a browse of every type would tell, such as an instance that is not resolved yet.
-    public var onInstance: (BrowseEvent) -> Void = { _ in }
     public private(set) var lastCompleted: WallTime?
     /// The engine it asks by; other clients may share it.
     public let engine: MulticastEngine
 
     private var settings: CensusSettings
-    private let ownsEngine: Bool
+    private var onInstance: (BrowseEvent) -> Void = { _ in }
+    private var onEvent: (ServiceEvent) -> Void = { _ in }
     private var reportedTypes: Set<String> = []
     private var list: BrowseList
     private var id: Int?
@@ -26,34 +23,18 @@ public final class ServiceCensus {
     private var nextCensus: Duration?
     private var hasLostServices = false
 
-    /// Makes a census with an engine of its own, which it starts and stops; it does nothing before ``start()``.
-    public convenience init(
-        loop: EventLoop,
-        clock: any TimeSource,
-        settings: CensusSettings = CensusSettings(),
-        random: RandomSource = RandomSource()
-    ) {
-        self.init(MulticastEngine(loop: loop, clock: clock, random: random), settings: settings, ownsEngine: true)
-    }
-
-    /// Makes a census on an engine that others start, stop and tell of interfaces; it does nothing before ``start()``.
-    public convenience init(_ engine: MulticastEngine, settings: CensusSettings = CensusSettings()) {
-        self.init(engine, settings: settings, ownsEngine: false)
-    }
-
-    private init(_ engine: MulticastEngine, settings: CensusSettings, ownsEngine: Bool) {
+    /// Makes a census on an engine that others start, stop and tell of interfaces.
+    ///
+    /// It does nothing before ``start(onInstance:onEvent:)``.
+    public init(_ engine: MulticastEngine, settings: CensusSettings = CensusSettings()) {
         self.engine = engine
         self.settings = settings
-        self.ownsEngine = ownsEngine
         list = BrowseList(Wish(census: settings))
     }
 
     deinit {
         if let id { engine.detach(id) }
     }
-
-    /// What was counted per interface and family since the start; interfaces that left stay.
-    public var counters: [MulticastCounters.Key: MulticastCounters] { engine.counters }
 
     /// The types that have a service, sorted, such as `_ipp._tcp`.
     public var serviceTypes: [String] { reportedTypes.sorted() }
@@ -67,23 +48,27 @@ public final class ServiceCensus {
 
     public var isRunning: Bool { run != nil }
 
-    /// Sets the interfaces of the engine; see ``MulticastEngine/setInterfaces(_:)``.
-    public func setInterfaces(_ interfaces: [MulticastInterface]) { engine.setInterfaces(interfaces) }
-
-    /// Starts the engine, if it is its own, and begins the first census.
-    public func start() {
+    /// Begins the first census.
+    /// - Parameters:
+    ///   - onInstance: Called before `onEvent` for what a browse of every type would tell, such as an instance that is not
+    ///     resolved yet.
+    ///   - onEvent: Called on the loop's thread for everything that happens, in order, until ``stop()``.
+    public func start(
+        onInstance: @escaping (BrowseEvent) -> Void = { _ in },
+        onEvent: @escaping (ServiceEvent) -> Void
+    ) {
         guard id == nil else { return }
+        (self.onInstance, self.onEvent) = (onInstance, onEvent)
         id = engine.attach(self)
-        if ownsEngine { engine.start() }
         if run == nil { beginCensus(at: engine.clock.boot) }
         engine.pump()
     }
 
-    /// Forgets everything, without a word, for what was found is not gone; stops the engine, if it is its own.
+    /// Forgets everything, without a word, for what was found is not gone.
     public func stop() {
         run = nil
         nextCensus = nil
-        if ownsEngine { engine.stop() }
+        (onInstance, onEvent) = ({ _ in }, { _ in })
         if let id { engine.detach(id) }
         id = nil
         reportedTypes = []

@@ -60,7 +60,7 @@ extension MulticastEngine {
 
     /// Which name was found free in place of one that was taken; it is tried first the next time (rule P12).
     ///
-    /// It has grown when ``onNameConflict`` is called. Setting it adds what an earlier run remembered.
+    /// It has grown when a ``Notice/nameConflict(_:)`` comes. Setting it adds what an earlier run remembered.
     public var rememberedNames: [DomainName: DomainName] {
         get { advertiser.memory }
         set { advertiser.recall(newValue) }
@@ -115,7 +115,7 @@ extension MulticastEngine {
         // What they bring is due at once.
         if !commands.isEmpty { mustPumpAgain = true }
         advertiser.tellRegistered { set in links.values.allSatisfy { $0.directory.isSettled(set) } }
-        for conflict in advertiser.takeConflicts() { onNameConflict(conflict) }
+        for conflict in advertiser.takeConflicts() { onNotice(.nameConflict(conflict)) }
         for event in advertiser.takeEvents() { advertisementHandlers[event.id]?(event) }
     }
 

@@ -18,18 +18,20 @@ public final class MulticastEngine {
         var links: Set<Int> = []
     }
 
+    /// What happens to the engine itself.
+    public enum Notice {
+        /// Another host has a name that is advertised, or that such a service needs.
+        case nameConflict(NameConflict)
+        /// Another program has port 5353 for itself, or it can be had again.
+        case takenPort(TakenPort, isTaken: Bool)
+    }
+
     /// How many pairs of interface and family are counted at most; those of interfaces that left make room.
     static let maximumCounters = 256
 
     /// What was counted per interface and family since the start; interfaces that left stay.
     public private(set) var counters: [MulticastCounters.Key: MulticastCounters] = [:]
     public private(set) var isStarted = false
-    /// Called on the loop's thread when another host has a name that is advertised, or that such a service needs.
-    public var onNameConflict: (NameConflict) -> Void = { _ in }
-
-    /// Called on the loop's thread when another program has port 5353 for itself, and when it can be had again.
-    public var onTakenPort: (TakenPort, _ isTaken: Bool) -> Void = { _, _ in }
-
     var advertiser: Advertiser
     var advertisementHandlers: [AdvertisementID: (AdvertisementEvent) -> Void] = [:]
     let loop: EventLoop
@@ -49,9 +51,10 @@ public final class MulticastEngine {
     /// The families whose port was refused since the interfaces were brought in line.
     private var refused: Set<AddressFamily> = []
     private var isPumping = false
+    private(set) var onNotice: (Notice) -> Void = { _ in }
     var mustPumpAgain = false
 
-    /// Makes an engine that does nothing before ``start()``.
+    /// Makes an engine that does nothing before ``start(onNotice:)``.
     public init(
         loop: EventLoop,
         clock: any TimeSource,
@@ -65,7 +68,6 @@ public final class MulticastEngine {
         unicast = UnicastPort(loop: loop)
         hostName = HostNameWatch(loop: loop)
         advertiser = Advertiser(hostName: hostName.name)
-        hostName.onChange = { [unowned self] name in take(hostName: name) }
     }
 
     /// The families whose port another program has for itself.
@@ -88,10 +90,13 @@ public final class MulticastEngine {
         pump()
     }
 
-    public func start() {
+    /// Opens the sockets.
+    /// - Parameter onNotice: Called on the loop's thread until ``stop(goodbye:)``.
+    public func start(onNotice: @escaping (Notice) -> Void = { _ in }) {
         guard !isStarted else { return }
         isStarted = true
-        hostName.start()
+        self.onNotice = onNotice
+        hostName.start { [unowned self] name in take(hostName: name) }
         applyInterfaces()
         pump()
     }
@@ -117,6 +122,7 @@ public final class MulticastEngine {
         if let timer { loop.cancel(timer.handle) }
         timer = nil
         retryAt = nil
+        onNotice = { _ in }
     }
 
     /// Has a record confirmed that seems to be wrong, such as one whose service does not answer (rule C7).
@@ -239,7 +245,7 @@ public final class MulticastEngine {
             for id in attachments.keys.sorted() { attach(id, to: link, at: now) }
         }
         let changes = ports.update(refused) { PortOwner.holder(family: $0, port: Zone.port) }
-        for (port, isTaken) in changes { onTakenPort(port, isTaken) }
+        for (port, isTaken) in changes { onNotice(.takenPort(port, isTaken: isTaken)) }
         announceLinks(at: now)
         // What is new on the wire is asked now.
         deliverOpening(of: opened, at: now)

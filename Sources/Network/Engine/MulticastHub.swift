@@ -31,12 +31,12 @@ package final class MulticastHub {
         guard users == 1 else { return }
         paths.onInterfaces = { [unowned self] in engine.setInterfaces(paths.core?.multicastInterfaces() ?? []) }
         paths.onResume = { [unowned self] in engine.resume() }
-        engine.onTakenPort = { [unowned self] _, _ in
-            for observer in observers.values { observer(isDeaf) }
-        }
         paths.subscribe(Self.subscriber, to: PathQuestion()) { _ in }
         engine.setInterfaces(paths.core?.multicastInterfaces() ?? [])
-        engine.start()
+        engine.start { [unowned self] notice in
+            guard case .takenPort = notice else { return }
+            for observer in observers.values { observer(isDeaf) }
+        }
     }
 
     /// Whether other programs have port 5353 for themselves, by every family that there is.
@@ -63,7 +63,6 @@ package final class MulticastHub {
         engine.stop()
         paths.onInterfaces = {}
         paths.onResume = {}
-        engine.onTakenPort = { _, _ in }
         paths.unsubscribe(Self.subscriber)
     }
 }

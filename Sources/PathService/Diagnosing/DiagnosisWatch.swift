@@ -34,7 +34,7 @@ struct DiagnosisSurroundings {
 
 /// The daemon's continuous diagnosis: examines the network by its schedule, keeps verdicts, publishes what changes.
 ///
-/// Unless `diagnosis.enabled`, nothing is examined or sent but for ``start()``. Confined to the daemon's loop.
+/// Unless `diagnosis.enabled`, nothing is examined or sent but for ``runNow()``. Confined to the daemon's loop.
 final class DiagnosisWatch {
     private let loop: EventLoop
     private let hub: EventHub
@@ -51,7 +51,7 @@ final class DiagnosisWatch {
     private var isStopped = false
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
     private var moments: [Duration: WallTime] = [:]
-    let metrics = DiagnosisMetrics()
+    private let metrics = DiagnosisMetrics()
     private var lastSign: ExaminationSign?
     /// What counts of the examination that somebody asked for while the diagnosis is off.
     private var requested: RequestedDiagnosis?
@@ -62,10 +62,7 @@ final class DiagnosisWatch {
     private var isProgressUntold = false
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
-    /// Called when the document shows what an examination found.
-    var onResult: () -> Void = {}
-    /// Called when the document shows how far an examination is.
-    var onProgress: () -> Void = {}
+    private var onChange: () -> Void = {}
 
     init(
         loop: EventLoop,
@@ -90,6 +87,14 @@ final class DiagnosisWatch {
     /// What the last examination found by asking; `nil` without one.
     var sign: ExaminationSign? { requested.map(\.sign) ?? lastSign }
 
+    /// Begins to examine, if the configuration says so.
+    ///
+    /// `onChange` is called when the document shows what an examination found, or how far it is.
+    func start(_ settings: TargetSettings, onChange: @escaping () -> Void) {
+        self.onChange = onChange
+        take(settings)
+    }
+
     /// Takes what the configuration says; what stands is taken back when there is to be no diagnosis any more.
     func take(_ new: TargetSettings) {
         guard new != settings else { return }
@@ -107,7 +112,7 @@ final class DiagnosisWatch {
     }
 
     /// Examines at once because somebody asked for it, also where the diagnosis is off.
-    func start() throws -> RunStart {
+    func runNow() throws -> RunStart {
         guard !isStopped else { throw Problem(.notReady, status: 503, detail: "The service is stopping.") }
         let wish = schedule.runNow(isRunning: examination != nil, at: clock.boot)
         guard wish == .granted else { return RunStart(wish) }
@@ -126,11 +131,6 @@ final class DiagnosisWatch {
         guard !update.isFirst, !update.paths.isEmpty else { return }
         schedule.pathChanged(at: clock.boot)
         plan()
-    }
-
-    func stop() {
-        isStopped = true
-        cancel()
     }
 
     private func cancel() {
@@ -274,7 +274,7 @@ final class DiagnosisWatch {
     private func show(_ new: DiagnosisDocument) {
         document = new
         revision += 1
-        onResult()
+        onChange()
     }
 
     private func show(running new: DiagnosisStateDocument.Running?) {
@@ -285,7 +285,7 @@ final class DiagnosisWatch {
         isProgressUntold = true
         loop.deferring { [weak self] in
             self?.isProgressUntold = false
-            self?.onProgress()
+            self?.onChange()
         }
     }
 
@@ -303,6 +303,17 @@ final class DiagnosisWatch {
         let moment = clock.calendar(at: standing.since)
         moments[standing.since] = moment
         return moment
+    }
+}
+
+extension DiagnosisWatch: DaemonPart {
+    func register(in registry: MetricRegistry) {
+        metrics.register(in: registry) { [unowned self] in standing }
+    }
+
+    func stop() {
+        isStopped = true
+        cancel()
     }
 }
 

@@ -4,6 +4,7 @@ internal import Documents
 internal import EventHub
 internal import LinuxIO
 internal import Metrics
+internal import Netlink
 internal import PathEngine
 internal import PathModel
 internal import Probes
@@ -17,9 +18,9 @@ final class ProbeWatch {
     private let hub: EventHub
     private let clock: any TimeSource
     private let histories: ProbeHistoryKeeper
-    let metrics = ProbeMetrics()
-    /// Called when a document of a probe shows something new.
-    var onResult: () -> Void = {}
+    private let engine: PathEngine
+    private let metrics = ProbeMetrics()
+    private var onResult: () -> Void = {}
     /// How many results there were, for the tags of documents.
     private(set) var revision: UInt64 = 0
 
@@ -30,6 +31,7 @@ final class ProbeWatch {
         clock: any TimeSource,
         stateDirectory: String
     ) {
+        self.engine = engine
         probes = ProbeSet(loop: loop) { ProbeSurroundings(engine.core) }
         histories = ProbeHistoryKeeper(loop: loop, clock: clock, directory: stateDirectory)
         self.hub = hub
@@ -41,6 +43,12 @@ final class ProbeWatch {
 
     /// The documents, in the order of the configuration.
     var documents: [ProbeDocument] { probes.states.map { ProbeDocument($0, clock: clock) } }
+
+    /// Begins to probe; `onResult` is called when a document of a probe shows something new.
+    func start(_ definitions: [ProbeDefinition], onResult: @escaping () -> Void) {
+        self.onResult = onResult
+        take(definitions)
+    }
 
     func take(_ definitions: [ProbeDefinition]) {
         metrics.expect(definitions)
@@ -55,27 +63,13 @@ final class ProbeWatch {
     }
 
     /// Runs a probe at once; `nil` when there is no such probe.
-    func start(_ name: String) -> RunStart? { probes.runNow(name).map { RunStart($0) } }
-
-    func stop() {
-        probes.stop()
-        histories.close()
-    }
+    func runNow(_ name: String) -> RunStart? { probes.runNow(name).map { RunStart($0) } }
 
     /// What came of a probe, step by step; `nil` when there is none of that name.
     func history(_ name: String, since: WallTime, until: WallTime, step: Duration) -> ProbeHistoryDocument? {
         guard let definition = probes.states.map(\.definition).first(where: { $0.name == name }) else { return nil }
         let (record, now) = (histories.record(of: definition), clock.wall)
         return ProbeHistoryDocument(record, of: definition, since: since, until: until, step: step, at: now)
-    }
-
-    /// Probes that this process cannot run, with what would allow it, and what is wrong with the file of their histories.
-    var problems: [String] {
-        let refused = probes.states.compactMap { state -> String? in
-            guard case .notAssessed(let advice) = state.last?.outcome else { return nil }
-            return "probe \(state.definition.name) is not assessed: \(advice)"
-        }
-        return refused + [histories.problem].compactMap(\.self)
     }
 
     private func take(_ event: ProbeSet.Event) {
@@ -93,6 +87,35 @@ final class ProbeWatch {
             case .portalCleared: hub.publish(CaptivePortal(state, result, isDetected: false))
             }
         }
+    }
+}
+
+extension ProbeWatch: DaemonPart {
+    /// Probes that this process cannot run, with what would allow it, and what is wrong with the file of their histories.
+    var problems: [ProblemDocument] {
+        let refused = probes.states.compactMap { state -> String? in
+            guard case .notAssessed(let advice) = state.last?.outcome else { return nil }
+            return "probe \(state.definition.name) is not assessed: \(advice)"
+        }
+        return (refused + [histories.problem].compactMap(\.self)).map { ProblemDocument(part: "probes", message: $0) }
+    }
+
+    func register(in registry: MetricRegistry) {
+        metrics.register(
+            in: registry,
+            states: { [unowned self] in states },
+            paths: { [unowned self] in
+                engine.core.monitors.map { monitor in
+                    let link = monitor.path.interfaces.first.flatMap { engine.core.state.links[$0.index] }
+                    return (monitor.policy.name, link?.names ?? [])
+                }
+            }
+        )
+    }
+
+    func stop() {
+        probes.stop()
+        histories.close()
     }
 }
 

@@ -11,13 +11,13 @@ internal import StatusServer
 
 extension DocumentStore {
     func services(_ filter: ServiceFilter) -> [ServiceDocument] {
-        (census?.services ?? []).filter(filter.includes).map(document)
+        (services?.census.services ?? []).filter(filter.includes).map(document)
     }
 
     /// One service, on each interface where it is heard.
     /// - Throws: ``Problem`` with status 404 that names what may have been meant.
     func services(type: String, named name: String) throws(Problem) -> [ServiceDocument] {
-        let all = census?.services ?? []
+        let all = services?.census.services ?? []
         let ofType = all.filter { $0.type.lowercased() == type.lowercased() }
         let wanted = ServiceName(name)
         let found = ofType.filter { wanted.matches($0.name, $0.instance) }
@@ -35,7 +35,7 @@ extension DocumentStore {
 
     /// What is remembered of services, those that are gone included; sorted by instance and interface.
     func pastServices(_ filter: ServiceFilter) -> [PastServiceDocument] {
-        guard let history = history?.history else { return [] }
+        guard let history = services?.history else { return [] }
         return history.entries.sorted { $0.key < $1.key }
             .map { PastServiceDocument($0.key, $0.value) }
             .filter {
@@ -44,12 +44,12 @@ extension DocumentStore {
     }
 
     func scrapeTargets(_ filter: ServiceFilter, family: String?) -> [ScrapeTarget] {
-        let services = (census?.services ?? []).filter(filter.includes)
+        let services = (services?.census.services ?? []).filter(filter.includes)
         return ScrapeTarget.list(services, family: family.flatMap { AddressFamily(rawValue: $0) })
     }
 
     private func document(_ service: Service) -> ServiceDocument {
-        ServiceDocument(service, clock: clock, firstSeen: history?.history.firstSeen(service))
+        ServiceDocument(service, clock: clock, firstSeen: services?.history.firstSeen(service))
     }
 }
 

@@ -28,7 +28,8 @@ final class StatusAPI {
         limits: StatusLimits,
         router: Router = Router(),
         registry: MetricRegistry,
-        streamMetrics: EventStreamMetrics
+        streamMetrics: EventStreamMetrics,
+        onListening: @escaping (Bool) -> Void = { _ in }
     ) {
         self.provider = provider
         self.limits = limits
@@ -37,9 +38,13 @@ final class StatusAPI {
         self.registry = registry
         clock = loop.clock
         lastInstance = UInt64.random(in: 0...UInt64.max)
-        streams = EventStreams(provider: provider, limit: limits.stream, metrics: streamMetrics) { [weak loop] work in
-            loop?.schedule(after: limits.farewell, handler: work)
-        }
+        streams = EventStreams(
+            provider: provider,
+            limit: limits.stream,
+            metrics: streamMetrics,
+            onListening: onListening,
+            afterGrace: { [weak loop] work in loop?.schedule(after: limits.farewell, handler: work) }
+        )
         polls = LongPolls(loop: loop, provider: provider, metrics: streamMetrics)
     }
 

@@ -92,6 +92,8 @@ final class EventStreams {
     private unowned let provider: any StatusProviding
     private var subscribers: [ObjectIdentifier: Subscriber] = [:]
     private var unixCount = 0
+    /// Called with `true` when the first client comes, and with `false` when the last one left.
+    private let onListening: (Bool) -> Void
     /// Calls a closure after a grace period, to cut those who do not even read their farewell.
     private let afterGrace: (@escaping () -> Void) -> Void
 
@@ -99,16 +101,15 @@ final class EventStreams {
         provider: any StatusProviding,
         limit: OutgoingStream.Limit,
         metrics: EventStreamMetrics,
+        onListening: @escaping (Bool) -> Void = { _ in },
         afterGrace: @escaping (@escaping () -> Void) -> Void
     ) {
         self.provider = provider
         self.limit = limit
         self.metrics = metrics
+        self.onListening = onListening
         self.afterGrace = afterGrace
     }
-
-    /// Called with `true` when the first client comes, and with `false` when the last one left.
-    var onListening: (Bool) -> Void = { _ in }
 
     var count: Int { subscribers.count }
 

@@ -97,13 +97,9 @@ struct Browse: Command {
     /// A census asks for the types; the engine looks on no other interface.
     private func everything(by direct: DirectEngine, _ show: @escaping (BrowseEvent) -> Void) -> ServiceCensus {
         let census = ServiceCensus(direct.engine)
-        census.onInstance = show
-        if isOnce {
-            census.onEvent = { event in
-                if case .censusCompleted = event { direct.stop() }
-            }
+        census.start(onInstance: show) { [isOnce] event in
+            if isOnce, case .censusCompleted = event { direct.stop() }
         }
-        census.start()
         return census
     }
 }

@@ -148,10 +148,9 @@ struct Serve: Command {
             throw .loop(error)
         }
         let running = try Daemon(loop: loop, options: options)
-        running.onStopped = { loop.stop() }
         daemon = running
         do throws(ServiceError) {
-            try running.start()
+            try running.start { loop.stop() }
         } catch {
             // What the daemon has planned holds it: a loop that is over lets go of both.
             loop.stop()

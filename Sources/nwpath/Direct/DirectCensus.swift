@@ -27,12 +27,11 @@ final class DirectCensus {
     /// - Parameter limit: When to stop in any case.
     /// - Returns: The services, as `/api/v1/services` lists them.
     func list(limit: Duration) -> JSONValue {
-        census.onEvent = { [unowned self] event in
+        run(limit: limit) { [unowned self] event in
             guard case .censusCompleted = event else { return }
             isComplete = true
             direct.stop()
         }
-        run(limit: limit)
         let clock = direct.clock
         return Self.document("services", census.services.map { ServiceDocument($0, clock: clock) })
     }
@@ -44,17 +43,16 @@ final class DirectCensus {
     ///   - prefix: How the names of the events begin that are told.
     ///   - show: Takes an event like one of the daemon's, as one line of JSON.
     func watch(limit: Duration?, events prefix: String, show: @escaping ([UInt8]) -> Void) {
-        census.onEvent = { [unowned self] event in
+        run(limit: limit) { [unowned self] event in
             guard let body = event.body(as: { [direct] in ServiceDocument($0, clock: direct.clock) }),
                 body.name.rawValue.hasPrefix(prefix), let line = line(body)
             else { return }
             show(line)
         }
-        run(limit: limit)
     }
 
-    private func run(limit: Duration?) {
-        census.start()
+    private func run(limit: Duration?, onEvent: @escaping (ServiceEvent) -> Void) {
+        census.start(onEvent: onEvent)
         direct.run(limit: limit)
     }
 

@@ -13,6 +13,7 @@ internal import PathModel
 final class DirectEngine {
     let engine: MulticastEngine
     let clock = KernelClock()
+    private let isQuiet: Bool
     private let loop: EventLoop
     private let path: PathEngine
     /// The name of the one interface, which may have been given by an alternative name; `nil` for all.
@@ -26,6 +27,7 @@ final class DirectEngine {
     ///   - isQuiet: Whether to wait without a word.
     /// - Throws: A failure when there is nothing to speak on.
     init(interface: String?, waits: Bool, isQuiet: Bool) throws(CommandFailure) {
+        self.isQuiet = isQuiet
         let links = DirectLinks(wanted: interface, waits: waits)
         do {
             loop = try EventLoop()
@@ -49,11 +51,6 @@ final class DirectEngine {
         }
         engine.setInterfaces(links.interfaces(of: path.core))
         self.interface = interface.map { [path] in path.core.state.link(named: $0)?.name ?? $0 }
-        if !isQuiet {
-            engine.onTakenPort = { port, isTaken in
-                Terminal.complain(isTaken ? port.explanation : port.recovery)
-            }
-        }
         switch links.start(of: path.core) {
         case .ready: break
         case .waiting(let text): if !isQuiet { Terminal.complain(text) }
@@ -64,7 +61,10 @@ final class DirectEngine {
     /// Speaks until ``stop()``, or until the limit is over; `nil` is without one.
     func run(limit: Duration?) {
         if let limit { stop(at: clock.boot + limit) }
-        engine.start()
+        engine.start { [isQuiet] notice in
+            guard !isQuiet, case .takenPort(let port, let isTaken) = notice else { return }
+            Terminal.complain(isTaken ? port.explanation : port.recovery)
+        }
         // Answers are awaited for 20 ms at least; a large network has better use for the memory than what starting took.
         try? ProgramText.release()
         loop.run()

@@ -3,22 +3,9 @@
 internal import LinuxIO
 internal import Metrics
 internal import MulticastDNS
-internal import PathEngine
 
-/// What is counted as it happens; everything else is read when it is scraped.
+/// What is counted of services as it happens; everything else is read when it is scraped.
 final class ServiceCounters {
-    let latency = Histogram(
-        MetricFamily(
-            "nwpath_event_latency_seconds",
-            .histogram,
-            help: "From the first kernel message of a change to its publication, the debounce included."
-        ),
-        bounds: [0.0002, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.12, 0.2, 0.5, 1, 2]
-    )
-    let evaluation = Histogram(
-        MetricFamily("nwpath_evaluation_seconds", .histogram, help: "How long finding out a changed path took."),
-        bounds: Histogram.fastSeconds
-    )
     let serviceEvents = Counter(
         MetricFamily(
             "nwpath_mdns_service_events_total",
@@ -44,19 +31,13 @@ final class ServiceCounters {
             help: "Advertised names that another host had."
         )
     )
-    private(set) var isLastReloadGood = true
-    private(set) var lastReload: WallTime?
     private var types: Set<String> = []
     /// Types beyond this number are counted as `other`.
     static let maximumTypes = 200
     private static let serviceChanges = ["added", "changed", "removed"]
 
-    func observe(_ update: EngineUpdate, at clock: some TimeSource) {
-        guard !update.isFirst else { return }
-        evaluation.observe(update.evaluation.seconds)
-        guard update.cause.source == "rtnetlink" else { return }
-        // A calendar that was stepped back in between is no latency.
-        latency.observe(max(0, (clock.wall - update.cause.received).seconds))
+    func register(in registry: MetricRegistry) {
+        for counter in [serviceEvents, serviceRemovals, nameConflicts] { registry.add(counter) }
     }
 
     func count(_ event: ServiceEvent) {
@@ -92,12 +73,5 @@ final class ServiceCounters {
     func label(_ type: String) -> String {
         if types.count < Self.maximumTypes { types.insert(type) }
         return types.contains(type) ? type : "other"
-    }
-
-    func rejectedReload() { isLastReloadGood = false }
-
-    func acceptedReload(at time: WallTime) {
-        isLastReloadGood = true
-        lastReload = time
     }
 }

@@ -1,0 +1,126 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import Documents
+internal import EventHub
+internal import LinuxIO
+internal import Metrics
+internal import MulticastDNS
+
+/// The services of the neighbourhood: the census of them, what is remembered, and what this machine offers itself.
+///
+/// Confined to the daemon's loop.
+final class ServiceWatch {
+    let census: ServiceCensus
+    private let engine: MulticastEngine
+    private let keeper: ServiceHistoryKeeper
+    private let advertiser: ServiceAdvertiser
+    private let counters = ServiceCounters()
+    private let hub: EventHub
+    private var publisher: ServicePublisher
+    private var configuration: Configuration
+
+    init(_ configuration: Configuration, hub: EventHub, loop: EventLoop, clock: any TimeSource, hostName: String) {
+        self.hub = hub
+        let directory = configuration.stateDirectory
+        engine = MulticastEngine(loop: loop, clock: clock)
+        census = ServiceCensus(engine, settings: configuration.censusSettings)
+        let keeper = ServiceHistoryKeeper(loop: loop, clock: clock, directory: directory)
+        self.keeper = keeper
+        advertiser = ServiceAdvertiser(engine, hostName: hostName, directory: directory)
+        publisher = ServicePublisher(hub: hub, clock: clock) { service in keeper.history.firstSeen(service) }
+        self.configuration = configuration
+    }
+
+    /// What is remembered of services, those that are gone included.
+    var history: ServiceHistory { keeper.history }
+
+    /// Begins to look, and offers what the configuration names.
+    func start(on interfaces: [MulticastInterface]) {
+        keeper.open()
+        engine.setInterfaces(interfaces)
+        census.start { [unowned self] event in take(event) }
+        engine.start { [unowned self] notice in take(notice) }
+        advertiser.open()
+        advertiser.offer(configuration.mdns.advertised)
+    }
+
+    /// Takes what the configuration says from now on.
+    func take(_ configuration: Configuration) {
+        self.configuration = configuration
+        census.setWellKnownTypes(configuration.censusSettings.wellKnownTypes)
+        advertiser.offer(configuration.mdns.advertised)
+    }
+
+    func setInterfaces(_ interfaces: [MulticastInterface]) { engine.setInterfaces(interfaces) }
+
+    /// Goes on under the machine's new name.
+    func take(hostName name: String) { advertiser.take(hostName: name) }
+
+    /// The machine woke up.
+    func resume() { engine.resume() }
+
+    private func take(_ event: ServiceEvent) {
+        counters.count(event)
+        keeper.take(event, services: census.services)
+        publisher.publish(event)
+    }
+
+    private func take(_ notice: MulticastEngine.Notice) {
+        switch notice {
+        case .nameConflict(let conflict):
+            counters.nameConflicts.increment()
+            advertiser.noteConflict()
+            hub.publish(NameConflictFound(conflict))
+        case .takenPort(let port, let isTaken): hub.publish(MulticastPortChanged(port, isTaken: isTaken))
+        }
+    }
+
+    private func collect(_ writer: inout MetricWriter) {
+        let services = census.services
+        for watched in configuration.mdns.watched { counters.expect(watched.type) }
+        for (type, count) in counters.tally(services.lazy.map(\.type)) {
+            writer.write(Family.services, Double(count), type)
+        }
+        writer.write(Family.serviceTypes, Double(census.serviceTypes.count))
+        writer.declare(Family.watched)
+        for watched in configuration.mdns.watched {
+            writer.write(Family.watched, services.contains(where: watched.includes), watched.type, watched.name ?? "")
+        }
+        writer.write(Family.censusTime, census.lastCompleted?.secondsSince1970 ?? 0)
+        writer.write(Family.censusInterval, configuration.mdns.censusInterval.seconds)
+        let taken = engine.takenPorts.map(\.family)
+        for family in AddressFamily.allCases {
+            writer.write(Family.portAvailable, !taken.contains(family), family.rawValue)
+        }
+        for (key, count) in engine.counters.sorted(by: {
+            ($0.key.interface, $0.key.family) < ($1.key.interface, $1.key.family)
+        }) {
+            let labels = [key.interface, key.family.rawValue]
+            writer.write(Family.packetsReceived, Double(count.received), labels: labels)
+            writer.write(Family.packetsSent, Double(count.sent), labels: labels)
+            writer.write(Family.packetsMalformed, Double(count.malformed), labels: labels)
+            writer.write(Family.packetFaults, Double(count.wrongPort), labels: labels + ["wrong_port"])
+            writer.write(Family.packetFaults, Double(count.wrongHopLimit), labels: labels + ["hop_limit"])
+        }
+    }
+}
+
+extension ServiceWatch: DaemonPart {
+    var problems: [ProblemDocument] {
+        let messages = [keeper.problem, advertiser.problem].compactMap(\.self) + engine.takenPorts.map(\.explanation)
+        return messages.map { ProblemDocument(part: "services", message: $0) }
+    }
+
+    func register(in registry: MetricRegistry) {
+        registry.add { [unowned self] in collect(&$0) }
+        counters.register(in: registry)
+    }
+
+    func stop() {
+        keeper.close(services: census.services)
+        engine.stop()
+        census.stop()
+    }
+}
