@@ -291,7 +291,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PeerEngineTests",
-            dependencies: ["PeerEngine", "Addressing", "DNSWire", "MulticastDNS", "TestSupport"]
+            dependencies: ["PeerEngine", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "TestSupport"]
         ),
         .testTarget(
             name: "MultipeerConnectivityTests",

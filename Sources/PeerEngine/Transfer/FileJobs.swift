@@ -56,21 +56,17 @@ enum FileJobs {
         }
     }
 
-    /// Makes a file that only this user can read, under a name that nobody knows.
+    /// Makes a file for what arrives, where temporary files are.
     struct Create: Worker.Job {
-        mutating func advance() throws -> (file: SharedFile, path: String)? {
+        mutating func advance() throws -> ArrivingFile? {
             let chosen = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? ""
-            let directory = chosen.hasPrefix("/") ? chosen : "/tmp"
-            let path = "\(directory)/resource-\(SessionID().text)"
-            let descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw Errno.current }
-            return (SharedFile(owning: descriptor), path)
+            return try ArrivingFile.make(in: chosen.hasPrefix("/") ? chosen : "/tmp")
         }
     }
 
     /// Writes pieces behind one another.
     struct Write: Worker.Job {
-        let file: SharedFile
+        let file: ArrivingFile
         let pieces: [[UInt8]]
 
         mutating func advance() throws -> Int? {
@@ -91,6 +87,15 @@ enum FileJobs {
                 total += piece.count
             }
             return total
+        }
+    }
+    /// Gives a file that is whole its name.
+    struct Name: Worker.Job {
+        let file: ArrivingFile
+
+        mutating func advance() throws -> ArrivingFile? {
+            try file.name()
+            return file
         }
     }
 }

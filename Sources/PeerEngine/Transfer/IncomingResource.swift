@@ -12,8 +12,7 @@ final class IncomingResource {
     private let onConsumed: (Int) -> Void
     private var completion: ((Result<String, TransferFailure>) -> Void)?
     private var ticket: Worker.Ticket?
-    private var file: SharedFile?
-    private var path: String?
+    private var file: ArrivingFile?
     private var pieces: [[UInt8]] = []
     private var received: UInt64 = 0
     private var written: UInt64 = 0
@@ -42,29 +41,26 @@ final class IncomingResource {
         self.completion = completion
     }
 
-    deinit {
-        stop()
-        removeFile()
-    }
-
-    /// Ends what is under way, but for making the file: it has to be removed.
-    private func stop() {
-        if file != nil { ticket?.cancel() }
-        ticket = nil
-    }
+    deinit { ticket?.cancel() }
 
     func start() {
-        ticket = try? files.start({ FileJobs.Create() }) { [weak self] result in
-            guard let self, completion != nil else {
-                if case .success((_, let path)) = result { unsafe unlink(path) }
-                return
-            }
+        perform({ FileJobs.Create() }) { resource, file in
+            resource.file = file
+            resource.advance()
+        }
+    }
+
+    /// Has the disk do something, one thing at a time.
+    private func perform<Work: Worker.Job>(
+        _ job: @escaping @Sendable () -> Work,
+        then proceed: @escaping (IncomingResource, Work.Value) -> Void
+    ) {
+        ticket = try? files.start(job) { [weak self] result in
+            guard let self else { return }
             ticket = nil
             switch result {
             case .failure(let error): finish(.failure(.file(error as? Errno ?? .invalid)))
-            case .success((let file, let path)):
-                (self.file, self.path) = (file, path)
-                advance()
+            case .success(let value): proceed(self, value)
             }
         }
         if ticket == nil { finish(.failure(.tooMany)) }
@@ -94,43 +90,30 @@ final class IncomingResource {
     }
 
     private func advance() {
-        guard let file, let path, ticket == nil, completion != nil else { return }
+        guard let file, ticket == nil, completion != nil else { return }
         let isLittle = received - written < UInt64(Self.batch) && received < size
         guard !pieces.isEmpty, !isLittle || hasEnded else {
             guard hasEnded else { return }
             guard written == size else { return finish(.failure(.incomplete)) }
-            self.path = nil
-            return finish(.success(path))
+            return perform({ FileJobs.Name(file: file) }) { $0.finish(.success($1.keep())) }
         }
         let pieces = pieces
         self.pieces = []
-        ticket = try? files.start({ FileJobs.Write(file: file, pieces: pieces) }) { [weak self] result in
-            guard let self else { return }
-            ticket = nil
-            switch result {
-            case .failure(let error): finish(.failure(.file(error as? Errno ?? .invalid)))
-            case .success(let count):
-                written += UInt64(count)
-                settle()
-                onProgress(written)
-                advance()
-            }
+        perform({ FileJobs.Write(file: file, pieces: pieces) }) { resource, count in
+            resource.written += UInt64(count)
+            resource.settle()
+            resource.onProgress(resource.written)
+            resource.advance()
         }
-        if ticket == nil { finish(.failure(.tooMany)) }
     }
 
-    /// It is over; what is not whole is removed.
+    /// It is over; what is not whole is gone.
     func finish(_ result: Result<String, TransferFailure>) {
-        stop()
-        removeFile()
+        ticket?.cancel()
+        ticket = nil
         file = nil
         let completion = completion
         self.completion = nil
         completion?(result)
-    }
-
-    private func removeFile() {
-        if let path { unsafe unlink(path) }
-        path = nil
     }
 }
