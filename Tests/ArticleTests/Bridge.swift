@@ -27,7 +27,7 @@ struct Bridge {
 /// A program in a namespace, with the lines it has printed so far; it ends with this value.
 final class Program {
     private let command: RunningCommand
-    private let file: String
+    private let scratch: Scratch
     private let input: FileHandle?
 
     /// Starts a program that was built beside the tests.
@@ -37,18 +37,18 @@ final class Program {
 
     /// Starts a command line.
     init(running words: [String], in namespace: Namespace) throws {
-        file = NSTemporaryDirectory() + "/article-\(UUID().uuidString)"
+        scratch = try Scratch()
+        let (typed, printed) = (scratch.file("in"), scratch.file("out"))
         // Open at both ends, so that nobody waits for the other and the program's input has no end.
-        try Command.run(["mkfifo", file + ".in"])
-        let shell = ["sh", "-c", "exec \"$@\" <>'\(file).in' >'\(file)' 2>&1", "sh"] + words
-        input = FileHandle(forUpdatingAtPath: file + ".in")
+        try Command.run(["mkfifo", typed])
+        let shell = ["sh", "-c", "exec \"$@\" <>'\(typed)' >'\(printed)' 2>&1", "sh"] + words
+        input = FileHandle(forUpdatingAtPath: typed)
         command = try RunningCommand(["nsenter", "--net=\(namespace.path)"] + shell)
     }
 
     deinit {
         command.signal(SIGKILL)
         _ = command.wait()
-        for path in [file, file + ".in"] { try? FileManager.default.removeItem(atPath: path) }
     }
 
     /// Types a line.
@@ -59,8 +59,7 @@ final class Program {
 
     /// What it printed.
     var lines: [String] {
-        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
+        scratch.read("out").split(separator: "\n").map(String.init)
     }
 
     /// Asks the program to end, and waits.

@@ -38,8 +38,8 @@ import Testing
         programs[1].type("hello, everybody")
         await expect(programs[0], line: "iPhone: hello, everybody")
         await expect(programs[2], line: "iPhone: hello, everybody")
-        let picture = NSTemporaryDirectory() + "picture-\(UUID().uuidString).jpg"
-        defer { try? FileManager.default.removeItem(atPath: picture) }
+        let scratch = try Scratch()
+        let picture = scratch.file("picture.jpg")
         try Command.run(["dd", "if=/dev/urandom", "of=\(picture)", "bs=1000", "count=2500"])
         let name = (picture as NSString).lastPathComponent
         programs[2].type("/picture iPad \(picture)")

@@ -47,12 +47,11 @@ import Testing
         return server
     }
 
-    private func certificate() throws -> String {
-        let folder = NSTemporaryDirectory() + "/article-tls-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    private func certificate() throws -> Scratch {
+        let folder = try Scratch()
         try Command.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
-            "-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem", "-subj", "/CN=localhost", "-addext",
+            "-keyout", "\(folder.path)/key.pem", "-out", "\(folder.path)/cert.pem", "-subj", "/CN=localhost", "-addext",
             "subjectAltName=DNS:localhost",
         ])
         return folder
@@ -60,7 +59,7 @@ import Testing
 
     @Test func `a delegate trusts localhost, and talks by a task of URLSession`() async throws {
         let folder = try certificate()
-        let server = try await echoServer(certificate: folder, in: bridge.left)
+        let server = try await echoServer(certificate: folder.path, in: bridge.left)
         let url = "wss://localhost:8443/"
         let client = try Program("ArticlePrograms", "talk", url, "hello", "again", in: bridge.left)
         await expect(server, last: "closed 1001 that was all")
@@ -75,7 +74,6 @@ import Testing
         let elsewhere = try Program("ArticlePrograms", "talk", "wss://10.55.0.1:8443/", "hello", in: bridge.right)
         await loop.eventually("not trusted, after \(elsewhere.lines)") { elsewhere.lines.contains("failed with -1202") }
         #expect(!elsewhere.lines.contains("open with echo"))
-        try FileManager.default.removeItem(atPath: folder)
     }
 
     @Test func `messages are sent and received in order, with await`() async throws {

@@ -71,10 +71,9 @@ private let child = "HTTPChild"
         #expect(page == Data("/a".utf8) && (response as? HTTPURLResponse)?.statusCode == 200)
         #expect(try await session.data(for: URLRequest(url: url.appending(path: "b"))).0 == Data("/b".utf8))
         #expect(try await session.upload(for: post(url), from: Data("abc".utf8)).0 == Data("cba".utf8))
-        let file = URL(fileURLWithPath: NSTemporaryDirectory()).appending(path: "upload-\(UUID().uuidString)")
-        try Data("xyz".utf8).write(to: file)
+        let scratch = try Scratch()
+        let file = URL(fileURLWithPath: try scratch.write("xyz", to: "upload"))
         #expect(try await session.upload(for: post(url), fromFile: file).0 == Data("zyx".utf8))
-        try FileManager.default.removeItem(at: file)
         withExtendedLifetime(server) {}
     }
 
@@ -88,8 +87,8 @@ private let child = "HTTPChild"
         let take2: @Sendable (URL?, URLResponse?, (any Error)?) -> Void = { file, _, error in
             heard.append(file.flatMap { try? String(contentsOf: $0, encoding: .utf8) } ?? words(error))
         }
-        let file = URL(fileURLWithPath: NSTemporaryDirectory()).appending(path: "upload-\(UUID().uuidString)")
-        try Data("file".utf8).write(to: file)
+        let scratch = try Scratch()
+        let file = URL(fileURLWithPath: try scratch.write("file", to: "upload"))
         let tasks: [any URLSessionTask] = [
             session.dataTask(with: url.appending(path: "1"), completionHandler: take),
             session.dataTask(with: URLRequest(url: url.appending(path: "2")), completionHandler: take),
@@ -103,7 +102,6 @@ private let child = "HTTPChild"
         #expect(heard.values.sorted() == ["/1", "/2", "/3", "/4", "cba", "elif"])
         let state: URLSessionTask.State = try #require(tasks.first?.state)
         #expect(state == .completed && URLSessionTask.State.suspended != state)
-        try FileManager.default.removeItem(at: file)
         withExtendedLifetime(server) {}
     }
 

@@ -11,12 +11,14 @@ import Testing
 /// Who trusts a server whose certificate signed itself.
 @Suite(.inNamespace) struct ServerTrustTests {
     private let loop = Namespace.current.loop
-    private let folder = NSTemporaryDirectory() + "/websocket-tls-\(UUID().uuidString.prefix(8))"
+    private let scratch: Scratch
+    private var folder: String { scratch.path }
+
+    init() throws { scratch = try Scratch() }
 
     private func eventually(_ what: String, _ condition: () -> Bool) async { await loop.eventually(what, condition) }
 
     private func serve() async throws -> (PythonProgram, URL) {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Command.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
             "-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem", "-subj", "/CN=localhost", "-addext",
@@ -65,7 +67,6 @@ import Testing
         #expect(space.receivesCredentialSecurely && challenge.error as? NWError == .tls(errSSLUnknownRootCert))
         #expect(challenge.proposedCredential == nil && challenge.failureResponse == nil)
         #expect(space.serverTrust?.linuxCertificates.count == 1)
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     @Test func `by default nobody trusts it`() async throws {
@@ -77,7 +78,6 @@ import Testing
         #expect(try await attempt(url, Watcher { _ in (.rejectProtectionSpace, nil) }) == "url -1202")
         #expect(try await attempt(url, Watcher { _ in (.cancelAuthenticationChallenge, nil) }) == "url -999")
         withExtendedLifetime(server) {}
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     @Test func `completions are answered as well, those of the session and those of tasks`() async throws {
@@ -85,7 +85,6 @@ import Testing
         #expect(try await attempt(url, CompletingDelegate()) == "string olleh")
         #expect(try await attempt(url, TaskLevelDelegate()) == "string olleh")
         withExtendedLifetime(server) {}
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     @Test func `a program that computes holds nobody up`() async throws {
@@ -98,7 +97,6 @@ import Testing
         }
         #expect(try await attempt(url, Watcher.trusting) == "string olleh")
         withExtendedLifetime(server) {}
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     @Test func `a space is described by whoever makes one`() {

@@ -28,7 +28,7 @@ extension OperationQueue {
 /// A program in Python; it ends with this value.
 final class PythonProgram {
     private let command: RunningCommand
-    private let file = NSTemporaryDirectory() + "/websocket-\(UUID().uuidString.prefix(8))"
+    private let scratch: Scratch
 
     /// Starts a program in a namespace, or in that of the process; `say` in it prints a line.
     init(_ program: String, in namespace: Namespace? = .current) throws {
@@ -37,15 +37,13 @@ final class PythonProgram {
             def say(*words): print(*words, flush=True)
 
             """
-        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(file)' 2>&1"
+        scratch = try Scratch()
+        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(scratch.file("out"))' 2>&1"
         let words = ["sh", "-c", line, "sh", head + program]
         command = try RunningCommand((namespace.map { ["nsenter", "--net=\($0.path)"] } ?? []) + words)
     }
 
-    deinit {
-        kill()
-        try? FileManager.default.removeItem(atPath: file)
-    }
+    deinit { kill() }
 
     /// Ends the program without a word.
     func kill() {
@@ -55,8 +53,7 @@ final class PythonProgram {
 
     /// What it said.
     var lines: [String] {
-        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
+        scratch.read("out").split(separator: "\n").map(String.init)
     }
 }
 

@@ -2,12 +2,13 @@
 
 import Glibc
 import LinuxIO
+import TestSupport
 import Testing
 
 @Suite struct FileDescriptorTests {
     @Test func `reads back what it wrote`() throws {
-        let path = "/tmp/nwpath-descriptor-\(getpid())"
-        defer { unsafe unlink(path) }
+        let scratch = try Scratch()
+        let path = scratch.file("file")
         let written = try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         try written.writeAll(Array("hello".utf8).span)
         let read = try FileDescriptor(opening: path, flags: O_RDONLY)

@@ -13,16 +13,14 @@ import Testing
 
     /// An identity of a key of this kind, and its certificate in DER.
     private func identity(_ kind: [String]) throws -> (identity: sec_identity_t, certificate: Data) {
-        let directory = NSTemporaryDirectory() + "identity-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: directory) }
-        let (key, certificate) = (directory + "/key.pem", directory + "/certificate.pem")
+        let scratch = try Scratch()
+        let (key, certificate) = (scratch.file("key.pem"), scratch.file("certificate.pem"))
         let subject = ["-subj", "/CN=Ada", "-days", "2", "-nodes", "-keyout", key, "-out", certificate]
         try Command.run(["openssl", "req", "-x509", "-newkey"] + kind + subject)
-        try Command.run(["openssl", "x509", "-in", certificate, "-outform", "DER", "-out", directory + "/der"])
+        try Command.run(["openssl", "x509", "-in", certificate, "-outform", "DER", "-out", scratch.file("der")])
         let read = { (path: String) in try Data(contentsOf: URL(fileURLWithPath: path)) }
         let made = sec_identity_t(linuxCertificates: try read(certificate), privateKey: try read(key))
-        return (made, try read(directory + "/der"))
+        return (made, try read(scratch.file("der")))
     }
 
     private func pair(_ identity: sec_identity_t?) async throws -> (ada: TestPeer, bob: TestPeer) {

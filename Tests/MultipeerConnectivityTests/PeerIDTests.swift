@@ -9,7 +9,13 @@ import Testing
 @testable import PeerEngine
 
 @Suite struct PeerIDTests {
-    private let store = KeyStore(directory: NSTemporaryDirectory() + "peers-\(UUID().uuidString)/multipeer")
+    private let scratch: Scratch
+    private let store: KeyStore
+
+    init() throws {
+        scratch = try Scratch()
+        store = KeyStore(directory: scratch.file("peers/multipeer"))
+    }
 
     private func archive(_ peer: MCPeerID) throws -> Data {
         try KeyStore.$chosen.withValue(store) {

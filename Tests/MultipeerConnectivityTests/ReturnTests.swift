@@ -92,7 +92,8 @@ import Testing
 
     @Test func `objects of one archive are one peer, with one port`() async throws {
         let hosts = try Hosts(2)
-        let store = KeyStore(directory: NSTemporaryDirectory() + "peers-\(UUID().uuidString)")
+        let scratch = try Scratch()
+        let store = KeyStore(directory: scratch.file("keys"))
         let id = MCPeerID(displayName: "Ada")
         let twin = try KeyStore.$chosen.withValue(store) {
             let data = try NSKeyedArchiver.archivedData(withRootObject: id, requiringSecureCoding: true)

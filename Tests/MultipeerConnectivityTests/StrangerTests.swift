@@ -10,13 +10,13 @@ import Testing
 /// Who calls without being a peer, by programs that are none of ours.
 @Suite(.inNamespace) struct StrangerTests {
     private let loop = Namespace.current.loop
-    private let directory = NSTemporaryDirectory() + "stranger-\(UUID().uuidString)"
+    private let scratch: Scratch
     private let hosts: Hosts
 
     init() throws {
         hosts = try Hosts(3)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let certificate = ["-subj", "/CN=x", "-keyout", directory + "/key", "-out", directory + "/certificate"]
+        scratch = try Scratch()
+        let certificate = ["-subj", "/CN=x", "-keyout", scratch.file("key"), "-out", scratch.file("certificate")]
         try Command.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes"] + certificate)
     }
 
@@ -55,9 +55,9 @@ import Testing
 
     /// Runs a script on the third host against a peer on the first.
     private func run(_ script: String, port: Int) throws -> String {
-        let path = directory + "/script.py"
-        try Data((Self.prelude + script).utf8).write(to: URL(fileURLWithPath: path))
-        return try hosts[2].run(["python3", path, "\(port)", directory]).trimmingCharacters(in: .whitespacesAndNewlines)
+        let path = try scratch.write(Self.prelude + script, to: "script.py")
+        let said = try hosts[2].run(["python3", path, "\(port)", scratch.path])
+        return said.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     private struct Place: Codable {

@@ -10,12 +10,12 @@ import Testing
 /// Files and streams between two peers on one bridge.
 @Suite(.inNamespace) struct TransferTests {
     private let loop = Namespace.current.loop
-    private let directory = NSTemporaryDirectory() + "transfer-\(UUID().uuidString)"
+    private let scratch: Scratch
     private let hosts: Hosts
 
     init() throws {
         hosts = try Hosts(2)
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        scratch = try Scratch()
     }
 
     private func pair() async -> (ada: TestPeer, bob: TestPeer) {
@@ -37,7 +37,7 @@ import Testing
     /// A file of so many bytes.
     private func file(_ count: Int, name: String = "file") throws -> (url: URL, bytes: Data) {
         let bytes = try noise(count)
-        let url = URL(fileURLWithPath: directory + "/" + name)
+        let url = URL(fileURLWithPath: scratch.file(name))
         try bytes.write(to: url)
         return (url, bytes)
     }
@@ -85,7 +85,7 @@ import Testing
 
     @Test func `giving a file up ends it at both ends`() async throws {
         let (ada, bob) = await pair()
-        let url = URL(fileURLWithPath: directory + "/big")
+        let url = URL(fileURLWithPath: scratch.file("big"))
         try Command.run(["truncate", "-s", "1G", url.path])
         for end in ["sender", "receiver"] {
             let outcome = Outcome()
@@ -107,8 +107,8 @@ import Testing
         let (ada, bob) = await pair()
         let (url, _) = try file(1)
         let refused: [(URL, String, MCPeerID, MCError.Code)] = [
-            (URL(fileURLWithPath: directory + "/missing"), "a", ada.id, .invalidParameter),
-            (URL(fileURLWithPath: directory), "a", ada.id, .invalidParameter),
+            (URL(fileURLWithPath: scratch.file("missing")), "a", ada.id, .invalidParameter),
+            (URL(fileURLWithPath: scratch.path), "a", ada.id, .invalidParameter),
             (url, "", ada.id, .invalidParameter),
             (url, "a", bob.id, .notConnected),
         ]
@@ -126,7 +126,7 @@ import Testing
 
     @Test func `a file whose peer goes has an error at both ends`() async throws {
         let (ada, bob) = await pair()
-        let url = URL(fileURLWithPath: directory + "/big")
+        let url = URL(fileURLWithPath: scratch.file("big"))
         try Command.run(["truncate", "-s", "4G", url.path])
         let outcome = Outcome()
         bob.session.sendResource(at: url, withName: "big", toPeer: ada.id) { outcome.add($0) }

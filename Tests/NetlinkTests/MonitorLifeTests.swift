@@ -125,8 +125,8 @@ import Testing
     }
 
     @Test func `a recorder hears what the monitor hears, lost messages too`() async throws {
-        let path = "/tmp/nwpath-monitor-\(UInt64.random(in: 0 ... .max))"
-        defer { _ = try? Command.run(["rm", "-f", path]) }
+        let scratch = try Scratch()
+        let path = scratch.file("recording")
         let monitor = try KernelMonitor(loop: namespace.loop, groups: [.nexthop], bufferSize: 4096)
         let recorder = try NetlinkRecorder(path: path)
         monitor.recorder = recorder

@@ -1,7 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
-import FoundationEssentials
 import LinuxIO
 @testable import Netlink
 import TestSupport
@@ -9,10 +8,12 @@ import Testing
 
 @Suite(.inNamespace) struct RecordingTests {
     private let namespace = Namespace.current
-    private let path = "/tmp/nwpath-recording-\(UInt64.random(in: 0 ... .max))"
+    private let scratch: Scratch
+    private var path: String { scratch.file("recording") }
+
+    init() throws { scratch = try Scratch() }
 
     @Test func `what was asked and heard is answered and told again`() async throws {
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let peer = try namespace.uplink()
         let recorder = try NetlinkRecorder(path: path)
         let kernel = try LiveKernel()
@@ -53,7 +54,6 @@ import Testing
     }
 
     @Test func `a recording that is full stops without harm`() async throws {
-        defer { try? FileManager.default.removeItem(atPath: path) }
         let recorder = try NetlinkRecorder(path: path, maximumSize: 2000)
         let kernel = try LiveKernel()
         kernel.recorder = recorder

@@ -220,14 +220,14 @@ import Testing
 
     private static func with(_ body: (ProbeNetwork, String) async throws -> Void) async throws {
         let network = try ProbeNetwork()
-        let file = "/tmp/nwpath-secured-\(UInt64.random(in: 0 ... .max)).pem"
+        let scratch = try Scratch()
+        let file = scratch.file("secured.pem")
         let program = server.split(separator: "FILE", omittingEmptySubsequences: false).joined(separator: file)
         let running = try network.servePython(program)
         try await network.waitForPort(443)
         try await network.waitForPort(8443)
         try await body(network, file)
         running.signal(9)
-        _ = try Command.run(["rm", "-f", file])
     }
 
     @Test func `how far an encrypted request got is known`() async throws {

@@ -147,13 +147,13 @@ import Testing
         try network.far.waitForAddresses(on: "eth1", isLinkLocal: true)
         try network.near.run(["sysctl", "-qw", "net.ipv6.conf.eth0.accept_ra=0"])
         try network.far.run(["sysctl", "-qw", "net.ipv6.conf.all.forwarding=1"])
-        let name = "/tmp/nwpath-radvd-\(UInt64.random(in: 0 ... .max))"
+        let scratch = try Scratch()
         let text = """
             interface eth1 { AdvSendAdvert on; AdvDefaultLifetime 1200;
             prefix 2001:db8:5::/64 { }; prefix 2001:db8:6::/64 { AdvValidLifetime 0; AdvPreferredLifetime 0; }; };
             """
-        try Command.run(["tee", "\(name).conf"], input: text)
-        let server = try network.serve(["radvd", "-n", "-m", "stderr", "-C", "\(name).conf", "-p", "\(name).pid"])
+        let options = ["-C", try scratch.write(text, to: "radvd.conf"), "-p", scratch.file("radvd.pid")]
+        let server = try network.serve(["radvd", "-n", "-m", "stderr"] + options)
         var found: [RouterAdvertisement] = []
         for _ in 0..<40 where found.isEmpty {
             if case .advertisements(let routers) = try await Self.ask(network) { found = routers }
@@ -162,7 +162,6 @@ import Testing
         #expect(found.first?.prefixes.map(\.description) == ["2001:db8:5::/64"])
         server.signal(15)
         _ = server.wait()
-        _ = try Command.run(["rm", "-f", "\(name).conf", "\(name).pid"])
     }
 
     @Test func `a link without a router is a link without a router`() async throws {

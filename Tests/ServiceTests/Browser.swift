@@ -19,7 +19,9 @@ final class Browser {
         self.scratch = scratch
         let words = [Place.fixtures + "/browser.py", checks, "http://\(Self.address)/", scratch.path]
         let inside = ["nsenter", "--net=\(Namespace.current.path)", "env", "HOME=\(scratch.path)", "PYTHONUTF8=1"]
-        process = try RunningCommand(inside + [try Place.python.get()] + words, captures: true)
+        // A browser that is killed leaves its profile behind.
+        let python = ["TMPDIR=\(scratch.path)", try Place.python.get()]
+        process = try RunningCommand(inside + python + words, captures: true)
     }
 
     /// Waits for a mark that the check makes, or for its failure.

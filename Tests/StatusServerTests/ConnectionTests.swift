@@ -158,7 +158,8 @@ import Testing
     }
 
     @Test func `replaces a socket file that nobody serves`() async throws {
-        let path = ServerFixture.temporaryPath()
+        let scratch = try Scratch()
+        let path = scratch.file("socket")
         let raw = unsafe nwp_unix_listen(path, 0o600, 1)
         try #require(raw >= 0)
         close(raw)
@@ -168,7 +169,6 @@ import Testing
             (try? server.listen(on: .unix(path: path))) != nil
         }
         #expect(server.addresses == [.unix(path: path)])
-        unsafe unlink(path)
     }
 
     @Test func `names who serves a unix socket already`() throws {
@@ -187,12 +187,12 @@ import Testing
     }
 
     @Test func `does not touch a path that is no socket`() throws {
-        let path = ServerFixture.temporaryPath()
+        let scratch = try Scratch()
+        let path = scratch.file("socket")
         try Command.run(["touch", path])
         let server = try server()
         #expect(throws: StatusServerError.pathTaken(path: path)) { try server.listen(on: .unix(path: path)) }
         #expect(unsafe nwp_path_kind(path) == 2)
-        unsafe unlink(path)
     }
 
     @Test func `says what is wrong with a path or an address`() throws {

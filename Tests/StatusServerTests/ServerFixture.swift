@@ -18,7 +18,8 @@ final class ServerFixture {
     let provider = FakeProvider()
     let registry = MetricRegistry()
     let server: StatusServer
-    let path: String
+    private let scratch: Scratch
+    var path: String { scratch.file("socket") }
     private(set) var port: UInt16 = 0
     private let listening = ListeningRecord()
     /// Whether there was a listener to a stream, whenever that changed.
@@ -28,7 +29,7 @@ final class ServerFixture {
         loop = Namespace.current.loop
         var configuration = StatusServer.Configuration()
         change(&configuration)
-        path = Self.temporaryPath()
+        scratch = try Scratch()
         server = try StatusServer(
             loop: loop,
             provider: provider,
@@ -40,12 +41,6 @@ final class ServerFixture {
         try server.listen(on: .tcp(ScopedAddress(.v4(0x7F00_0001)), port: 0))
         for case .tcp(_, let port) in server.addresses { self.port = port }
     }
-
-    deinit {
-        unsafe unlink(path)
-    }
-
-    static func temporaryPath() -> String { "/tmp/nwpath-test-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock" }
 
     func client() throws -> RawClient { try RawClient(unix: path, loop: loop) }
 

@@ -2,9 +2,10 @@
 
 internal import Glibc
 internal import LinuxIO
+internal import Synchronization
 
 /// A directory of a test's own, which goes with this value; anybody may enter it.
-public final class Scratch {
+public final class Scratch: Sendable {
     /// The directory.
     public let path: String
 
@@ -16,6 +17,20 @@ public final class Scratch {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard unsafe chmod(path, 0o755) == 0 else { throw Errno.current }
     }
+
+    /// Makes one that goes when the process ends, for what all its tests share.
+    /// - Throws: The kernel's error number.
+    public static func ofProcess() throws -> Scratch {
+        let made = try Scratch()
+        let isFirst = untilExit.withLock { kept in
+            kept.append(made)
+            return kept.count == 1
+        }
+        if isFirst { atexit { Scratch.untilExit.withLock { $0 = [] } } }
+        return made
+    }
+
+    private static let untilExit = Mutex<[Scratch]>([])
 
     deinit { _ = try? Command.run(["rm", "-rf", path]) }
 

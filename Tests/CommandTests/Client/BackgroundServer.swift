@@ -11,7 +11,8 @@ import TestSupport
 
 /// A server on a loop of its own, so that a test may block.
 final class BackgroundServer: Sendable {
-    let path = "/tmp/nwpath-client-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock"
+    private let scratch: Scratch
+    var path: String { scratch.file("socket") }
     private let namespace: Namespace
     /// Touched on the namespace's loop only.
     private nonisolated(unsafe) var server: StatusServer?
@@ -19,6 +20,7 @@ final class BackgroundServer: Sendable {
 
     init() throws {
         namespace = try Namespace()
+        scratch = try Scratch()
     }
 
     /// Starts serving.

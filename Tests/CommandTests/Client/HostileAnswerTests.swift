@@ -28,7 +28,7 @@ private let ok = "HTTP/1.1 200 OK\r\n"
             Issue.record("\(error)")
             return
         }
-        #expect(place.hasPrefix("unix:/tmp/nwpath-script-") && !reason.isEmpty)
+        #expect(place.hasPrefix("unix:/tmp/nwpath-test-") && !reason.isEmpty)
         #expect(error.description == "the answer from \(place) is not usable: \(reason)")
         #expect(!error.description.contains("\n"))
     }

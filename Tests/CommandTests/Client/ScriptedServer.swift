@@ -7,16 +7,18 @@ import TestSupport
 
 /// A unix socket that gives every client the same bytes, whatever it asks, on a thread of its own.
 final class ScriptedServer: Sendable {
-    let path = "/tmp/nwpath-script-\(getpid())-\(UInt64.random(in: 0...UInt64.max)).sock"
+    private let scratch: Scratch
+    var path: String { scratch.file("socket") }
     private let namespace: Namespace
     private let listener: Int32
 
     /// Answers with `script`, a piece at a time, then closes the connection or leaves it open.
     init(_ script: [String], closes: Bool = true) throws {
         namespace = try Namespace()
-        listener = unsafe nwp_unix_listen(path, 0o600, 16)
+        scratch = try Scratch()
+        listener = unsafe nwp_unix_listen(scratch.file("socket"), 0o600, 16)
         guard listener >= 0 else { throw Errno(listener) }
-        let (loop, listener, requests) = (namespace.loop, listener, path + ".requests")
+        let (loop, listener, requests) = (namespace.loop, listener, scratch.file("requests"))
         loop.perform {
             _ = try? loop.watch(listener, for: .readable) { _ in
                 let client = nwp_accept(listener)
@@ -35,14 +37,10 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    deinit {
-        close(listener)
-        unsafe unlink(path)
-        unsafe unlink(path + ".requests")
-    }
+    deinit { close(listener) }
 
     /// What clients asked so far.
-    var requests: String { (try? Command.run(["cat", path + ".requests"])) ?? "" }
+    var requests: String { scratch.read("requests") }
 
     private static func send(_ script: ArraySlice<String>, to client: Int32, closes: Bool, _ loop: EventLoop) {
         guard let piece = script.first else {

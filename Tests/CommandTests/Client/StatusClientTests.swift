@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `names the socket that nobody serves`() {
-        let path = "/tmp/nwpath-nobody-\(getpid()).sock"
+        let path = "/nonexistent/api.sock"
         let error = #expect(throws: StatusClientError.self) {
             try StatusClient(.unix(path: path)).get("/api/v1/status")
         }
@@ -80,11 +80,11 @@ import Testing
     }
 
     @Test func `gives up on a daemon that does not answer`() throws {
-        let path = "/tmp/nwpath-mute-\(getpid()).sock"
+        let scratch = try Scratch()
+        let path = scratch.file("socket")
         let listener = FileDescriptor(owning: unsafe nwp_unix_listen(path, 0o600, 4))
         let client = StatusClient(.unix(path: path), timeout: .milliseconds(50))
         #expect(throws: StatusClientError.timedOut(place: "unix:\(path)")) { try client.get("/api/v1/status") }
-        unsafe unlink(path)
         _ = listener.rawValue
     }
 

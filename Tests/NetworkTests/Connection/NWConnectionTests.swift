@@ -312,7 +312,8 @@ import Testing
     }
 
     @Test func `a unix socket is a stream`() async throws {
-        let path = NSTemporaryDirectory() + "/nw-\(UUID().uuidString.prefix(8))"
+        let scratch = try Scratch()
+        let path = scratch.file("socket")
         let client = Watched(NWConnection(to: .unix(path: path), using: .tcp)).start()
         await eventually("waiting") { client.state == .waiting(.posix(.ENOENT)) }
         let parameters = NWParameters.tcp

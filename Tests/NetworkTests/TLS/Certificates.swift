@@ -27,8 +27,7 @@ struct Certificates: Sendable {
     static let shared = Result { try Certificates() }
 
     private init() throws {
-        folder = NSTemporaryDirectory() + "/nw-tls-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        folder = try Scratch.ofProcess().path
         try make("authority", "/CN=Test Authority", extensions: "basicConstraints=critical,CA:TRUE", signer: nil)
         let local = "subjectAltName=DNS:localhost,IP:127.0.0.1"
         try make("server", "/CN=localhost", extensions: local, signer: "authority")

@@ -169,7 +169,8 @@ import Testing
     }
 
     @Test func `a peer without a name needs somebody who judges`() async throws {
-        let path = NSTemporaryDirectory() + "/nw-\(UUID().uuidString.prefix(8))"
+        let scratch = try Scratch()
+        let path = scratch.file("socket")
         let parameters = try certificates.server()
         parameters.requiredLocalEndpoint = .unix(path: path)
         let listener = try WatchedListener(parameters)

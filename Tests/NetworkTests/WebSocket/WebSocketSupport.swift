@@ -65,7 +65,7 @@ extension Watched {
 /// A program that uses websockets, from PyPI, in the namespace of the test; it ends with this value.
 final class WebSocketPeer {
     private let command: RunningCommand
-    private let file = NSTemporaryDirectory() + "/nw-websocket-\(UUID().uuidString.prefix(8))"
+    private let scratch: Scratch
 
     /// Starts a program; `$PORT` in it is replaced, and `say` in it prints a line.
     init(_ program: String, port: NWEndpoint.Port) throws {
@@ -78,16 +78,14 @@ final class WebSocketPeer {
 
             """
         let text = head + program.replacingOccurrences(of: "$PORT", with: "\(port.rawValue)")
-        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(file)' 2>&1"
+        scratch = try Scratch()
+        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(scratch.file("out"))' 2>&1"
         command = try RunningCommand([
             "nsenter", "--net=\(Namespace.current.path)", "sh", "-c", line, "sh", text,
         ])
     }
 
-    deinit {
-        kill()
-        try? FileManager.default.removeItem(atPath: file)
-    }
+    deinit { kill() }
 
     /// Ends the program without a word.
     func kill() {
@@ -97,8 +95,7 @@ final class WebSocketPeer {
 
     /// What it said.
     var lines: [String] {
-        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
+        scratch.read("out").split(separator: "\n").map(String.init)
     }
 }
 
