@@ -42,9 +42,9 @@ package enum DocumentForms {
     }
 
     private static var configuration: Form {
-        .named(
-            "Configuration",
+        .anyObject.about(
             "The configuration in force; `/api/v1/schema/config.json` tells its keys. Secrets are redacted."
         )
+        .named("Configuration")
     }
 }

@@ -33,7 +33,8 @@ private let thing = Form.object("A thing.")
             (.constant("x"), #"{"type":"string","const":"x"}"#),
             (.list(of: .truth), #"{"type":"array","items":{"type":"boolean"}}"#),
             (.map(of: .text), #"{"type":"object","additionalProperties":{"type":"string"}}"#),
-            (.object(), #"{"type":"object"}"#), (.text.orNull, #"{"type":["string","null"]}"#),
+            (.object(), #"{"type":"object"}"#), (.anyObject, #"{"type":"object"}"#),
+            (.text.orNull, #"{"type":["string","null"]}"#),
             (.words("a").orNull, #"{"type":["string","null"],"enum":["a",null]}"#),
             (.either(.text, .number), #"{"anyOf":[{"type":"string"},{"type":"number"}]}"#),
             (address.orNull, ##"{"anyOf":[{"$ref":"#/components/schemas/Address"},{"type":"null"}]}"##),
@@ -94,6 +95,13 @@ private let thing = Form.object("A thing.")
     func `what differs is found`(text: String, problem: String) throws {
         let problems = thing.problems(in: try JSONValue(parsing: text))
         #expect(problems.count == 1 && problems[0].hasPrefix(problem), "\(problems)")
+    }
+
+    @Test func `an object without members has none, and any object is a form of its own`() throws {
+        let (empty, full) = (try JSONValue(parsing: "{}"), try JSONValue(parsing: #"{"a":1}"#))
+        #expect(Form.object().problems(in: empty) == [] && Form.object().problems(in: full) == [".a: not declared"])
+        #expect(Form.anyObject.problems(in: empty) == [] && Form.anyObject.problems(in: full) == [])
+        #expect(Form.anyObject.problems(in: .null) == [": no object"])
     }
 
     @Test func `the members of one object may stand in another`() throws {

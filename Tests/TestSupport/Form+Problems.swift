@@ -12,8 +12,7 @@ extension Form {
             forms.contains { $0.problems(in: value, at: place).isEmpty } ? [] : ["\(place): none of several forms"]
         case .list(let element): Self.each(value.array?.enumerated().map { ("\($0)", $1) }, element, place, "list")
         case .map(let form): Self.each(value.object?.members.map { ($0.key, $0.value) }, form, place, "object")
-        // Declared by its kind alone: what is in it is another's to say.
-        case .object(let members) where members.isEmpty: value.object == nil ? ["\(place): no object"] : []
+        case .anyObject: value.object == nil ? ["\(place): no object"] : []
         case .object, .extended: objectProblems(in: value, at: place)
         default: isScalar(value) ? [] : ["\(place): \(value) is not of the form \(kind)"]
         }

@@ -78,7 +78,7 @@ extension StreamReset {
     public static var form: Form {
         .object()
             .member("reset", .object().member("reason", .oneOf(Reason.self)))
-            .member("snapshot", .object().orNull, "The document of `/api/v1/status`.")
+            .member("snapshot", .anyObject.orNull, "The document of `/api/v1/status`.")
     }
 }
 

@@ -16,6 +16,8 @@ public struct Form: Sendable {
         /// An object whose keys are data.
         case map(Form)
         case object([Member])
+        /// An object of which nothing more is said.
+        case anyObject
         case nullable(Form)
         case either([Form])
         /// What another form has, and these members after it.
@@ -90,6 +92,9 @@ extension Form {
     public static func map(of value: Form) -> Form { Form(.map(value)) }
 
     public static func either(_ forms: Form...) -> Form { Form(.either(forms)) }
+
+    /// An object whose members are declared elsewhere.
+    public static var anyObject: Form { Form(.anyObject) }
 
     /// An object; its members follow in the order in which they are written.
     public static func object(_ sentence: String? = nil) -> Form { Form(.object([]), sentence) }

@@ -64,6 +64,7 @@ public struct SchemaWriter {
         case .list(let element): typed("array", ("items", schema(of: element)))
         case .map(let value): typed("object", ("additionalProperties", schema(of: value)))
         case .object(let members): typed("object", keywords(of: members))
+        case .anyObject: typed("object")
         case .nullable(let form): nullable(form)
         case .either(let forms): one("anyOf", .array(forms.map { schema(of: $0) }))
         case .extended(let form, let members):
