@@ -242,7 +242,7 @@ let package = Package(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
-        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel"]),
+        .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel", "TestSupport"]),
         .testTarget(
             name: "ReplayTests",
             dependencies: [
@@ -255,7 +255,7 @@ let package = Package(
             name: "ExplanationTests",
             dependencies: ["nwpath", "OrderedJSON", "TestSupport", "ServiceSupport"]
         ),
-        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing"]),
+        .testTarget(name: "DNSWireTests", dependencies: ["DNSWire", "Addressing", "TestSupport"]),
         .testTarget(
             name: "MulticastDNSTests",
             dependencies: ["MulticastDNS", "DNSWire", "Addressing", "LinuxIO", "TestSupport"]

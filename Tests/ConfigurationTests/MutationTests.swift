@@ -1,20 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Configuration
-
-/// A small generator with a seed, so that a failure can be repeated (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
 
 @Suite struct MutationTests {
     private static let words = [
@@ -25,7 +14,7 @@ private struct SeededGenerator: RandomNumberGenerator {
         "<<", "\\", "wiredEthernet", "default",
     ]
 
-    private func mutate(_ text: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+    private func mutate(_ text: [UInt8], _ generator: inout SeededRandom) -> [UInt8] {
         var text = text
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
             guard !text.isEmpty else { return text }
@@ -46,7 +35,7 @@ private struct SeededGenerator: RandomNumberGenerator {
 
     @Test(arguments: 0..<8)
     func `any text gives a configuration or problems with places`(seed: Int) throws {
-        var generator = SeededGenerator(state: UInt64(seed))
+        var generator = SeededRandom(seed: UInt64(seed))
         let original = Array(fullConfiguration.utf8)
         var accepted = 0
         var refused = 0

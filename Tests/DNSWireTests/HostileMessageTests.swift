@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import DNSWire
+import TestSupport
 import Testing
 
 private let header: [UInt8] = [0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0]
@@ -139,19 +140,5 @@ private func response(_ bytes: [UInt8]) -> [UInt8] { header + bytes }
             if (try? parse(bytes)) == nil { failures += 1 }
         }
         #expect(failures > 4000)
-    }
-}
-
-/// A small generator whose numbers are the same in every run (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

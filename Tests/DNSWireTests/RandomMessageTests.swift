@@ -2,6 +2,7 @@
 
 import Addressing
 import DNSWire
+import TestSupport
 import Testing
 
 /// Makes messages of every kind of record, the same ones in every run.

@@ -7,16 +7,6 @@ import Testing
 @Suite(.inNamespace) struct TimerTests {
     private let loop = Namespace.current.loop
 
-    /// Numbers that are the same in every run, so that a failure can be repeated.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64 = 42
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     @Test func `timers of one deadline fire in the order they were scheduled`() async {
         let deadline = loop.clock.boot + .milliseconds(3)
         var fired: [Int] = []
@@ -55,7 +45,7 @@ import Testing
     }
 
     @Test func `thousands of timers fire in the order of their deadlines`() async {
-        var numbers = Numbers()
+        var numbers = SeededRandom(seed: 42)
         let start = loop.clock.boot
         var fired: [Duration] = []
         for _ in 0..<5000 {
@@ -67,7 +57,7 @@ import Testing
     }
 
     @Test func `a storm of cancellations leaves exactly the others`() async {
-        var numbers = Numbers()
+        var numbers = SeededRandom(seed: 42)
         var expected: Set<Int> = []
         var fired: Set<Int> = []
         var cancelled: [EventLoop.Timer] = []

@@ -3,6 +3,7 @@
 import Addressing
 import LinuxIO
 @testable import Netlink
+import TestSupport
 import Testing
 
 @Suite struct NoticeTests {
@@ -86,7 +87,7 @@ import Testing
             (68, Self.userOption(Self.option(25, lifetime: 9, ["::1"]))),
             (104, Builder([2, 0, 0, 0, 0, 0, 0, 0]).attribute(1, 4).attribute(2, [1, 2, 3]).bytes),
         ]
-        var generator = SeededGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         var decoder = EventDecoder()
         var fed = 0
         for (type, bytes) in whole {

@@ -1,20 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import OrderedJSON
+import TestSupport
 import Testing
 
-/// A small generator with a seed, so that a failure can be repeated.
-private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
+private extension SeededRandom {
     mutating func text() -> String {
         let alphabet = "ab\"\\/\n\u{0}\u{1F}\u{7F}é€\u{2028}\u{2029}🌐{}[],: "
         return String(
@@ -50,7 +40,7 @@ private struct Seeded: RandomNumberGenerator {
 
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `random trees come back as they were, compact and pretty`(seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<150 {
             let tree = random.tree(depth: 6)
             #expect(try JSONValue(parsing: try OrderedJSONEncoder().encode(tree)) == tree)
@@ -60,7 +50,7 @@ private struct Seeded: RandomNumberGenerator {
 
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `a text cut anywhere is refused`(seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<10 {
             let text = try OrderedJSONEncoder().encode(.array([random.tree(depth: 4)]))
             for end in text.indices {
@@ -71,7 +61,7 @@ private struct Seeded: RandomNumberGenerator {
 
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `changed bytes give a value that can be written, or an error inside the text`(seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<60 {
             let text = try OrderedJSONEncoder().encode(.array([random.tree(depth: 4), random.tree(depth: 4)]))
             for _ in 0..<20 {

@@ -3,12 +3,13 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// What holds for every evaluation, on random networks.
 @Suite struct EvaluationPropertyTests {
     /// A network of up to five interfaces with random faults.
-    private static func world(_ random: inout SplitMix) -> World {
+    private static func world(_ random: inout SeededRandom) -> World {
         var world = World()
         let kinds: [String?] = [nil, nil, "veth", "wwan", "tun", "bridge"]
         for index in 2..<(2 + Int.random(in: 0...5, using: &random)) {
@@ -56,7 +57,7 @@ import Testing
     @Test func `the answer is what the kernel would do with the next packet (S20, S21)`() {
         var seen: [PathStatus: Int] = [:]
         for seed in UInt64(0)..<1500 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             let world = Self.world(&random)
             let path = world.path()
             if let leaves = Self.leaves(world, .ipv4) { #expect(path.supportsIPv4 == leaves, "seed \(seed)") }
@@ -70,7 +71,7 @@ import Testing
 
     @Test func `a path is consistent in itself`() {
         for seed in UInt64(0)..<1500 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             let world = Self.world(&random)
             let path = world.path()
             #expect((path.reason == nil) == (path.status == .satisfied))
@@ -97,7 +98,7 @@ import Testing
 
     @Test func `the same facts give the same path, in whatever order they came`() {
         for seed in UInt64(0)..<300 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             let world = Self.world(&random)
             var other = world
             var state = KernelState()
@@ -120,7 +121,7 @@ import Testing
 
     @Test func `questions are few`() {
         for seed in UInt64(0)..<500 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             let world = Self.world(&random)
             let evaluation = world.evaluate()
             // Three questions per family, two per further interface and family, two for a server; where there is no
@@ -137,7 +138,7 @@ import Testing
 
     @Test func `a monitor of a type never lists another type`() {
         for seed in UInt64(0)..<300 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             let world = Self.world(&random)
             let type = InterfaceType.allCases.randomElement(using: &random) ?? .wifi
             let required = world.path(MonitorPolicy(requiredType: type))
@@ -154,7 +155,7 @@ import Testing
 
     @Test func `recovery from every fault is complete`() {
         for seed in UInt64(0)..<300 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             var world = World.ordinary()
             let whole = world.path()
             switch Int.random(in: 0..<5, using: &random) {

@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// Folding of flapping.
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func `starts and ends alternate, and every folded change is counted`() {
-        var random = SplitMix(seed: 5)
+        var random = SeededRandom(seed: 5)
         for _ in 0..<50 {
             var folder = FlapFolder(limit: 3, window: .seconds(10))
             var now: Duration = .zero

@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// The state folded from events (rules S2, S7, S14, S19, S27).
@@ -328,7 +329,7 @@ import Testing
     }
 
     @Test func `events and a full reading lead to the same state`() {
-        var random = SplitMix(seed: 42)
+        var random = SeededRandom(seed: 42)
         for _ in 0..<30 {
             var links: [Int: Link] = [:]
             var addresses: [Int: [InterfaceAddress]] = [:]

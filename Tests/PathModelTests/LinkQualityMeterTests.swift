@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// Link quality that does not dither (rule S39).
@@ -50,7 +51,7 @@ import Testing
 
     @Test func `a signal that dithers around a border changes nothing (S39)`() {
         var meter = LinkQualityMeter(holdTime: .zero)
-        var random = SplitMix(seed: 21)
+        var random = SeededRandom(seed: 21)
         _ = meter.read(.wireless(signal: -58), at: .zero)
         for second in 1..<500 {
             let signal = -60 + Int.random(in: -2...2, using: &random)

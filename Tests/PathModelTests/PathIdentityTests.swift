@@ -3,12 +3,13 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// The identity hash (rule S41).
 @Suite struct PathIdentityTests {
     @Test func `equal paths have the same hash, different ones another (S41)`() {
-        var random = SplitMix(seed: 11)
+        var random = SeededRandom(seed: 11)
         var byHash: [UInt64: Path] = [:]
         for _ in 0..<4000 {
             let path = Path.random(using: &random)
@@ -21,7 +22,7 @@ import Testing
     }
 
     @Test func `one change changes the hash (S41)`() {
-        var random = SplitMix(seed: 12)
+        var random = SeededRandom(seed: 12)
         for _ in 0..<2000 {
             let path = Path.random(using: &random)
             let varied = path.varied(using: &random)
@@ -35,7 +36,7 @@ import Testing
     }
 
     @Test func `the text has sixteen digits (S41)`() {
-        var random = SplitMix(seed: 13)
+        var random = SeededRandom(seed: 13)
         for _ in 0..<500 {
             let text = Path.random(using: &random).pathId
             #expect(text.utf8.count == 16)

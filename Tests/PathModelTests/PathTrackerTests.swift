@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// Publishing: never twice the same, exact differences, durations that add up (rules S41, S44).
@@ -91,7 +92,7 @@ import Testing
 
     @Test func `in random sequences nothing repeats, differences are exact and times add up (lesson 25)`() {
         for seed in UInt64(0)..<40 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             var tracker = PathTracker()
             var now: Duration = .seconds(100)
             var path = Path.random(using: &random)
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test func `no field differs exactly when the paths are equal`() {
-        var random = SplitMix(seed: 99)
+        var random = SeededRandom(seed: 99)
         for _ in 0..<3000 {
             let left = Path.random(using: &random)
             let right = Bool.random(using: &random) ? left.varied(using: &random) : Path.random(using: &random)

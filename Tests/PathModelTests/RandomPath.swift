@@ -3,10 +3,11 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 
 extension Path {
     /// A path of few possible values, so that equal ones meet often.
-    static func random(using random: inout SplitMix) -> Path {
+    static func random(using random: inout SeededRandom) -> Path {
         var path = Path()
         path.status = PathStatus.allCases.randomElement(using: &random) ?? .satisfied
         path.reason = path.status == .satisfied ? nil : [.noCarrier, .noAddress].randomElement(using: &random)
@@ -28,7 +29,7 @@ extension Path {
     }
 
     /// The path with one thing changed, or none.
-    func varied(using random: inout SplitMix) -> Path {
+    func varied(using random: inout SeededRandom) -> Path {
         var path = self
         switch Int.random(in: 0..<12, using: &random) {
         case 0: path.status = path.status == .satisfied ? .unsatisfied : .satisfied
@@ -51,7 +52,7 @@ extension Path {
         _ family: AddressFamily,
         _ gateways: [String],
         _ interfaces: [PathInterface],
-        using random: inout SplitMix
+        using random: inout SeededRandom
     ) -> FamilyPath? {
         guard Bool.random(using: &random), let text = gateways.randomElement(using: &random),
             let address = IPAddress(text), let interface = interfaces.randomElement(using: &random)

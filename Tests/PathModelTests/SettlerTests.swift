@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import PathModel
+import TestSupport
 import Testing
 
 /// Coalescing (rule S42).
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test func `whatever the triggers, waits end and never pass the cap (S42)`() {
-        var random = SplitMix(seed: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<200 {
             var settler = Settler()
             var now: Duration = .zero

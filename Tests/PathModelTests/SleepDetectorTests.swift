@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// Finding out about sleep (rule S49).
@@ -22,7 +23,7 @@ import Testing
 
     @Test func `noise of reading two clocks is no sleep (S49)`() {
         var detector = SleepDetector()
-        var random = SplitMix(seed: 8)
+        var random = SeededRandom(seed: 8)
         for second in 0..<500 {
             let jitter = Duration.microseconds(Int.random(in: -400...400, using: &random))
             #expect(detector.observe(boot: .seconds(second) + jitter, awake: .seconds(second)) == nil)

@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// The words for reasons and changes.
@@ -165,7 +166,7 @@ import Testing
     }
 
     @Test func `every difference between satisfied paths has words`() {
-        var random = SplitMix(seed: 31)
+        var random = SeededRandom(seed: 31)
         for _ in 0..<500 {
             var (left, right) = (Path.random(using: &random), Path.random(using: &random))
             for path in [left, right] where path.status != .satisfied {

@@ -3,6 +3,7 @@
 import Addressing
 import Netlink
 import PathModel
+import TestSupport
 import Testing
 
 /// Views of interfaces, and what changed between two of them (rules S15, S27).
@@ -202,7 +203,7 @@ import Testing
 
     @Test func `the ledger and whole snapshots tell the same`() {
         for seed in UInt64(0)..<20 {
-            var random = SplitMix(seed: seed)
+            var random = SeededRandom(seed: seed)
             var world = World.ordinary()
             var ledger = InterfaceLedger()
             _ = ledger.updateAll(judge: world.judge)

@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Addressing
+import TestSupport
 import Testing
 
 @testable import PeerEngine

@@ -3,6 +3,7 @@
 import Addressing
 import DNSWire
 @testable import MulticastDNS
+import TestSupport
 import Testing
 
 @testable import PeerEngine

@@ -2,21 +2,14 @@
 
 import LinuxIO
 import OrderedJSON
+import TestSupport
 import Testing
 
 @testable import PathService
 
 private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)
 
-/// Numbers that are the same in every run, so that a failure can be repeated.
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ state >> 31
-    }
-
+private extension SeededRandom {
     /// A moment of up to half a minute in multiples of `unit`.
     mutating func pause(_ unit: Duration) -> Duration {
         unit * Int.random(in: 0...Int(Duration.seconds(30) / unit), using: &self)
@@ -24,7 +17,7 @@ private struct Numbers: RandomNumberGenerator {
 }
 
 /// Marks of any kind in a random order, on a calendar that is stepped now and then.
-private func marks(_ numbers: inout Numbers, unit: Duration) -> (marks: [OutageMark], end: WallTime) {
+private func marks(_ numbers: inout SeededRandom, unit: Duration) -> (marks: [OutageMark], end: WallTime) {
     var now = noon
     var marks: [OutageMark] = []
     for _ in 0..<Int.random(in: 0...40, using: &numbers) {
@@ -67,7 +60,7 @@ private func marks(_ numbers: inout Numbers, unit: Duration) -> (marks: [OutageM
 
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `steps add up to the whole, to the millisecond`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededRandom(seed: seed)
         let (marks, end) = marks(&numbers, unit: .nanoseconds(1_234_567))
         let step = Duration.seconds(Int.random(in: 1...60, using: &numbers))
         let since = max(noon - .seconds(10), end - step * 500)
@@ -95,7 +88,7 @@ private func marks(_ numbers: inout Numbers, unit: Duration) -> (marks: [OutageM
 
     @Test(arguments: 0..<60 as Range<UInt64>)
     func `a step is what a history of its time alone says`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededRandom(seed: seed)
         let (marks, end) = marks(&numbers, unit: .milliseconds(1))
         let since = max(noon - .seconds(10), end - .seconds(900))
         for state in [OutageHistory.State.path, .headline] {

@@ -1,19 +1,10 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import Spelling
+import TestSupport
 import Testing
 
 @testable import nwpath
-
-/// Numbers that are the same in every run, so that a failure can be repeated.
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ state >> 29
-    }
-}
 
 @Suite struct RandomLineTests {
     private static let words = [
@@ -25,7 +16,7 @@ private struct Numbers: RandomNumberGenerator {
 
     @Test(arguments: 0..<8 as Range<UInt64>)
     func `any line is understood or refused in one line that no terminal minds`(seed: UInt64) {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededRandom(seed: seed)
         var outcomes = [0, 0]
         for _ in 0..<1500 {
             let count = Int.random(in: 0...6, using: &numbers)
@@ -43,7 +34,7 @@ private struct Numbers: RandomNumberGenerator {
 
     @Test(arguments: 0..<4 as Range<UInt64>)
     func `options may stand in any order around the conditions`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededRandom(seed: seed)
         let groups = [
             ["--for", "5s"], ["--timeout=30s"], ["-a"], ["--family", "ipv6"], ["-n4"], ["--event=path.*"], ["--json"],
             ["-qvv"], ["one"], ["two"],

@@ -4,22 +4,13 @@ import Addressing
 import Foundation
 import Glibc
 @testable import Network
+import TestSupport
 import Testing
 
 /// Random sequences of operations: whatever happens, content stays in order and every request is completed once.
 @Suite struct QueueModelTests {
-    /// The same numbers for the same seed.
-    private struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            return state ^ state >> 29
-        }
-    }
-
     @Test(arguments: 0..<40) func `a stream is handed out in order, each request once`(seed: Int) {
-        var numbers = Numbers(state: UInt64(seed + 1))
+        var numbers = SeededRandom(seed: UInt64(seed + 1))
         var queue = ReceiveQueue<Int>(isStream: true)
         var (fed, taken): (Data, Data) = (Data(), Data())
         var (asked, completed): ([Int], [Int]) = ([], [])
@@ -61,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40) func `messages are handed out whole or in parts, in order`(seed: Int) {
-        var numbers = Numbers(state: UInt64(seed + 101))
+        var numbers = SeededRandom(seed: UInt64(seed + 101))
         var queue = ReceiveQueue<Int>(isStream: false)
         var sent: [Data] = []
         var heard: [Data] = [Data()]
@@ -88,7 +79,7 @@ import Testing
         seed: Int,
         isStream: Bool
     ) {
-        var numbers = Numbers(state: UInt64(seed + 201))
+        var numbers = SeededRandom(seed: UInt64(seed + 201))
         var queue = SendQueue<Int>()
         var (queued, written): (Data, Data) = (Data(), Data())
         var (tokens, done): ([Int], [Int]) = ([], [])
@@ -117,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: 0..<60) func `whatever fails, every address is tried once or another has won`(seed: Int) {
-        var numbers = Numbers(state: UInt64(seed + 301))
+        var numbers = SeededRandom(seed: UInt64(seed + 301))
         let error = NWError.posix(.ECONNREFUSED)
         var machine = HappyEyeballs(awaiting: [.ipv4, .ipv6], error: error)
         var now = Duration.zero
