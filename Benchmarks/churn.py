@@ -304,7 +304,7 @@ def programs(options, avahi):
     python = options.python or HERE.parent / ".build" / "venv" / "bin" / "python3"
     return {"nwpath": ([options.binary, "browse", "--json"], from_nwpath, None),
             "avahi-browse": (["avahi-browse", "-arp"], from_avahi, avahi.env),
-            "python-zeroconf": ([python, HERE / "mdns" / "zeroconf_follow.py"], from_zeroconf, None)}
+            "python-zeroconf": ([python, HERE / "mdns" / "zeroconf_browse.py", "changes"], from_zeroconf, None)}
 
 
 def follow(options, folder):

@@ -10,22 +10,11 @@ import Testing
     private static let root = String(#filePath.dropLast("/Tests/DocumentsTests/EventSchemaTests.swift".count))
     private static let check = root + "/Tests/EventLogTests/Fixtures/check_events.py"
 
-    /// Makes the validator's environment where `make` has not done so.
-    private static let python = Result {
-        let venv = root + "/.build/venv"
-        let script =
-            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
-            + "\(venv)/bin/python -c 'import jsonschema' 2>/dev/null || \(venv)/bin/pip install -q jsonschema"
-        try Command.run(["flock", "/tmp/nwpath-test-venv.lock", "sh", "-c", script])
-        return venv + "/bin/python"
-    }
-
     private func validate(_ lines: [String]) throws -> String {
-        let path = "/tmp/nwpath-events-\(UInt64.random(in: 0 ... .max))"
-        defer { _ = try? Command.run(["rm", path + ".jsonl", path + ".json"]) }
-        try Command.run(["tee", path + ".jsonl"], input: lines.joined())
-        try Command.run(["tee", path + ".json"], input: OrderedJSONEncoder().string(EventSchema.document))
-        return try Command.run([try Self.python.get(), Self.check, path + ".json", path + ".jsonl"])
+        let scratch = try Scratch()
+        let log = try scratch.write(lines.joined(), to: "events.jsonl")
+        let schema = try scratch.write(OrderedJSONEncoder().string(EventSchema.document), to: "schema.json")
+        return try Command.run([try PythonEnvironment.python.get(), Self.check, schema, log])
     }
 
     private func lines() throws -> [String] {

@@ -7,27 +7,17 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// The published schema, checked by a validator that is not ours: jsonschema from PyPI, in `.build/venv`.
+/// The published schema, checked by a validator that is not ours: jsonschema from PyPI.
 @Suite struct SchemaTests {
     private static let tests = String(#filePath.dropLast("/SchemaTests.swift".count))
-    private static let root = String(tests.dropLast("/Tests/EventLogTests".count))
     private static let examples = tests + "/Fixtures/examples.jsonl"
-
-    /// Makes the validator's environment where `make` has not done so.
-    private static let python = Result {
-        let venv = root + "/.build/venv"
-        let script =
-            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
-            + "\(venv)/bin/python -c 'import jsonschema' 2>/dev/null || \(venv)/bin/pip install -q jsonschema"
-        try Command.run(["sh", "-c", script])
-        return venv + "/bin/python"
-    }
 
     private func check(_ path: String) throws -> String {
         let scratch = try Scratch()
         let schema = scratch.log + ".schema"
         try Files.write(OrderedJSONEncoder().encode(EventSchema.document), to: schema)
-        return try Command.run([try Self.python.get(), Self.tests + "/Fixtures/check_events.py", schema, path])
+        let words = [try PythonEnvironment.python.get(), Self.tests + "/Fixtures/check_events.py", schema, path]
+        return try Command.run(words)
     }
 
     @Test func `one example of each kind of event is valid, its members in order`() throws {

@@ -20,7 +20,7 @@ final class Browser {
         let words = [Place.fixtures + "/browser.py", checks, "http://\(Self.address)/", scratch.path]
         let inside = ["nsenter", "--net=\(Namespace.current.path)", "env", "HOME=\(scratch.path)", "PYTHONUTF8=1"]
         // A browser that is killed leaves its profile behind.
-        let python = ["TMPDIR=\(scratch.path)", try Place.python.get()]
+        let python = ["TMPDIR=\(scratch.path)", try PythonEnvironment.python.get()]
         process = try RunningCommand(inside + python + words, captures: true)
     }
 

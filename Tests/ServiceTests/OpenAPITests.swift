@@ -59,7 +59,7 @@ import Testing
         async throws
     {
         let service = try await start()
-        let bin = try Place.python.get().dropLast("python".count)
+        let bin = try PythonEnvironment.python.get().dropLast("python".count)
         let arguments = [
             "\(bin)schemathesis", "--config-file", Place.fixtures + "/schemathesis.toml", "run",
             "http://127.0.0.1:8353/api/v1/openapi.json", "-H", "Accept: application/json, */*;q=0.1", "--seed", "1",

@@ -24,23 +24,9 @@ enum Place {
     /// The program under test, built into the directory of the test bundle.
     static var program: String { get throws { try BuiltProgram.path() } }
 
-    /// Runs one of our checks in the virtual environment of the tests, which is made where `make` has not done so.
+    /// Runs one of our checks by the Python of the tests.
     static func python(_ arguments: [String], input: String = "") throws -> String {
-        try Command.run([python.get()] + arguments, input: input)
-    }
-
-    /// The interpreter of that environment.
-    static let python = Result {
-        let venv = root + "/.build/venv"
-        let packages =
-            "import jsonschema, prometheus_client, selenium, axe_core_python, openapi_spec_validator, schemathesis, "
-            + "websockets"
-        let script =
-            "test -x \(venv)/bin/python || python3 -m venv \(venv); "
-            + "\(venv)/bin/python -c '\(packages)' 2>/dev/null "
-            + "|| \(venv)/bin/pip install -q -r \(root)/Tests/requirements.txt"
-        try Command.run(["sh", "-c", script])
-        return venv + "/bin/python"
+        try Command.run([PythonEnvironment.python.get()] + arguments, input: input)
     }
 }
 

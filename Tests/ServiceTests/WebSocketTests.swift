@@ -11,7 +11,7 @@ import Testing
     private func client(_ check: String, _ service: Service, port: Int? = nil) throws -> RunningCommand {
         let words = [Place.fixtures + "/event_socket.py", check, service.scratch.path]
         let more = port.map { ["\($0)", "\(service.process.processID)"] } ?? []
-        let inside = ["nsenter", "--net=\(Namespace.current.path)", try Place.python.get()]
+        let inside = ["nsenter", "--net=\(Namespace.current.path)", try PythonEnvironment.python.get()]
         return try RunningCommand(inside + words + more, captures: true)
     }
 
