@@ -96,7 +96,7 @@ final class PeerArrival {
         if host.identity.key < key, host.hasInvited(key, serviceType: serviceType) { return refuse(.duplicate) }
         host.cancelInvitations(of: key, serviceType: serviceType)
         guard host.allowsInvitation(from: key) else { return refuse(.tooMany) }
-        host.isKnown(id)
+        host.forgetStranger(id)
         stopTimer()
         timer = loop.schedule(after: Self.longestWait) { [unowned self] in refuse(.timedOut) }
         let peer = PeerInfo(key: key, name: link.name)

@@ -145,14 +145,14 @@ package final class PeerHost {
         case .replacing(let other): arrivals.removeValue(forKey: other)?.drop()
         case .admitted: break
         }
-        guard let link = makeLink(descriptor, isDialer: false, expected: nil) else { return strangers.forget(id) }
+        guard let link = makeLink(descriptor, isDialer: false, expected: nil) else { return forgetStranger(id) }
         let arrival = PeerArrival(id, link, host: self)
         arrivals[id] = arrival
         arrival.start()
     }
 
-    /// One has said what it wants, or has gone.
-    func isKnown(_ id: UInt64) { strangers.forget(id) }
+    /// One has said what it wants, or has gone: it counts no more among those that have not.
+    func forgetStranger(_ id: UInt64) { strangers.forget(id) }
 
     func allowsInvitation(from key: PeerKey) -> Bool { strangers.allowsInvitation(from: key, at: loop.clock.boot) }
 
@@ -160,7 +160,7 @@ package final class PeerHost {
 
     /// One is somebody else's from now on, or has gone.
     func forget(_ id: UInt64) {
-        strangers.forget(id)
+        forgetStranger(id)
         arrivals[id] = nil
     }
 }
