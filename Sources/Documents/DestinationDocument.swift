@@ -7,19 +7,13 @@ public import OrderedJSON
 /// What was found out about the destination of `nwpath diagnose HOST|URL`.
 public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
     public var target: String
-    /// The name or address of the host.
     public var host: String
-    /// The port; `null` for a host.
     public var port: Int?
-    /// How long looking up the name took; `null` for an address.
     public var lookupSeconds: Double?
     /// Deprecated: ``lookupSeconds``, in milliseconds.
     public var lookupMilliseconds: Double?
-    /// Its addresses, the preferred ones first, three of each family at most.
     public var addresses: [Address]
-    /// The status of the HTTP answer; `null` without one.
     public var status: Int?
-    /// Where the answer leads; `null` unless it is a redirect.
     public var location: String?
 
     public func write(to object: inout JSONObjectWriter) {
@@ -35,19 +29,14 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
 
     public struct Address: JSONObjectWritable, Equatable, Sendable {
         public var address: String
-        /// The interface that packets leave by; `null` without a route.
         public var interface: InterfaceReference?
-        /// The router they are handed to; `null` when the host is on the link.
         public var gateway: String?
-        /// Whether it answers ICMP echo; `null` when it was not asked.
         public var echo: Bool?
-        /// The median round trip.
         public var echoSeconds: Double?
         /// Deprecated: ``echoSeconds``, in milliseconds.
         public var echoMilliseconds: Double?
         /// `connected`, `refused` or `silent`; `null` when no connection was tried.
         public var connection: String?
-        /// How long a connection took.
         public var connectSeconds: Double?
         /// Deprecated: ``connectSeconds``, in milliseconds.
         public var connectMilliseconds: Double?

@@ -9,13 +9,9 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     public let schema = DocumentSchema.name(of: "diagnosis")
     /// Root causes, worst first.
     public var verdicts: [VerdictDocument]
-    /// What is worth knowing and is no fault.
     public var info: [VerdictDocument]
-    /// What follows from one of the verdicts.
     public var masked: [MaskedDocument]
-    /// Every layer, from the cable up.
     public var ladder: [RungDocument]
-    /// The worst severity; `null` when nothing is wrong.
     public var severity: String?
     /// `nobody`, `me`, `link_or_gateway`, `shared`, `destination` or `unknown`.
     public var blame: String
@@ -26,15 +22,11 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     public var destination: DestinationDocument?
     /// What a load test found; left out without one.
     public var load: LoadDocument?
-    /// Whether everything ended before the time was over.
     public var complete: Bool
-    /// When it began, RFC 3339; `null` before the first round.
     public var time: String?
-    /// How long it took.
     public var durationSeconds: Double
     /// Deprecated: ``durationSeconds``, in milliseconds.
     public var ms: Int
-    /// The bytes that were sent and came back, without the headers of IP, TCP and UDP.
     public var bytes: Int
     public var sentBytes: Int
     public var receivedBytes: Int
@@ -129,9 +121,7 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
 /// `/api/v1/diagnosis`: what an examination found, and how far the one is that runs.
 public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
     public struct Running: JSONObjectWritable, Equatable, Sendable {
-        /// When it began, RFC 3339.
         public var started: String
-        /// The layers that are still asked, from the cable up.
         public var layers: [String]
 
         public func write(to object: inout JSONObjectWriter) {
@@ -149,7 +139,6 @@ public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
     }
 
     public var diagnosis: DiagnosisDocument
-    /// The examination that runs; `null` when none does.
     public var running: Running?
 
     public init(_ diagnosis: DiagnosisDocument, running: Running?) {
@@ -164,11 +153,8 @@ public struct DiagnosisStateDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 public struct DiagnosedPath: JSONObjectWritable, Equatable, Sendable {
-    /// The interfaces that could carry traffic, the most wanted one first.
     public var interfaces: [InterfaceReference]
-    /// The routers of the routes to the targets.
     public var gateways: [String]
-    /// The name servers of the system.
     public var nameServers: [String]
 
     public func write(to object: inout JSONObjectWriter) {
@@ -185,7 +171,6 @@ public struct DiagnosedPath: JSONObjectWritable, Equatable, Sendable {
 }
 
 public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
-    /// The fault, such as `gateway.unresolved`.
     public var code: String
     public var layer: String
     /// `broken`, `degraded`, `warning` or `info`.
@@ -194,18 +179,15 @@ public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
     public var confidence: String
     /// `ipv4`, `ipv6`, or `null` for both or neither.
     public var family: String?
-    /// The interface, address or name it is about.
     public var subject: String?
     /// What is wrong, one sentence.
     public var message: String
-    /// What to do about it.
     public var hint: String
     /// Deprecated: ``message``.
     public var say: String
     /// Deprecated: ``hint``.
     public var action: String
     public var evidence: EvidenceFacts
-    /// When it was first seen, RFC 3339.
     public var since: String
 
     public func write(to object: inout JSONObjectWriter) {
@@ -261,7 +243,6 @@ public struct MaskedDocument: JSONObjectWritable, Equatable, Sendable {
     public var message: String
     /// Deprecated: ``message``.
     public var say: String
-    /// The code of the verdict that explains it.
     public var cause: String
 
     public func write(to object: inout JSONObjectWriter) {
@@ -286,11 +267,9 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
     /// `ok`, `faulty` or `not_assessed`.
     public var state: String
     public var codes: [String]
-    /// Why nothing can be said; `null` when something can.
     public var message: String?
     /// Deprecated: ``message``.
     public var because: String?
-    /// What was measured by name, where nothing is wrong.
     public var evidence: EvidenceFacts
 
     public func write(to object: inout JSONObjectWriter) {

@@ -5,13 +5,10 @@ public import OrderedJSON
 public import PathModel
 
 public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
-    /// Its address, link-local ones with their interface.
     public var address: String
-    /// The family of the packets it takes; the address may be of the other one (RFC 8950).
     public var family: String
     public var interface: InterfaceReference
     public var metric: UInt32
-    /// Whether it answers; `null` when it is not watched.
     public var reachable: Bool?
 
     public init(_ gateway: Gateway) {
@@ -32,13 +29,9 @@ public struct GatewayDocument: JSONObjectWritable, Equatable, Sendable {
 }
 
 public struct DNSDocument: JSONObjectWritable, Equatable, Sendable {
-    /// The servers programs end up asking, in order.
     public var servers: [String]
-    /// Domains appended to short names.
     public var search: [String]
-    /// Where they were read, such as `/etc/resolv.conf`.
     public var source: String
-    /// Whether at least one of them can be reached.
     public var usable: Bool
 
     public func write(to object: inout JSONObjectWriter) {

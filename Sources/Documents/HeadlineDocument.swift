@@ -9,11 +9,8 @@ public import OrderedJSON
 public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
     /// `online`, `connected`, `slow`, `login_needed`, `no_internet`, `local_only` or `offline`.
     public var state: String
-    /// The cause, one sentence for people.
     public var message: String
-    /// What to do; `null` when there is nothing to be done.
     public var hint: String?
-    /// Since when the state stands, RFC 3339.
     public var since: String
 
     public func write(to object: inout JSONObjectWriter) {
@@ -52,11 +49,9 @@ public struct FamilyChainDocument: JSONObjectWritable, Equatable, Sendable {
 public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
     /// `host`, `interface`, `gateway`, `internet` or `dns`.
     public var element: String
-    /// The host's name, the interface's, or an address; `null` where there is none.
     public var name: String?
     /// `good`, `degraded`, `broken`, `not_reached` or `not_asked`.
     public var condition: String
-    /// How long its last answer took; `null` where that was not measured.
     public var roundTripSeconds: Double?
 
     public func write(to object: inout JSONObjectWriter) {

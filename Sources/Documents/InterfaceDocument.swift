@@ -8,37 +8,25 @@ public import PathModel
 /// A network interface as events, routes and commands show it.
 public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
     public var name: String
-    /// Its other names, in the kernel's order.
     public var alternativeNames: [String]
     public var index: Int
-    /// What it is, in Apple's words.
     public var type: InterfaceType
-    /// The kind of a virtual link, such as `bridge`; `null` for hardware.
     public var kind: String?
-    /// Whether the administrator wants it up.
     public var up: Bool
     public var carrier: Bool
     /// The operational state of RFC 2863, such as `lowerlayerdown`.
     public var operstate: String
-    /// The largest packet, in bytes.
     public var mtu: Int
-    /// Whether it could carry traffic, as far as link and addresses go.
     public var usable: Bool
     /// What keeps it from carrying traffic, such as `no_carrier`; `null` when usable.
     public var problem: Shortcoming?
-    /// The bridge, bond, team or VRF it is a port of.
     public var master: String?
-    /// The hardware address; `null` for links without one.
     public var hardwareAddress: String?
-    /// How often the carrier changed since the link was made.
     public var carrierChanges: UInt32
     public var required: Bool
-    /// Whether events and metrics leave it out.
     public var ignored: Bool
     public var isExpensive: Bool
-    /// Whether programs should spare traffic on it.
     public var isConstrained: Bool
-    /// Its addresses, IPv4 first.
     public var addresses: [AddressDocument]
     /// Whether it has given itself an IPv4 address out of 169.254.0.0/16 (RFC 3927) and has no other but link-local
     /// ones: it reaches its neighbours, and no DHCP server has answered.
@@ -100,7 +88,6 @@ public struct InterfaceDocument: JSONObjectWritable, Equatable, Sendable {
 
 public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
     public var address: String
-    /// How many leading bits name the network.
     public var prefixLength: Int
     /// `ipv4` or `ipv6`.
     public var family: String
@@ -108,7 +95,6 @@ public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
     public var scope: String
     /// `temporary`, `deprecated`, `tentative`, `dadfailed`, `optimistic`, `dynamic`.
     public var flags: [String]
-    /// For how long it stays valid; `null` when for ever.
     public var validSeconds: Int?
 
     public func write(to object: inout JSONObjectWriter) {
@@ -141,7 +127,6 @@ public struct AddressDocument: JSONObjectWritable, Equatable, Sendable {
 /// An interface where something else is about it: an object wherever `interface` stands.
 public struct InterfaceReference: JSONObjectWritable, Equatable, Sendable {
     public var name: String
-    /// Its index; left out where only the name is known.
     public var index: Int?
 
     public init(_ view: InterfaceView) {

@@ -5,15 +5,11 @@ public import OrderedJSON
 
 /// What a load test found, in `nwpath diagnose --json`.
 public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
-    /// Megabits per second towards this machine; `null` when that way was not loaded.
     public var downMbps: Double?
-    /// Megabits per second from it; `null` when that way was not loaded.
     public var upMbps: Double?
-    /// The median round trip before; `null` when it was not measured.
     public var idleSeconds: Double?
     /// Deprecated: ``idleSeconds``, in milliseconds.
     public var idleMs: Double?
-    /// The median round trip under load, in the direction that suffers more.
     public var loadedSeconds: Double?
     /// Deprecated: ``loadedSeconds``, in milliseconds.
     public var loadedMs: Double?
@@ -21,11 +17,9 @@ public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
     public var rpm: Int?
     /// `poor`, `fair`, `good` or `excellent`.
     public var responsiveness: String?
-    /// How long it took.
     public var durationSeconds: Double
     /// Deprecated: ``durationSeconds``, in milliseconds.
     public var ms: Int
-    /// The bytes that were sent, without the headers of IP, TCP and TLS.
     public var sentBytes: Int
     /// The bytes that came back.
     public var receivedBytes: Int

@@ -10,33 +10,21 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     public var status: PathStatus
     /// Why not, such as `no_carrier`; `null` when satisfied.
     public var unsatisfiedReason: UnsatisfiedReason?
-    /// The interfaces that can carry traffic, best first.
     public var interfaces: [Interface]
     public var isExpensive: Bool
-    /// Whether programs should spare traffic.
     public var isConstrained: Bool
-    /// Whether IPv4 packets leave.
     public var supportsIPv4: Bool
-    /// Whether IPv6 packets leave.
     public var supportsIPv6: Bool
     public var supportsDNS: Bool
-    /// The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.
     public var gateways: [String]
-    /// Whether programs should send next to nothing.
     public var isUltraConstrained: Bool
-    /// The quality of the first link.
     public var linkQuality: LinkQuality
-    /// The addresses packets come from: one a family.
     public var sources: [String]
-    /// The types under the tunnels in use.
     public var underlyingTypes: [InterfaceType]
-    /// What works but deserves a look.
     public var warnings: [PathWarning]
     /// Sixteen hexadecimal digits; equal exactly for equal paths.
     public var pathID: String
-    /// The reason in words; `null` when satisfied.
     public var message: String?
-    /// What to do about it; `null` when there is nothing to say.
     public var hint: String?
 
     public func write(to object: inout JSONObjectWriter) {
@@ -63,7 +51,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
     public struct Interface: JSONObjectWritable, Equatable, Sendable {
         public var name: String
         public var index: Int
-        /// What it is, in Apple's words.
         public var type: InterfaceType
 
         public func write(to object: inout JSONObjectWriter) {

@@ -22,37 +22,24 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
     /// `icmp`, `tcp`, `http` or `dns`.
     public var method: String
     public var target: String
-    /// The interface its packets leave by; `null` leaves that to the routes.
     public var interface: InterfaceReference?
-    /// The family that names are resolved to; `null` is any.
     public var family: String?
-    /// From the start of one attempt to that of the next.
     public var intervalSeconds: Double
     public var timeoutSeconds: Double
-    /// How many failures in a row are told.
     public var threshold: Int
-    /// The verdict of the last attempt.
     public var state: State
-    /// Whether its failure was told by `probe.failed`, and no recovery since.
     public var failing: Bool
-    /// Whether a captive portal answered last.
     public var captivePortal: Bool
     public var running: Bool
-    /// How many attempts ended since the start.
     public var attempts: UInt64
     public var failures: UInt64
     public var consecutiveFailures: Int
-    /// The last attempt; `null` before the first one ends.
     public var last: ProbeResultDocument?
-    /// The share of failures among the last 60 attempts; `null` before the first one ends.
     public var lossPercent: Double?
-    /// The shortest of their durations; `null` without a success among them.
     public var minSeconds: Double?
     public var avgSeconds: Double?
-    /// The least duration that 95 % of them are not longer than.
     public var p95Seconds: Double?
     public var maxSeconds: Double?
-    /// The durations, oldest first; `null` is a failure.
     public var recentSeconds: [Double?]
 
     public func write(to object: inout JSONObjectWriter) {
@@ -128,32 +115,21 @@ enum Microseconds {
 }
 
 public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
-    /// When it ended, RFC 3339.
     public var time: String?
-    /// Whether the answer was right; `null` when that could not be found out.
     public var success: Bool?
     /// Why not, such as `timeout`, or `not_assessed`.
     public var reason: String?
-    /// The same in words.
     public var message: String?
     /// Deprecated: ``message``.
     public var detail: String?
-    /// From the first packet to the verdict.
     public var durationSeconds: Double
-    /// How long looking up the name took; `null` when there was none.
     public var resolveSeconds: Double?
     public var address: String?
-    /// How many bytes were sent, without the headers of IP, TCP and UDP.
     public var sentBytes: Int
-    /// How many came back, counted likewise.
     public var receivedBytes: Int
-    /// The hop limit of an echo reply; `null` for other methods.
     public var hopLimit: Int?
-    /// The status of an HTTP answer; `null` for other methods.
     public var httpStatus: Int?
-    /// Where an HTTP answer leads; `null` when it leads nowhere.
     public var location: String?
-    /// The addresses that a name server gave.
     public var addresses: [String]
 
     public func write(to object: inout JSONObjectWriter) {

@@ -8,16 +8,12 @@ public import Probes
 public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
     /// One step in which anything was asked.
     public struct Step: JSONObjectWritable, Equatable, Sendable {
-        /// When it begins, RFC 3339; a multiple of the step since 1970.
         public var start: String
-        /// How many attempts ended in it.
         public var sent: Int
-        /// How many of them failed.
         public var lost: Int
         /// The shortest duration of a right answer; `null` without one.
         public var minSeconds: Double?
         public var medianSeconds: Double?
-        /// The least duration that 95 % of them are not longer than.
         public var p95Seconds: Double?
 
         public func write(to object: inout JSONObjectWriter) {
@@ -31,24 +27,19 @@ public struct ProbeHistoryDocument: JSONObjectWritable, Equatable, Sendable {
     }
 
     public let schema = DocumentSchema.name(of: "probehistory")
-    /// The name of the probe.
     public var probe: String
     /// `icmp`, `tcp`, `http` or `dns`.
     public var method: String
     public var target: String
-    /// Where the first step begins, RFC 3339.
     public var since: String
-    /// Where the last one ends, RFC 3339.
     public var until: String
     public var stepSeconds: Int64
     public var sent: Int
     public var lost: Int
-    /// The share of lost attempts; `null` without attempts.
     public var lossPercent: Double?
     public var minSeconds: Double?
     public var medianSeconds: Double?
     public var p95Seconds: Double?
-    /// The steps in which anything was asked, oldest first.
     public var steps: [Step]
 
     public func write(to object: inout JSONObjectWriter) {

@@ -11,9 +11,7 @@ public import OrderedJSON
 /// address. Everything a stranger on the link can choose is a value of a `__meta_` label, which Prometheus drops after
 /// relabelling; the one exception is the path, which has to begin with a slash.
 public struct ScrapeTarget: JSONObjectWritable, Equatable, Sendable {
-    /// The address and the port; exactly one.
     public var targets: [String]
-    /// What relabelling can use.
     public var labels: JSONObject
 
     public func write(to object: inout JSONObjectWriter) {

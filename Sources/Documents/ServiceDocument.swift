@@ -11,31 +11,20 @@ public struct ServiceDocument: JSONObjectWritable, Equatable, Sendable {
     /// By how much readings of two clocks may differ and still mean the same moment.
     public static let clockSlack = Duration.seconds(1)
 
-    /// What people call it; control characters and the like are escaped.
     public var name: String
-    /// Such as `_ipp._tcp`.
     public var type: String
     /// The type in plain words, such as `Printer`; the type itself where there are none.
     public var typeName: String
-    /// `local`.
     public var domain: String
     public var interface: InterfaceReference
-    /// The host, such as `printer.local`.
     public var host: String
     public var port: UInt16
-    /// The host's addresses on this link, link-local ones with their scope.
     public var addresses: [String]
-    /// The pairs of the TXT record; `null` for a key without `=`, hexadecimal digits for a value that is not UTF-8.
     public var txt: JSONValue
-    /// What pairs of the TXT record mean, by their keys; keys that nobody knows are left out.
     public var txtMeanings: JSONValue
-    /// The strings of the TXT record as they came, escaped like names.
     public var txtRaw: [String]
-    /// The lifetime of the record that announced it.
     public var ttlSeconds: Int
-    /// When it was first heard of, before a restart perhaps, RFC 3339.
     public var firstSeen: String
-    /// When it was last heard of, RFC 3339.
     public var lastSeen: String
 
     public func write(to object: inout JSONObjectWriter) {

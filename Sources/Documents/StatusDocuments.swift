@@ -9,9 +9,7 @@ public import PathModel
 public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     public var monitor: String
     public var path: PathDocument
-    /// Since when the status stands, RFC 3339.
     public var since: String
-    /// The status in one sentence.
     public var message: String
     /// Deprecated: ``message``.
     public var sentence: String
@@ -47,7 +45,6 @@ public struct StateDocument: JSONObjectWritable, Equatable, Sendable {
     public var stream: String
     /// The number of the last event.
     public var seq: UInt64
-    /// When the document was rendered, RFC 3339.
     public var time: String
     public var host: String
 
@@ -73,7 +70,6 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     public struct Daemon: JSONObjectWritable, Equatable, Sendable {
         public var version: String
         public var pid: Int32
-        /// When it started, RFC 3339.
         public var started: String
 
         public func write(to object: inout JSONObjectWriter) {
@@ -90,10 +86,8 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     }
 
     public struct Services: JSONObjectWritable, Equatable, Sendable {
-        /// How many services are resolved.
         public var count: Int
         public var types: Int
-        /// When the last census was completed; `null` before the first.
         public var lastCensus: String?
 
         public func write(to object: inout JSONObjectWriter) {
@@ -187,7 +181,6 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
 
 /// Something that is wrong with a part of the daemon while the path is still right.
 public struct ProblemDocument: JSONObjectWritable, Equatable, Sendable {
-    /// The part, such as `log` or `networkmanager`.
     public var part: String
     public var message: String
 

@@ -20,13 +20,9 @@ public struct OutageHistory: Sendable {
 
     /// One stretch of time in which a path was not satisfied, or the headline bad.
     public struct Outage: JSONObjectWritable, Equatable, Sendable {
-        /// When it began, RFC 3339.
         public var start: String
-        /// When it ended, RFC 3339; `null` while it lasts.
         public var end: String?
-        /// For how long it lasted so far.
         public var durationSeconds: Double
-        /// Why it began, such as `no_carrier`; of a headline its state, such as `no_internet`.
         public var reason: String
         public var message: String
 
@@ -41,9 +37,7 @@ public struct OutageHistory: Sendable {
 
     /// One stretch of time in which nobody knew the status.
     public struct Unknown: JSONObjectWritable, Equatable, Sendable {
-        /// When it began, RFC 3339.
         public var start: String
-        /// When it ended, RFC 3339.
         public var end: String
 
         public func write(to object: inout JSONObjectWriter) {
@@ -54,11 +48,9 @@ public struct OutageHistory: Sendable {
 
     /// A part of the time looked at.
     public struct Step: JSONObjectWritable, Equatable, Sendable {
-        /// When it begins, RFC 3339; it ends with the next one.
         public var start: String
         /// For how long the daemon knew the status.
         public var knownSeconds: Double
-        /// For how long of that it was an outage.
         public var downSeconds: Double
 
         public func write(to object: inout JSONObjectWriter) {
@@ -74,20 +66,14 @@ public struct OutageHistory: Sendable {
         public var monitor: String
         /// `headline`; left out when it is the status of the path.
         public var state: String?
-        /// Where the time looked at begins, RFC 3339.
         public var since: String
-        /// Where it ends, RFC 3339.
         public var until: String
         /// For how long the daemon knew the status.
         public var knownSeconds: Double
         public var satisfiedSeconds: Double
-        /// The share of the known time in percent; `null` when nothing is known.
         public var availabilityPercent: Double?
-        /// The outages, oldest first.
         public var outages: [Outage]
-        /// The stretches that are not known, oldest first.
         public var unknown: [Unknown]
-        /// How long a step is; left out without steps.
         public var stepSeconds: Int?
         /// All steps, oldest first, which add up to the seconds above; left out unless they were asked for.
         public var steps: [Step]?

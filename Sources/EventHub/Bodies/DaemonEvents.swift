@@ -11,7 +11,6 @@ public struct DaemonStarted: EventBody {
         let pid: Int32
         var config: String?
         var configSha256: String?
-        /// When the daemon before this one was alive for the last time, by its own calendar.
         var previousAlive: String?
         var unwatchedSeconds: Double?
 

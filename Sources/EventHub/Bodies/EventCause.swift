@@ -10,15 +10,10 @@ public struct EventCause: JSONObjectWritable, Sendable, Equatable {
     /// `initial`, `link`, `addr`, `route`, `rule`, `nexthop`, `neigh`, `dns`, `policy`, `audit`, `resync`, `resume`, `expiry`
     /// or `settings`.
     public var kind: String
-    /// The number of an earlier event that tells the same cause in full.
     public var seq: UInt64?
-    /// Who told, such as `rtnetlink`.
     public var source: String?
-    /// The message, such as `RTM_NEWLINK`.
     public var message: String?
-    /// When it was received, RFC 3339.
     public var received: String?
-    /// How long the machine slept before it.
     public var sleptSeconds: Double?
 
     public init(

@@ -23,7 +23,6 @@ public struct StreamReset: EventBody {
     }
 
     let reset: Reset
-    /// The document of `/api/v1/status`.
     var snapshot: JSONValue?
     private let reason: Reason
 
