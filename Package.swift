@@ -181,9 +181,7 @@ let package = Package(
         ),
         .target(
             name: "ServiceSupport",
-            dependencies: [
-                "OrderedJSON", "LinuxIO", "Documents", "EventHub", "StatusServer", "PathService", "TestSupport",
-            ],
+            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "StatusServer", "PathService", "TestSupport"],
             path: "Tests/ServiceSupport"
         ),
         .testTarget(name: "LayeringTests"),

@@ -358,7 +358,7 @@ extension DiagnosisStateDocument {
         DiagnosisDocument.form.member(
             "running",
             Running.form.orNull,
-            "The examination that runs; `null` when none does. `nwpath diagnose` leaves it out."
+            "The examination that runs; `null` when none does."
         )
     }
 }

@@ -11,20 +11,20 @@ public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
     public var state: String
     public var message: String
     public var hint: String?
-    public var since: String
+    public var since: String?
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("state", state)
         object.write("message", message)
         object.write("hint", hint)
-        object.write("since", since)
+        object.writeIfPresent("since", since)
     }
 
-    public init(_ headline: Headline, since: WallTime) {
+    public init(_ headline: Headline, since: WallTime?) {
         state = headline.state.rawValue
         message = headline.message
         hint = headline.hint
-        self.since = since.description
+        self.since = since?.description
     }
 }
 
@@ -75,7 +75,7 @@ extension HeadlineDocument {
             .member("state", .oneOf(Headline.State.self))
             .member("message", .text, "The cause, one sentence for people.")
             .member("hint", .text.orNull, "What to do; `null` when there is nothing to be done.")
-            .member("since", .time, "Since when the state stands.")
+            .served("since", .time, "Since when the state stands.")
     }
 }
 

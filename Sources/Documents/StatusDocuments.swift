@@ -9,7 +9,7 @@ public import PathModel
 public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     public var monitor: String
     public var path: PathDocument
-    public var since: String
+    public var since: String?
     public var message: String
     /// Deprecated: ``message``.
     public var sentence: String
@@ -17,7 +17,7 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     public func write(to object: inout JSONObjectWriter) {
         object.write("monitor", monitor)
         object.write("path", path)
-        object.write("since", since)
+        object.writeIfPresent("since", since)
         object.write("message", message)
         object.write("sentence", sentence)
     }
@@ -27,12 +27,12 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     /// - Parameters:
     ///   - monitor: Its name.
     ///   - path: Its path.
-    ///   - statusSince: Since when its status stands, as time since boot.
+    ///   - statusSince: Since when its status stands, as time since boot; `nil` where nobody watched.
     ///   - clock: Turns moments since boot into moments of the calendar.
-    public init(monitor: String, path: Path, statusSince: Duration, clock: some TimeSource) {
+    public init(monitor: String, path: Path, statusSince: Duration?, clock: some TimeSource) {
         self.monitor = monitor
         self.path = PathDocument(path)
-        since = "\(clock.calendar(at: statusSince))"
+        since = statusSince.map { "\(clock.calendar(at: $0))" }
         message = PathSentence.state(of: path, monitor: monitor)
         sentence = message
     }
@@ -42,21 +42,21 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
 public struct StateDocument: JSONObjectWritable, Equatable, Sendable {
     /// What the document is, such as `nwpath.status/1`.
     public var schema: String
-    public var stream: String
+    public var stream: String?
     /// The number of the last event.
-    public var seq: UInt64
+    public var seq: UInt64?
     public var time: String
     public var host: String
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("schema", schema)
-        object.write("stream", stream)
-        object.write("seq", seq)
+        object.writeIfPresent("stream", stream)
+        object.writeIfPresent("seq", seq)
         object.write("time", time)
         object.write("host", host)
     }
 
-    public init(_ kind: String, stream: String, seq: UInt64, time: WallTime, host: String) {
+    public init(_ kind: String, stream: String? = nil, seq: UInt64? = nil, time: WallTime, host: String) {
         schema = DocumentSchema.name(of: kind)
         self.stream = stream
         self.seq = seq
@@ -104,12 +104,12 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     }
 
     var state: StateDocument
-    var daemon: Daemon
+    var daemon: Daemon?
     var headline: HeadlineDocument
     var chain: [ChainElementDocument]
     var chains: [FamilyChainDocument]
     var path: PathDocument
-    var since: String
+    var since: String?
     var message: String
     var sentence: String
     var monitors: [MonitorDocument]
@@ -123,9 +123,9 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     ///
     /// - Parameters:
     ///   - state: What the document is as new as.
-    ///   - daemon: Who says so.
+    ///   - daemon: Who says so; `nil` without the service.
     ///   - headline: The way out as a whole.
-    ///   - headlineSince: Since when its state stands.
+    ///   - headlineSince: Since when its state stands; `nil` where nobody watched.
     ///   - monitors: All monitors.
     ///   - interfaces: All interfaces that are not ignored.
     ///   - path: The default path.
@@ -133,9 +133,9 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     ///   - problems: What is wrong with the daemon's own parts.
     public init(
         state: StateDocument,
-        daemon: Daemon,
+        daemon: Daemon?,
         headline: Headline,
-        headlineSince: WallTime,
+        headlineSince: WallTime?,
         monitors: [MonitorDocument],
         interfaces: [InterfaceDocument],
         path: Path,
@@ -148,7 +148,7 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
         chain = headline.chain.map(ChainElementDocument.init)
         chains = headline.familyChains.map(FamilyChainDocument.init)
         self.path = PathDocument(path)
-        since = monitors.first?.since ?? state.time
+        since = monitors.first.map(\.since) ?? state.time
         message = monitors.first?.message ?? ""
         sentence = message
         self.monitors = monitors
@@ -162,12 +162,12 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     /// Writes the state's members beside the others.
     public func write(to object: inout JSONObjectWriter) {
         state.write(to: &object)
-        object.write("daemon", daemon)
+        object.writeIfPresent("daemon", daemon)
         object.write("headline", headline)
         object.write("chain", chain)
         object.write("chains", chains)
         object.write("path", path)
-        object.write("since", since)
+        object.writeIfPresent("since", since)
         object.write("message", message)
         object.write("sentence", sentence)
         object.write("monitors", monitors)
@@ -211,11 +211,14 @@ extension Form {
 }
 
 extension StateDocument {
+    /// Those that commands find out without the service as well.
+    private static let direct: Set = ["Status", "Services", "ServiceTypes"]
+
     /// A document that names the event it is as new as, and has other members after that.
     public static func form(_ name: String, _ sentence: String) -> Form {
-        .document(name, sentence)
-            .member("stream", .stream, "The log that `seq` counts in.")
-            .member("seq", .count, "The last event that is in the document.")
+        let member = direct.contains(name) ? Form.served : Form.member
+        let form = member(.document(name, sentence))("stream", .stream, "The log that `seq` counts in.")
+        return member(form)("seq", .count, "The last event that is in the document.")
             .member("time", .time, "When the document was rendered.")
             .member("host", .text)
     }
@@ -226,7 +229,7 @@ extension MonitorDocument {
         .named("Monitor", "A monitor and its path.")
             .member("monitor", .text)
             .member("path", PathDocument.form)
-            .member("since", .time, "Since when the status stands.")
+            .served("since", .time, "Since when the status stands.")
             .member("message", .text, "One sentence for people.")
             .deprecated("sentence", .text, by: "message")
     }
@@ -235,7 +238,7 @@ extension MonitorDocument {
 extension OverviewDocument {
     public static var form: Form {
         StateDocument.form("Status", "The overview.")
-            .member("daemon", Daemon.form)
+            .served("daemon", Daemon.form)
             .member("headline", HeadlineDocument.form)
             .member("chain", .list(of: ChainElementDocument.form), "The way out, from this machine to the name server.")
             .member(
@@ -244,7 +247,7 @@ extension OverviewDocument {
                 "The same for IPv4 and IPv6, where something is wrong with one of them only; else empty."
             )
             .member("path", PathDocument.form)
-            .member("since", .time)
+            .served("since", .time)
             .member("message", .text, "One sentence for people.")
             .deprecated("sentence", .text, by: "message")
             .member("monitors", .list(of: MonitorDocument.form))

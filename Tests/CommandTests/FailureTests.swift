@@ -41,8 +41,9 @@ private let asking: [[String]] = [
         let found = try await tool.run(words + ["-q"])
         #expect(found.status == 0 && found.output == "✓ Connected\n" && found.messages == "")
         let json = try await tool.run(words + ["--json"]).json
-        #expect(json["daemon"] == .null && json["since"] == nil && json["path"]?["status"]?.string == "satisfied")
+        #expect(json["daemon"] == nil && json["since"] == nil && json["path"]?["status"]?.string == "satisfied")
         #expect(json["headline"]?["state"]?.string == "connected" && json["chain"]?.array?.count == 5)
+        #expect(json["seq"] == nil && json["headline"]?["since"] == nil && json["chains"]?.array == [])
         // Whom somebody named is asked, and nobody else.
         let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock")])
         #expect(named.status == 4 && named.output == "")

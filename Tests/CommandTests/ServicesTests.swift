@@ -79,6 +79,8 @@ private final class Printer {
         #expect(text.output.contains("192.0.2.2  Printer\n  rp=ipp/print  (queue)\n"))
         let types = try await tool.run("services", "--direct", "--types")
         #expect(types.output == "_ipp._tcp  Printer\n")
+        let json = try await tool.run("services", "--direct", "--types", "--json").json
+        #expect(json["seq"] == nil && json["host"]?.string != nil && json["types"]?.array?.count == 1)
         #expect(text.messages == "")
         let none = try await tool.run("services", "_ssh._tcp", "--direct", "--timeout", "300ms")
         #expect(none.status == 3)

@@ -62,6 +62,20 @@ private let thing = Form.object("A thing.")
         #expect(writer.definitions["Address"]?["description"]?.string == "Where it is.")
     }
 
+    @Test func `what only the service knows is asked for in records, and may be absent elsewhere`() throws {
+        let form = Form.object().served("seq", .count, "Its number.").served("x", .truth).member("time", .text)
+        var writer = SchemaWriter(.components)
+        let schema = writer.schema(of: form)
+        #expect(schema["required"] == .array([.string("time")]))
+        let absence = "Absent in what a command finds out without the service."
+        #expect(schema["properties"]?["seq"]?["description"]?.string == "Its number. \(absence)")
+        #expect(schema["properties"]?["x"]?["description"]?.string == absence)
+        var records = SchemaWriter(.records)
+        let record = records.schema(of: form)
+        #expect(record["required"] == .array([.string("seq"), .string("x"), .string("time")]))
+        #expect(record["properties"]?["seq"]?["description"]?.string == "Its number.")
+    }
+
     @Test func `the schema of records has names of its own, and does not ask for what came later`() throws {
         var writer = SchemaWriter(.records)
         let schema = writer.schema(of: thing)
@@ -102,6 +116,15 @@ private let thing = Form.object("A thing.")
         #expect(Form.object().problems(in: empty) == [] && Form.object().problems(in: full) == [".a: not declared"])
         #expect(Form.anyObject.problems(in: empty) == [] && Form.anyObject.problems(in: full) == [])
         #expect(Form.anyObject.problems(in: .null) == [": no object"])
+    }
+
+    @Test func `what only the service knows is there with it, and absent without it`() throws {
+        let form = Form.object().member("list", .list(of: .object().served("since", .text).member("name", .text)))
+        let served = try JSONValue(parsing: #"{"list":[{"since":"x","name":"n"}]}"#)
+        let direct = try JSONValue(parsing: #"{"list":[{"name":"n"}]}"#)
+        #expect(form.problems(in: served) == [] && form.problems(in: direct, withoutService: true) == [])
+        #expect(form.problems(in: direct) == [".list.0.since: missing"])
+        #expect(form.problems(in: served, withoutService: true) == [".list.0.since: not declared"])
     }
 
     @Test func `the members of one object may stand in another`() throws {

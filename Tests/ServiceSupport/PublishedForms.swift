@@ -1,6 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Documents
 internal import EventHub
 internal import OrderedJSON
 internal import PathService
@@ -33,34 +32,6 @@ enum PublishedForms {
         }
     )
 
-    /// Documents of the same name that a command makes by itself: nobody watched before, and no log counts.
-    private static let direct: [String: Form] = {
-        let status = documents[DocumentSchema.name(of: "status")] ?? .object()
-        let placeless = ["stream", "seq", "time", "host"]
-        let replaced: [String: Form] = [
-            "daemon": Form.text.orNull, "headline": without(["since"], status, "headline"),
-            "monitors": .list(of: without(["since"], MonitorDocument.form)),
-        ]
-        return [
-            "nwpath.diagnosis/1": DiagnosisDocument.form,
-            "nwpath.status/1": without(["stream", "seq", "chains", "since"], status, replaced: replaced),
-            "nwpath.services/1": without(placeless, documents["nwpath.services/1"] ?? .object()),
-            "nwpath.servicetypes/1": without(placeless, documents["nwpath.servicetypes/1"] ?? .object()),
-        ]
-    }()
-
-    private static func without(_ keys: [String], _ form: Form, _ member: String) -> Form {
-        without(keys, form.members.first { $0.key == member }?.form ?? .object())
-    }
-
-    private static func without(_ keys: [String], _ form: Form, replaced: [String: Form] = [:]) -> Form {
-        form.members.filter { !keys.contains($0.key) }.reduce(Form.object()) { form, member in
-            let declared = replaced[member.key] ?? member.form
-            return member.presence == .optional
-                ? form.optional(member.key, declared) : form.member(member.key, declared)
-        }
-    }
-
     /// What an object or a list of them breaks.
     static func problems(of value: JSONValue, by author: LiveJSON.Author) -> [String] {
         if let list = value.array {
@@ -72,7 +43,6 @@ enum PublishedForms {
         }
         guard let schema = value["schema"]?.string, schema.hasPrefix("nwpath.") else { return [] }
         if schema == Event.schema { return problems(ofEvent: value, author) }
-        if author == .command, let form = direct[schema], form.problems(in: value).isEmpty { return [] }
         if let form = documents[schema] { return problems(ofDocument: value, form, author) }
         return ofCommands.contains { schema == "nwpath.\($0)/1" } ? [] : ["\(schema): nowhere declared"]
     }
@@ -86,7 +56,12 @@ enum PublishedForms {
 
     /// The records of a page are declared by their envelope only.
     private static func problems(ofDocument value: JSONValue, _ form: Form, _ author: LiveJSON.Author) -> [String] {
-        guard let records = value["events"]?.array, var object = value.object else { return form.problems(in: value) }
+        guard let records = value["events"]?.array, var object = value.object else {
+            let problems = form.problems(in: value)
+            guard author == .command, !problems.isEmpty else { return problems }
+            let direct = form.problems(in: value, withoutService: true)
+            return direct.count < problems.count ? direct : problems
+        }
         object["events"] = []
         return form.problems(in: .object(object)) + records.flatMap { problems(of: $0, by: author) }
     }

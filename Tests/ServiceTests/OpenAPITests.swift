@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -24,6 +25,13 @@ import Testing
             jsonschema.Draft202012Validator(schema).validate(value)
             print('valid')
             """
+        func validate(_ value: JSONValue, as schema: String) throws {
+            let lines = try [try service.json("/api/v1/schema/\(schema).json"), value].map {
+                String(decoding: try OrderedJSONEncoder().encode($0), as: UTF8.self)
+            }
+            let text = lines.joined(separator: "\n") + "\n"
+            #expect(try Place.python(["-c", check], input: text) == "valid\n", "\(schema): \(value)")
+        }
         for (schema, route) in [
             ("status", "status"), ("monitors", "paths"), ("interfaces", "interfaces"), ("history", "history"),
             ("events", "events"), ("config", "config"), ("pastservices", "services/history"),
@@ -31,17 +39,20 @@ import Testing
             ("services", "services"), ("servicetypes", "services/types"), ("monitorstate", "paths/default"),
             ("interfacestate", "interfaces/up0"),
         ] {
-            let description = try service.json("/api/v1/schema/\(schema).json")
             let value = try service.json("/api/v1/\(route)")
             let name = value["schema"]?.string
             #expect(name == (schema == "config" ? nil : "nwpath.\(schema)/1"), "\(route)")
-            let lines = try [description, value].map {
-                String(decoding: try OrderedJSONEncoder().encode($0), as: UTF8.self)
-            }
-            #expect(
-                try Place.python(["-c", check], input: lines.joined(separator: "\n") + "\n") == "valid\n",
-                "\(route)"
-            )
+            try validate(value, as: schema)
+        }
+        let inside = ["nsenter", "--net=\(Namespace.current.path)"]
+        for (schema, wrapper, words) in [
+            ("status", ["unshare", "-n"], ["status"]), ("diagnosis", inside, ["diagnose", "--offline"]),
+            ("services", inside, ["services", "--direct", "--timeout", "50ms"]),
+            ("servicetypes", inside, ["services", "--direct", "--types", "--timeout", "50ms"]),
+        ] {
+            let command = try RunningCommand(wrapper + [try Place.program] + words + ["--json", "-q"], captures: true)
+            let output = LiveJSON.check(Service.outcome(of: command).output, by: .command)
+            try validate(try JSONValue(parsing: output), as: schema)
         }
         // Each component is a schema that stands alone.
         let names = try JSONValue(parsing: document)["components"]?["schemas"]?.object?.keys ?? []

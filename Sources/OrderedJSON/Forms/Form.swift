@@ -135,6 +135,8 @@ extension Form {
             case always
             /// Always written; the schema of events does not ask for it, since older records may lack it.
             case added
+            /// Always written by the service; absent in what a command finds out without it.
+            case served
             case optional
         }
 
@@ -155,6 +157,11 @@ extension Form {
     /// A member that every object has, but for records that are older than the member.
     public func added(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
         adding(Member(key: key, form: form, presence: .added, sentence: sentence, isDeprecated: false))
+    }
+
+    /// A member that every object of the service has, and nothing that a command finds out without it.
+    public func served(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
+        adding(Member(key: key, form: form, presence: .served, sentence: sentence, isDeprecated: false))
     }
 
     /// A member that is left out where there is nothing to say.

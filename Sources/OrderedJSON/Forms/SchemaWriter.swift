@@ -29,7 +29,7 @@ public struct SchemaWriter {
         var (properties, schema) = (JSONObject(), JSONObject())
         for member in members {
             var property = object(of: member.form)
-            if let sentence = member.sentence { property["description"] = .string(sentence) }
+            if let sentence = sentence(of: member) { property["description"] = .string(sentence) }
             if member.isDeprecated { property["deprecated"] = .bool(true) }
             properties[member.key] = .object(property)
         }
@@ -43,8 +43,17 @@ public struct SchemaWriter {
         switch member.presence {
         case .always: true
         case .added: style != .records
+        // Only the service writes records.
+        case .served: style == .records
         case .optional: false
         }
+    }
+
+    private func sentence(of member: Form.Member) -> String? {
+        let isAbsent = member.presence == .served && !isRequired(member)
+        let parts = [member.sentence, isAbsent ? "Absent in what a command finds out without the service." : nil]
+        let text = parts.compactMap(\.self).joined(separator: " ")
+        return text.isEmpty ? nil : text
     }
 
     private mutating func object(of form: Form) -> JSONObject {

@@ -133,7 +133,8 @@ struct Diagnose: Command {
     ) throws(CommandFailure) {
         let value: JSONValue
         do {
-            value = try JSONValue(parsing: try OrderedJSONEncoder().encode(outcome.document))
+            let document = DiagnosisStateDocument(outcome.document, running: nil)
+            value = try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
         } catch {
             throw CommandFailure("\(error)", .unfinished)
         }

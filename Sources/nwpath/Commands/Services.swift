@@ -163,9 +163,8 @@ struct Services: Command {
                 Terminal.complain("stopped before the census was complete; there may be more")
             }
             if showsTypes {
-                var object = JSONObject()
                 let types = Set(found.list("services").map { $0.text("type") }).sorted()
-                object["schema"] = .string(DocumentSchema.name(of: "servicetypes"))
+                var object = DirectCensus.state("servicetypes", at: KernelClock().wall)
                 object["types"] = .array(types.map { .string($0) })
                 object["type_names"] = ServiceTypeNames.names(of: types)
                 return try listTypes(.object(object), common)

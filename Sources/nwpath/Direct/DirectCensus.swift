@@ -33,7 +33,9 @@ final class DirectCensus {
             direct.stop()
         }
         let clock = direct.clock
-        return Self.document("services", census.services.map { ServiceDocument($0, clock: clock) })
+        var object = Self.state("services", at: clock.wall)
+        object["services"] = .array(census.services.compactMap { Self.value(ServiceDocument($0, clock: clock)) })
+        return .object(object)
     }
 
     /// Tells what comes and goes.
@@ -60,11 +62,9 @@ final class DirectCensus {
         try? OrderedJSONEncoder().encode(EventLine(time: direct.clock.wall, body: body), terminator: 0x0A)
     }
 
-    static func document(_ name: String, _ services: [ServiceDocument]) -> JSONValue {
-        var object = JSONObject()
-        object["schema"] = .string(DocumentSchema.name(of: name))
-        object[name] = .array(services.compactMap(value))
-        return .object(object)
+    /// The members with which a document of the state begins, without those that only the service knows.
+    static func state(_ kind: String, at time: WallTime) -> JSONObject {
+        value(StateDocument(kind, time: time, host: HostName.current))?.object ?? JSONObject()
     }
 
     static func value(_ document: some JSONObjectWritable) -> JSONValue? {

@@ -12,66 +12,8 @@ internal import PathModel
 /// The status as the kernel has it at this moment, read once by the command itself; no service is needed.
 ///
 /// Nobody watched before, so nothing has a `since`.
-struct DirectStatus: JSONObjectWritable {
-    private let schema = DocumentSchema.name(of: "status")
-    private let time: String
-    private let host: String
-    private var daemon: String?
-    private let headline: Judged
-    private let chain: [ChainElementDocument]
-    private let path: PathDocument
-    private let message: String
-    /// Deprecated: ``message``.
-    private let sentence: String
-    private let monitors: [Monitor]
-    private let interfaces: [InterfaceDocument]
-    private let gateways: [GatewayDocument]
-    private let dns: DNSDocument
-    private let problems: [ProblemDocument] = []
-
-    func write(to object: inout JSONObjectWriter) {
-        object.write("schema", schema)
-        object.write("time", time)
-        object.write("host", host)
-        object.write("daemon", daemon)
-        object.write("headline", headline)
-        object.write("chain", chain)
-        object.write("path", path)
-        object.write("message", message)
-        object.write("sentence", sentence)
-        object.write("monitors", monitors)
-        object.write("interfaces", interfaces)
-        object.write("gateways", gateways)
-        object.write("dns", dns)
-        object.write("problems", problems)
-    }
-
-    private struct Judged: JSONObjectWritable {
-        let state: String
-        let message: String
-        var hint: String?
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("state", state)
-            object.write("message", message)
-            object.write("hint", hint)
-        }
-    }
-
-    private struct Monitor: JSONObjectWritable {
-        let monitor: String
-        let path: PathDocument
-        let message: String
-        /// Deprecated: ``message``.
-        let sentence: String
-
-        func write(to object: inout JSONObjectWriter) {
-            object.write("monitor", monitor)
-            object.write("path", path)
-            object.write("message", message)
-            object.write("sentence", sentence)
-        }
-    }
+struct DirectStatus {
+    private let document: OverviewDocument
 
     /// Reads everything.
     /// - Throws: A failure when the configuration is not right, or the kernel cannot be asked.
@@ -86,22 +28,20 @@ struct DirectStatus: JSONObjectWritable {
             throw CommandFailure("the kernel cannot be asked: \(error)", .negative)
         }
         let clock = KernelClock()
-        time = clock.wall.description
-        host = HostName.current
-        let judged = HeadlineJudge(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline
-        headline = Judged(state: judged.state.rawValue, message: judged.message, hint: judged.hint)
-        chain = judged.chain.map(ChainElementDocument.init)
-        path = PathDocument(core.path)
-        monitors = core.monitors.map { monitor in
-            let name = monitor.policy.name
-            let sentence = PathSentence.state(of: monitor.path, monitor: name)
-            return Monitor(monitor: name, path: PathDocument(monitor.path), message: sentence, sentence: sentence)
-        }
-        message = monitors.first?.message ?? ""
-        sentence = message
-        interfaces = core.interfaces.map { InterfaceDocument($0, at: clock.boot) }.filter { !$0.ignored }
-        gateways = core.path.gateways.map(GatewayDocument.init)
-        dns = DNSDocument(core.path.dns)
+        let host = HostName.current
+        document = OverviewDocument(
+            state: StateDocument("status", time: clock.wall, host: host),
+            daemon: nil,
+            headline: HeadlineJudge(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline,
+            headlineSince: nil,
+            monitors: core.monitors.map {
+                MonitorDocument(monitor: $0.policy.name, path: $0.path, statusSince: nil, clock: clock)
+            },
+            interfaces: core.interfaces.map { InterfaceDocument($0, at: clock.boot) }.filter { !$0.ignored },
+            path: core.path,
+            services: nil,
+            problems: []
+        )
     }
 
     private static func look(_ settings: CommandConfiguration) throws(NetlinkError) -> EngineCore {
@@ -123,7 +63,7 @@ struct DirectStatus: JSONObjectWritable {
     var value: JSONValue {
         get throws(CommandFailure) {
             do {
-                return try JSONValue(parsing: try OrderedJSONEncoder().encode(self))
+                return try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
             } catch {
                 throw CommandFailure("\(error)", .negative)
             }
