@@ -181,7 +181,9 @@ let package = Package(
         ),
         .target(
             name: "ServiceSupport",
-            dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "StatusServer", "PathService", "TestSupport"],
+            dependencies: [
+                "OrderedJSON", "LinuxIO", "EventHub", "StatusServer", "PathService", "nwpath", "TestSupport",
+            ],
             path: "Tests/ServiceSupport"
         ),
         .testTarget(name: "LayeringTests"),

@@ -210,7 +210,7 @@ extension ProbeDocument {
 }
 
 extension ProbeResultDocument {
-    static var form: Form {
+    public static var form: Form {
         .named("ProbeResult", "What a probe found.")
             .member("time", .time.orNull, "When it ended.")
             .member("success", .truth.orNull, "Whether the answer was right; `null` when that could not be found out.")

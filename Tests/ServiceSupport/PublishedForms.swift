@@ -5,18 +5,13 @@ internal import OrderedJSON
 internal import PathService
 internal import StatusServer
 internal import TestSupport
+internal import nwpath
 
-/// The forms of everything that the service publishes, by what an object says of itself.
+/// The forms of everything that the service publishes and commands print, by what an object says of itself.
 enum PublishedForms {
-    /// The command's own documents, which are not published as schemas.
-    private static let ofCommands: Set = [
-        "advertise", "attempt", "browse", "bugreport", "census", "check", "configcheck", "logverify", "resolve",
-        "summary", "version", "wait", "why",
-    ]
-
     private static let documents: [String: Form] = {
-        let named = (DocumentForms.all + [EventPage.form]).compactMap { form in
-            form.members.first { $0.key == "schema" }.flatMap { schema(of: $0.form) }.map { ($0, form) }
+        let named = (DocumentForms.all + [EventPage.form] + CommandForms.all).compactMap { form in
+            schema(of: form).map { ($0, form) }
         }
         return Dictionary(named) { first, _ in first }
     }()
@@ -43,8 +38,8 @@ enum PublishedForms {
         }
         guard let schema = value["schema"]?.string, schema.hasPrefix("nwpath.") else { return [] }
         if schema == Event.schema { return problems(ofEvent: value, author) }
-        if let form = documents[schema] { return problems(ofDocument: value, form, author) }
-        return ofCommands.contains { schema == "nwpath.\($0)/1" } ? [] : ["\(schema): nowhere declared"]
+        guard let form = documents[schema] else { return ["\(schema): nowhere declared"] }
+        return problems(ofDocument: value, form, author)
     }
 
     private static func problems(ofEvent value: JSONValue, _ author: LiveJSON.Author) -> [String] {
@@ -66,8 +61,13 @@ enum PublishedForms {
         return form.problems(in: .object(object)) + records.flatMap { problems(of: $0, by: author) }
     }
 
+    /// What an object of the form says of itself.
     private static func schema(of form: Form) -> String? {
-        guard case .constant(let schema) = form.kind else { return nil }
-        return schema
+        switch form.kind {
+        case .constant(let schema): schema
+        case .named(_, let form): schema(of: form)
+        case .either(let forms): forms.first.flatMap(schema)
+        default: form.members.first { $0.key == "schema" }.flatMap { schema(of: $0.form) }
+        }
     }
 }

@@ -23,7 +23,7 @@ import Testing
         taken + "\n", changed(page, "EVENT", taken), reload,
         "{\n\"schema\": \"nwpath.reload/1\",\n\"changed\": [],\n"
             + "\"restart_needed\": []\n}\n200", problem, "id: 7f3a.1\nevent: x\ndata: \(taken)\n\n: heartbeat\n",
-        #"{"a":1}"#, "ok\n", "", "[]\n", #"{"schema":"nwpath.why/1"}"#, #"{"schema":{"type":"object"}}"#,
+        #"{"a":1}"#, "ok\n", "", "[]\n", #"{"schema":{"type":"object"}}"#,
         #"[{"targets":["192.0.2.1:1"],"labels":{}}]"#, taken + "\n" + taken.dropLast(20),
         taken + "\n" + taken.dropLast(),
     ])
@@ -45,6 +45,8 @@ import Testing
         (changed(changed(page, "EVENT", taken), "7f3a.1", "next"), ".next: "),
         (#"[{"targets":["192.0.2.1:1"]}]"#, ".0.labels: missing"),
         (changed(taken, "\"seq\":1", "\"seq\":") + "\n", "unexpected"),
+        (#"{"schema":"nwpath.version/1","name":"nwpath"}"#, ".version: missing"),
+        (#"{"schema":"nwpath.browse/1","event":"found"}"#, ": none of several forms"),
     ])
     func `what is not as declared is told, wherever it stands`(wrong: String, problem: String) {
         for text in [wrong, Self.taken + "\n" + wrong + "\n", "data: \(wrong)\n", "HTTP/1.1 200 OK\r\n\r\n\(wrong)\n"] {

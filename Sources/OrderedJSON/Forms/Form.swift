@@ -93,6 +93,8 @@ extension Form {
 
     public static func either(_ forms: Form...) -> Form { Form(.either(forms)) }
 
+    public static func either(of forms: [Form]) -> Form { Form(.either(forms)) }
+
     /// An object whose members are declared elsewhere.
     public static var anyObject: Form { Form(.anyObject) }
 

@@ -169,3 +169,17 @@ enum AdvertiseLine {
 extension ArgumentForm where Value == IPAddress {
     static let address = ArgumentForm("an address such as 192.0.2.7 or 2001:db8::7", parse: { IPAddress($0) })
 }
+
+// MARK: - Forms
+
+extension AdvertiseLine {
+    static var form: Form {
+        .document("Advertise", "What becomes of an advertisement.")
+            .member("time", .time)
+            .member("event", .words("registered", "updated", "conflict", "renamed", "withdrawn"))
+            .member("name", .text, "What people call it.")
+            .member("type", .serviceType)
+            .member("instance", .text, "The whole name.")
+            .optional("previous_name", .text, "The name that was taken, of `renamed`.")
+    }
+}

@@ -172,3 +172,15 @@ extension ConfigurationTree {
         }
     }
 }
+
+// MARK: - Forms
+
+extension ConfigCheck {
+    static var form: Form {
+        .document("ConfigCheck", "What a configuration breaks.")
+            .member("file", .text)
+            .member("exists", .truth)
+            .member("valid", .truth)
+            .member("problems", .list(of: .object().member("place", .text).member("message", .text)))
+    }
+}

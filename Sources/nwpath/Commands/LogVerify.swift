@@ -86,3 +86,19 @@ struct LogVerify: Command {
         return .object(object)
     }
 }
+
+extension LogVerify {
+    static var form: Form {
+        .document("LogVerify", "What a log breaks.")
+            .member("files", .count)
+            .member("records", .count)
+            .member("first", .position.orNull, "The first record; `null` without one.")
+            .member("last", .position.orNull)
+            .member("problem_count", .count, "Of all problems, also of those that are not listed.")
+            .member("problems", .list(of: problem))
+    }
+
+    private static var problem: Form {
+        .object().member("file", .text).member("line", .count).member("message", .text)
+    }
+}

@@ -189,3 +189,17 @@ final class ResolveRun {
         return object
     }
 }
+
+// MARK: - Forms
+
+extension ResolveRun {
+    static var form: Form {
+        .document("Resolve", "What a host or an address resolves to on one interface.")
+            .member("time", .time)
+            .member("event", .constant("resolved"))
+            .member("host", .text, "What was asked for.")
+            .member("interface", InterfaceReference.form)
+            .optional("addresses", .list(of: .text), "Of a host.")
+            .optional("names", .list(of: .text), "Of an address.")
+    }
+}

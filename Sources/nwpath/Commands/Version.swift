@@ -28,3 +28,9 @@ struct Version: Command {
         }
     }
 }
+
+extension Version {
+    static var form: Form {
+        .document("Version", "Which program this is.").member("name", .constant("nwpath")).member("version", .text)
+    }
+}

@@ -171,3 +171,21 @@ extension ArgumentForm where Value == WaitCondition {
         parse: { WaitCondition($0) }
     )
 }
+
+// MARK: - Forms
+
+extension Wait {
+    static var form: Form {
+        .document("Wait", "What a wait came to.")
+            .member("satisfied", .truth, "Whether all conditions held for long enough.")
+            .member("waited_seconds", .seconds)
+            .member("conditions", .list(of: condition))
+    }
+
+    private static var condition: Form {
+        .object()
+            .member("condition", .text)
+            .member("holds", .truth)
+            .member("missing", .text.orNull, "What is in the way; `null` when it holds.")
+    }
+}

@@ -87,3 +87,22 @@ struct EventLine<Body: EventBody>: JSONObjectWritable {
         body.write(to: &object)
     }
 }
+
+// MARK: - Forms
+
+extension DirectCensus {
+    static var form: Form {
+        let names = EventName.allCases.filter { $0.rawValue.hasPrefix("service") }
+        return .either(of: names.map(line)).about("What comes and goes.").named("Census")
+    }
+
+    private static func line(_ name: EventName) -> Form {
+        .object()
+            .member("schema", .constant(DocumentSchema.name(of: "census")))
+            .member("time", .time)
+            .member("event", .constant(name.rawValue))
+            .member("severity", .oneOf(Severity.self))
+            .member("message", .text, "One sentence for people.")
+            .members(of: name.form)
+    }
+}

@@ -3,6 +3,7 @@
 internal import Addressing
 internal import DNSWire
 internal import Documents
+internal import EventHub
 internal import LinuxIO
 internal import MulticastDNS
 internal import OrderedJSON
@@ -100,5 +101,59 @@ enum BrowseLine {
 
     private static func document(_ service: Service, _ clock: some TimeSource) -> JSONValue {
         DirectCensus.value(ServiceDocument(service, clock: clock)) ?? .null
+    }
+}
+
+// MARK: - Forms
+
+extension BrowseLine {
+    static var form: Form {
+        .either(
+            line("found").member("service", announcement),
+            line("resolved").member("service", ServiceDocument.form),
+            line("changed").members(of: ServiceChanged.form),
+            line("unresolved")
+                .member("service", unresolved)
+                .member("is_offered", .truth, "`false` on port 0, which only takes a name.")
+                .member("missing", .list(of: .text), "The types of record nobody answered for."),
+            line("lost")
+                .member("service", .either(ServiceDocument.form, announcement), "As it was known last.")
+                .member("removed", removed)
+        )
+        .about("What a browse or a resolution of an instance tells.")
+        .named("Browse")
+    }
+
+    private static func line(_ event: String) -> Form {
+        .object()
+            .member("schema", .constant(DocumentSchema.name(of: "browse")))
+            .member("time", .time)
+            .member("event", .constant(event))
+    }
+
+    private static var announcement: Form {
+        .object("A service that was not resolved yet.")
+            .member("name", .text)
+            .member("type", .text)
+            .typeName
+            .member("domain", .text)
+            .member("interface", InterfaceReference.form)
+            .member("subtypes", .list(of: .text))
+    }
+
+    private static var unresolved: Form {
+        .object("A service of which something is missing.")
+            .member("name", .text)
+            .member("type", .text)
+            .typeName
+            .member("interface", InterfaceReference.form)
+            .member("txt", .map(of: .text.orNull))
+            .member("txt_raw", .list(of: .text))
+    }
+
+    private static var removed: Form {
+        .object("How it went.")
+            .member("reason", .oneOf(RemovalReason.self))
+            .member("seen_for_seconds", .seconds)
     }
 }

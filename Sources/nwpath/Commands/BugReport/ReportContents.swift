@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Documents
 internal import OrderedJSON
 
 /// The parts of a bug report, as JSON lines.
@@ -32,7 +33,7 @@ struct ReportContents {
         var redactor = redactor
         if !redactor.isFull { for section in sections { redactor.learn(section.value) } }
         var head = JSONObject()
-        head["schema"] = .string("nwpath.bugreport/1")
+        head["schema"] = .string(DocumentSchema.name(of: "bugreport"))
         head["time"] = .string(time)
         head["redacted"] = .string(
             redactor.isFull
@@ -52,5 +53,14 @@ struct ReportContents {
             bytes += try Screen.line(.object(object))
         }
         return bytes
+    }
+}
+
+extension ReportContents {
+    static var form: Form {
+        .document("BugReport", "The head of a bug report; each of the lines after it is a part.")
+            .member("time", .time)
+            .member("redacted", .text, "What was taken out.")
+            .member("contents", .list(of: .text))
     }
 }

@@ -166,3 +166,27 @@ struct ProbeText {
         return "\(whole / factor)." + String(repeating: "0", count: digits - fraction.count) + fraction
     }
 }
+
+// MARK: - Forms
+
+extension ProbeReport {
+    static var attempt: Form {
+        .document("Attempt", "One attempt of a probe.")
+            .member("event", .constant("attempt"))
+            .member("seq", .integer(from: 1))
+            .members(of: ProbeResultDocument.form)
+    }
+
+    static var summary: Form {
+        .document("Summary", "What all attempts of a probe came to.")
+            .member("event", .constant("summary"))
+            .member("target", .text)
+            .member("sent", .count)
+            .member("answered", .count, "How many got a right answer.")
+            .member("loss_percent", .percent)
+            .member("min_seconds", .seconds.orNull, "The shortest duration; `null` without a right answer.")
+            .member("avg_seconds", .seconds.orNull)
+            .member("max_seconds", .seconds.orNull)
+            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+    }
+}

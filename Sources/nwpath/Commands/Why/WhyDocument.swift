@@ -137,3 +137,52 @@ struct WhyDocument: JSONObjectWritable {
             + "nobody beyond was asked (`nwpath diagnose\(subject)` asks)"
     }
 }
+
+// MARK: - Forms
+
+extension WhyDocument {
+    static var form: Form {
+        .document("Why", "What the kernel would do with packets to a destination.")
+            .member("target", .text)
+            .member("verdict", .words("ok", "broken", "unknown"), "`unknown` where something may be in the way.")
+            .member("message", .text, "One sentence for people.")
+            .deprecated("summary", .text, by: "message")
+            .member("broken", Fault.form.orNull, "The first element that is broken, or may be.")
+            .member("chains", .list(of: Chain.form))
+    }
+}
+
+extension WhyDocument.Chain {
+    static var form: Form {
+        .object("The way of one family's packets.")
+            .member("family", .family)
+            .member("destination", .text)
+            .member(
+                "verdict",
+                .words("ok", "broken", "unknown", "absent"),
+                "`absent` where the machine does not take part in the family."
+            )
+            .member("interface", InterfaceReference.form.orNull)
+            .member("steps", .list(of: WhyDocument.Step.form))
+    }
+}
+
+extension WhyDocument.Step {
+    static var form: Form {
+        .object()
+            .member("element", .oneOf(ExplanationElement.self))
+            .member("verdict", .oneOf(ExplanationStep.Verdict.self))
+            .member("message", .text, "What holds, or what is in the way.")
+            .deprecated("text", .text, by: "message")
+    }
+}
+
+extension WhyDocument.Fault {
+    static var form: Form {
+        .object()
+            .member("element", .oneOf(ExplanationElement.self))
+            .member("family", .family)
+            .member("message", .text)
+            .member("hint", .text.orNull, "What to do about it.")
+    }
+}

@@ -1,0 +1,23 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+package import OrderedJSON
+
+/// What commands print with `--json` that the service does not publish, in the order of their names.
+package enum CommandForms {
+    package static var all: [Form] {
+        [
+            AdvertiseLine.form,
+            ProbeReport.attempt,
+            BrowseLine.form,
+            ReportContents.form,
+            DirectCensus.form,
+            ConfigCheck.form,
+            LogVerify.form,
+            ResolveRun.form,
+            ProbeReport.summary,
+            Version.form,
+            Wait.form,
+            WhyDocument.form,
+        ]
+    }
+}
