@@ -237,7 +237,7 @@ let package = Package(
                 "Metrics", "StatusServer", "Configuration", "TestSupport", "ServiceSupport",
             ]
         ),
-        .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport"]),
+        .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport", "ServiceSupport"]),
         .testTarget(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]

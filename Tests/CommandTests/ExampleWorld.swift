@@ -2,6 +2,7 @@
 
 import Glibc
 import LinuxIO
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -190,7 +191,7 @@ final class ExampleWorld {
         let status = run.command.wait()
         return Result(
             status: run.isEndless ? status : Int32(scratch.read("\(name).rc").dropLast()) ?? -1,
-            output: scratch.read("\(name).out"),
+            output: LiveJSON.check(scratch.read("\(name).out"), by: .command),
             messages: scratch.read("\(name).err")
         )
     }

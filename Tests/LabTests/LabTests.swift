@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -20,7 +21,7 @@ import Testing
     }()
 
     private static func check(_ faults: [String], _ options: [String] = []) async throws -> [JSONValue] {
-        let words = [script, "check", "--binary", try BuiltProgram.path()] + options + faults
+        let words = [script, "check", "--documents", "--binary", try BuiltProgram.path()] + options + faults
         let scratch = try Scratch()
         let lab = try RunningCommand(
             ["sh", "-c", "\"$@\" >\"$0.out\" 2>\"$0.err\"; echo $? >\"$0.rc\"", scratch.file("lab")] + words
@@ -30,7 +31,8 @@ import Testing
         }
         withExtendedLifetime(lab) {}
         #expect(scratch.read("lab.err").isEmpty, "\(scratch.read("lab.err"))")
-        return try scratch.read("lab.out").split(separator: "\n").map { try JSONValue(parsing: String($0)) }
+        let lines = LiveJSON.check(scratch.read("lab.out"), by: .command).split(separator: "\n")
+        return try lines.map { try JSONValue(parsing: String($0)) }.filter { $0["fault"] != nil }
     }
 
     private static func judge(_ results: [JSONValue], of faults: [String]) {

@@ -36,7 +36,7 @@ public enum LiveJSON {
         return text
     }
 
-    /// Does the same for each file of a log of events that is not compressed.
+    /// Does the same for each file of a log of events.
     ///
     /// - Parameters:
     ///   - path: Its current file.
@@ -48,7 +48,7 @@ public enum LiveJSON {
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         let names = (try? Command.run(["sh", "-c", "ls -d \"$0\" \"$0\".[0-9]* 2>/dev/null; true", path])) ?? ""
-        for name in names.split(separator: "\n").map(String.init) where !name.hasSuffix(".gz") {
+        for name in names.split(separator: "\n").map(String.init) {
             let bytes = bytes(of: name)
             check(bytes.starts(with: past.utf8) ? bytes.dropFirst(past.utf8.count) : bytes, .service, sourceLocation)
         }
@@ -83,6 +83,7 @@ public enum LiveJSON {
     }
 
     private static func bytes(of path: String) -> ArraySlice<UInt8> {
+        if path.hasSuffix(".gz") { return Array(((try? Command.run(["gzip", "-dc", path])) ?? "").utf8)[...] }
         guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY) else { return [] }
         var bytes: [UInt8] = []
         while let chunk = try? file.read(upTo: 1 << 20), !chunk.isEmpty { bytes += chunk }

@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -19,9 +20,10 @@ import Testing
 
     private func events(_ scratch: Scratch, _ name: String = "out") throws -> [String] {
         guard scratch.exists(name) else { return [] }
-        return try scratch.text(name).lines.compactMap { try? JSONValue(parsing: $0) }.compactMap {
-            $0["event"]?.string
-        }
+        return LiveJSON.check(try scratch.text(name), by: .command).lines.compactMap { try? JSONValue(parsing: $0) }
+            .compactMap {
+                $0["event"]?.string
+            }
     }
 
     @Test func `the neighbour finds it, resolves it, and hears the goodbye`() async throws {

@@ -3,6 +3,7 @@
 import Glibc
 import LinuxIO
 import OrderedJSON
+import ServiceSupport
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
 
     private func objects(_ scratch: Scratch) throws -> [JSONValue] {
         guard scratch.exists("out") else { return [] }
-        let text = try scratch.text("out")
+        let text = LiveJSON.check(try scratch.text("out"), by: .command)
         return try text[..<(text.lastIndex(of: "\n") ?? text.startIndex)].split(separator: "\n").map {
             try JSONValue(parsing: String($0))
         }

@@ -37,7 +37,6 @@ import Testing
         ]
         let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
         #expect(outcome.code == 0, "\(outcome.output)")
-        LiveJSON.check(outcome.output)
         LiveJSON.check(log: scratch.file("home/.local/state/nwpath/events.jsonl"))
         for text in [
             "Path default is satisfied via up0", "\"status\": \"satisfied\"",

@@ -63,7 +63,6 @@ enum TestableBlocks {
             let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
             #expect(outcome.code == 0, "\(document): \(block)\n\(outcome.output)")
             #expect(!outcome.output.isEmpty, "\(document): \(block)")
-            LiveJSON.check(outcome.output)
         }
         LiveJSON.check(log: "\(home)/.local/state/nwpath/events.jsonl")
     }

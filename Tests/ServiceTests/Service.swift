@@ -139,9 +139,9 @@ final class Service {
 
     static func outcome(of process: RunningCommand) -> Outcome {
         do {
-            return Outcome(code: 0, output: try process.finish())
+            return Outcome(code: 0, output: LiveJSON.check(try process.finish(), by: .command))
         } catch let failure as CommandFailure {
-            return Outcome(code: failure.code, output: failure.output)
+            return Outcome(code: failure.code, output: LiveJSON.check(failure.output, by: .command))
         } catch {
             return Outcome(code: -1, output: "\(error)")
         }
