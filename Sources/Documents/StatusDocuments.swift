@@ -211,12 +211,15 @@ extension Form {
 }
 
 extension StateDocument {
-    /// Those that commands find out without the service as well.
-    private static let direct: Set = ["Status", "Services", "ServiceTypes"]
-
     /// A document that names the event it is as new as, and has other members after that.
-    public static func form(_ name: String, _ sentence: String) -> Form {
-        let member = direct.contains(name) ? Form.served : Form.member
+    ///
+    /// - Parameters:
+    ///   - name: The name of its schema.
+    ///   - sentence: What it is.
+    ///   - isFoundDirectly: Whether commands find it out without the service as well; it names no event then.
+    /// - Returns: The form with its first members.
+    public static func form(_ name: String, _ sentence: String, isFoundDirectly: Bool = false) -> Form {
+        let member = isFoundDirectly ? Form.served : Form.member
         let form = member(.document(name, sentence))("stream", .stream, "The log that `seq` counts in.")
         return member(form)("seq", .count, "The last event that is in the document.")
             .member("time", .time, "When the document was rendered.")
@@ -237,7 +240,7 @@ extension MonitorDocument {
 
 extension OverviewDocument {
     public static var form: Form {
-        StateDocument.form("Status", "The overview.")
+        StateDocument.form("Status", "The overview.", isFoundDirectly: true)
             .served("daemon", Daemon.form)
             .member("headline", HeadlineDocument.form)
             .member("chain", .list(of: ChainElementDocument.form), "The way out, from this machine to the name server.")

@@ -70,7 +70,7 @@ extension Daemon {
         store.invalidate()
         engine.take(new.engineSettings)
         services?.setInterfaces(new.multicastInterfaces(of: engine.core))
-        services?.take(new)
+        services?.takeSettings()
         probes.take(new.probeDefinitions)
         diagnosis.take(new.diagnosis)
     }

@@ -90,13 +90,10 @@ public final class Daemon {
         self.settings = settings
         services =
             configuration.mdns.isEnabled
-            ? ServiceWatch(configuration, hub: hub, loop: loop, clock: clock, hostName: host) : nil
+            ? ServiceWatch(settings, hub: hub, loop: loop, clock: clock, hostName: host) : nil
         let stateDirectory = configuration.stateDirectory
         probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
-        diagnosis = DiagnosisWatch(loop: loop, hub: hub, clock: clock) { [engine] in
-            let (path, judge) = (engine.core.path, engine.core.judge)
-            return DiagnosisSurroundings(path, policy: judge.policy, links: judge.state.links)
-        }
+        diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
         headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
         let registry = MetricRegistry()
         self.registry = registry

@@ -23,7 +23,7 @@ package enum DocumentForms {
                 .member("probes", .list(of: ProbeDocument.form)),
             StateDocument.form("ProbeState", "One active probe.").members(of: ProbeDocument.form),
             ProbeHistoryDocument.form,
-            StateDocument.form("Services", "Services of the census.")
+            StateDocument.form("Services", "Services of the census.", isFoundDirectly: true)
                 .member("services", .list(of: ServiceDocument.form)),
             ServiceTypesDocument.form,
             StateDocument.form("PastServices", "What was ever seen.")

@@ -34,9 +34,9 @@ final class DocumentStore {
     /// The way out as a whole.
     private let headline: HeadlineWatch
     /// The active probes; their results are no events, so their documents count them in their tags.
-    let probes: ProbeWatch?
+    let probes: ProbeWatch
     private var probeRevision: UInt64 = 0
-    let diagnosis: DiagnosisWatch?
+    let diagnosis: DiagnosisWatch
     private var diagnosisRevision: UInt64 = 0
     private let configuration: () -> JSONValue
     private let configurationSchema: () -> JSONValue
@@ -65,9 +65,9 @@ final class DocumentStore {
         hub: EventHub,
         engine: PathEngine,
         parts: DaemonParts,
-        services: ServiceWatch? = nil,
-        probes: ProbeWatch? = nil,
-        diagnosis: DiagnosisWatch? = nil,
+        services: ServiceWatch?,
+        probes: ProbeWatch,
+        diagnosis: DiagnosisWatch,
         headline: HeadlineWatch,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
@@ -107,12 +107,12 @@ final class DocumentStore {
             evaluations = engine.core.evaluations
         }
         if document == .status { lookForUntold() }
-        if document.isOfProbes, let revision = probes?.revision, revision != probeRevision {
-            probeRevision = revision
+        if document.isOfProbes, probes.revision != probeRevision {
+            probeRevision = probes.revision
             rendered = rendered.filter { !$0.key.isOfProbes }
         }
-        if document == .diagnosis, let revision = diagnosis?.revision, revision != diagnosisRevision {
-            diagnosisRevision = revision
+        if document == .diagnosis, diagnosis.revision != diagnosisRevision {
+            diagnosisRevision = diagnosis.revision
             rendered[.diagnosis] = nil
         }
         if document.showsIgnoredInterfaces { lookForInterfaces() }
@@ -189,12 +189,10 @@ final class DocumentStore {
         case .gateways: return try stated("gateways") { $0.write("gateways", path.gateways.map(GatewayDocument.init)) }
         case .dns: return try stated("nameserverstate", DNSDocument(path.dns))
         case .diagnosis:
-            return try encoder.encode(
-                DiagnosisStateDocument(diagnosis?.document ?? .idle, running: diagnosis?.running)
-            )
-        case .probes: return try stated("probes") { $0.write("probes", probes?.documents ?? []) }
+            return try encoder.encode(DiagnosisStateDocument(diagnosis.document, running: diagnosis.running))
+        case .probes: return try stated("probes") { $0.write("probes", probes.documents) }
         case .probe(let name):
-            return try probes?.documents.first { $0.name == name }.map { try stated("probestate", $0) }
+            return try probes.documents.first { $0.name == name }.map { try stated("probestate", $0) }
         case .services(let type, let name, let interface):
             let services = services(try selection(type, name, interface))
             return try stated("services") { $0.write("services", services) }

@@ -17,18 +17,14 @@ internal import Probes
 final class HeadlineWatch {
     private let loop: EventLoop
     private let hub: EventHub
-    private let facts: () -> HeadlineFacts
+    private let engine: PathEngine
+    private let probes: ProbeWatch
+    private let diagnosis: DiagnosisWatch
+    private let hostName: HostNameWatch
     private var keeper = HeadlineKeeper()
     private var timer: EventLoop.Timer?
 
-    init(loop: EventLoop, hub: EventHub, facts: @escaping () -> HeadlineFacts) {
-        self.loop = loop
-        self.hub = hub
-        self.facts = facts
-    }
-
-    /// Judges what the daemon's parts know.
-    convenience init(
+    init(
         _ engine: PathEngine,
         hub: EventHub,
         probes: ProbeWatch,
@@ -36,22 +32,29 @@ final class HeadlineWatch {
         hostName: HostNameWatch,
         loop: EventLoop
     ) {
-        let clock = loop.clock
-        self.init(loop: loop, hub: hub) {
-            let (core, now) = (engine.core, clock.boot)
-            let statusSince = core.monitors.first?.tracker.statusSince ?? now
-            var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
-            facts.verdicts = diagnosis.verdicts
-            facts.examination = diagnosis.sign
-            facts.probes = probes.states.map { ProbeSign($0, state: core.state, servers: core.path.dns.servers) }
-            return facts
-        }
+        self.engine = engine
+        self.hub = hub
+        self.probes = probes
+        self.diagnosis = diagnosis
+        self.hostName = hostName
+        self.loop = loop
+    }
+
+    /// What the daemon's parts know.
+    private var facts: HeadlineFacts {
+        let (core, now) = (engine.core, loop.clock.boot)
+        let statusSince = core.monitors.first?.tracker.statusSince ?? now
+        var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
+        facts.verdicts = diagnosis.verdicts
+        facts.examination = diagnosis.sign
+        facts.probes = probes.states.map { ProbeSign($0, state: core.state, servers: core.path.dns.servers) }
+        return facts
     }
 
     /// The headline of now, and since when its state stands, as time since boot.
     @discardableResult
     func judge() -> (headline: Headline, since: Duration) {
-        let facts = facts()
+        let facts = facts
         let headline = HeadlineJudge(facts).headline
         keeper.note(headline, at: facts.now)
         if timer == nil, let due = keeper.due {

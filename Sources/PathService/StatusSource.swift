@@ -17,8 +17,12 @@ final class StatusSource: StatusProviding {
     private let index: HistoryIndex
     private let worker: Worker
     private let report: @Sendable (String) -> Void
-    private var onReload: () throws -> [UInt8]
-    private(set) var readiness: Readiness
+    private var state = State.closed(reason: "the first look at the kernel is not done")
+
+    private enum State {
+        case closed(reason: String)
+        case open(reload: () throws -> [UInt8])
+    }
 
     init(
         hub: EventHub,
@@ -36,26 +40,28 @@ final class StatusSource: StatusProviding {
         self.index = index
         self.worker = worker
         self.report = report
-        let reason = "the first look at the kernel is not done"
-        readiness = .notReady(reason: reason)
-        onReload = { throw Self.unready(reason) }
     }
 
     /// The service is ready from now on.
-    /// - Parameter onReload: Reads the configuration again, for `POST /-/reload`.
-    func open(onReload: @escaping () throws -> [UInt8]) {
-        self.onReload = onReload
-        readiness = .ready
-    }
+    /// - Parameter reload: Reads the configuration again, for `POST /-/reload`.
+    func open(reload: @escaping () throws -> [UInt8]) { state = .open(reload: reload) }
 
     /// The service is not ready any more.
-    func close(_ reason: String) {
-        onReload = { throw Self.unready(reason) }
-        readiness = .notReady(reason: reason)
+    func close(_ reason: String) { state = .closed(reason: reason) }
+
+    var readiness: Readiness {
+        switch state {
+        case .open: .ready
+        case .closed(let reason): .notReady(reason: reason)
+        }
     }
 
-    private static func unready(_ reason: String) -> Problem {
-        Problem(.notReady, status: 503, detail: "The service is not ready: \(reason).")
+    func reload() throws -> [UInt8] {
+        switch state {
+        case .open(let reload): try reload()
+        case .closed(let reason):
+            throw Problem(.notReady, status: 503, detail: "The service is not ready: \(reason).")
+        }
     }
 
     var health: Readiness { .ready }
@@ -131,21 +137,14 @@ final class StatusSource: StatusProviding {
     func leastProbeStep(since: WallTime) -> Duration { ProbeTier.finest(reachingTo: since, at: clock.wall).step }
 
     func probeHistory(_ name: String, since: WallTime, until: WallTime, step: Duration) throws -> [UInt8]? {
-        try store.probes?.history(name, since: since, until: until, step: step).map {
+        try store.probes.history(name, since: since, until: until, step: step).map {
             try OrderedJSONEncoder().encode($0) + [0x0A]
         }
     }
 
-    func reload() throws -> [UInt8] { try onReload() }
+    func startProbe(_ name: String) throws -> RunStart? { store.probes.runNow(name) }
 
-    func startProbe(_ name: String) throws -> RunStart? { store.probes?.runNow(name) }
-
-    func startDiagnosis() throws -> RunStart {
-        guard let diagnosis = store.diagnosis else {
-            throw Problem(.notReady, status: 503, detail: "Nothing examines.")
-        }
-        return try diagnosis.runNow()
-    }
+    func startDiagnosis() throws -> RunStart { try store.diagnosis.runNow() }
 
     func internalError(_ error: any Error, instance: String) { report("error \(instance): \(error)") }
 }

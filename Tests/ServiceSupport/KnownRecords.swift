@@ -6,17 +6,17 @@ internal import Synchronization
 ///
 /// A log, each stream of it and a load that repeats itself have the same records.
 enum KnownRecords {
-    private static let known = Mutex<Set<String>>([])
+    private static let known = Mutex<[LiveJSON.Author: Set<String>]>([:])
     private static let form = Array(#"{"time":"0000-00-00T00:00:00.000000000Z","seq":"#.utf8)
 
-    static func contains(_ record: ArraySlice<UInt8>) -> Bool {
+    static func contains(_ record: ArraySlice<UInt8>, by author: LiveJSON.Author) -> Bool {
         guard let rest = rest(of: record) else { return false }
-        return known.withLock { $0.contains(rest) }
+        return known.withLock { $0[author]?.contains(rest) ?? false }
     }
 
-    static func insert(_ record: ArraySlice<UInt8>) {
+    static func insert(_ record: ArraySlice<UInt8>, by author: LiveJSON.Author) {
         guard let rest = rest(of: record) else { return }
-        known.withLock { _ = $0.insert(rest) }
+        known.withLock { _ = $0[author, default: []].insert(rest) }
     }
 
     /// What follows a time and a number that are themselves as declared.

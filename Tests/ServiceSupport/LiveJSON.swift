@@ -66,7 +66,7 @@ public enum LiveJSON {
 
     private static func problems(in bytes: ArraySlice<UInt8>, _ author: Author) -> [String] {
         LiveText(bytes).pieces.compactMap { piece in
-            if KnownRecords.contains(piece) { return nil }
+            if KnownRecords.contains(piece, by: author) { return nil }
             var problems: [String] = []
             do throws(JSONError) {
                 problems = PublishedForms.problems(of: try JSONValue(parsing: piece), by: author)
@@ -75,7 +75,7 @@ public enum LiveJSON {
                 if !isTorn, piece.firstRange(of: Array("\"nwpath.".utf8)) != nil { problems = ["\(error)"] }
             }
             guard !problems.isEmpty else {
-                KnownRecords.insert(piece)
+                KnownRecords.insert(piece, by: author)
                 return nil
             }
             return problems.joined(separator: "; ") + " in " + String(decoding: piece.prefix(2048), as: UTF8.self)

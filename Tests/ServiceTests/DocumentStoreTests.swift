@@ -35,6 +35,7 @@ private final class StoreFixture {
     let hub: EventHub
     let engine: PathEngine
     let store: DocumentStore
+    private let scratch: Scratch
     private let part = TroubledPart()
     var problems: [ProblemDocument] {
         get { part.problems }
@@ -42,19 +43,30 @@ private final class StoreFixture {
     }
 
     init() throws {
+        let loop = Namespace.current.loop
+        scratch = try Scratch()
         hub = EventHub(EventHub.Options(host: "edge-17"), clock: clock)
-        engine = try PathEngine(loop: Namespace.current.loop, settings: EngineSettings())
+        engine = try PathEngine(loop: loop, settings: EngineSettings())
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
-        let headline = HeadlineWatch(loop: Namespace.current.loop, hub: hub) { [engine, clock] in
-            HeadlineFacts(host: "edge-17", path: engine.core.path, now: clock.boot)
-        }
+        let probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: scratch.path)
+        let diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
         let parts = DaemonParts(registry: MetricRegistry())
         parts.add(part)
         store = DocumentStore(
             hub: hub,
             engine: engine,
             parts: parts,
-            headline: headline,
+            services: nil,
+            probes: probes,
+            diagnosis: diagnosis,
+            headline: HeadlineWatch(
+                engine,
+                hub: hub,
+                probes: probes,
+                diagnosis: diagnosis,
+                hostName: HostNameWatch(loop: loop),
+                loop: loop
+            ),
             clock: clock,
             daemon: daemon,
             host: "edge-17",
@@ -334,10 +346,17 @@ private final class StoreFixture {
         fixture.source.internalError(Errno(EIO), instance: "urn:nwpath:1")
         #expect(fixture.reports.lines.withLock { $0 } == ["error urn:nwpath:1: Input/output error (EIO)"])
         #expect(fixture.source.health == .ready)
-        guard case .notReady = fixture.source.readiness else {
-            Issue.record("ready before the first look")
-            return
-        }
         #expect(try fixture.source.isSatisfied(monitor: "nope") == nil)
+    }
+
+    @Test func `the configuration is read again only between the first look at the kernel and the stop`() throws {
+        let source = try Fixture(hasLog: false).source
+        #expect(source.readiness == .notReady(reason: "the first look at the kernel is not done"))
+        source.open { Array("done".utf8) }
+        #expect(try source.readiness == .ready && source.reload() == Array("done".utf8))
+        source.close("the service is stopping")
+        #expect(source.readiness == .notReady(reason: "the service is stopping"))
+        let problem = #expect(throws: Problem.self) { try source.reload() }
+        #expect(problem?.status == 503 && problem?.detail == "The service is not ready: the service is stopping.")
     }
 }

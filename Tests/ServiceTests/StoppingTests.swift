@@ -65,6 +65,29 @@ import Testing
         #expect(try service.records("daemon.stopping").first?["daemon"]?["signal"]?.string == name)
     }
 
+    @Test func `the configuration is not read again for who asks while it stops`() async throws {
+        let service = try await Service()
+        let lateRequest = """
+            import os, signal, socket, struct, sys
+            client = socket.socket(socket.AF_UNIX)
+            client.connect(sys.argv[1])
+            head = "POST /-/reload HTTP/1.1", "Host: localhost", "Expect: 100-continue", "Content-Length: 2"
+            client.sendall("\\r\\n".join(head + ("", "")).encode())
+            assert b" 100 " in client.recv(4096)
+            owner = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            os.kill(struct.unpack("3i", owner)[0], signal.SIGTERM)
+            while os.path.exists(sys.argv[1]): pass
+            client.sendall(b"{}")
+            print(client.makefile().read())
+            """
+        let answer = try Place.python(["-c", lateRequest, service.socket])
+        #expect(
+            answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("The service is not ready: the service is stopping.")
+        )
+        #expect(service.process.wait() == 0)
+        #expect(try service.records("config.reloaded").isEmpty)
+    }
+
     private func etag(of service: Service) throws -> String {
         let head = try service.get("/api/v1/status", ["-D", "-", "-o", "/dev/null"])
         let line = try #require(head.split(whereSeparator: \.isNewline).first { $0.lowercased().hasPrefix("etag:") })

@@ -24,10 +24,11 @@ struct DiagnosisSurroundings {
     /// How often each interface's carrier changed, by index (`IFLA_CARRIER_CHANGES`).
     let carriers: [Int: UInt32]
 
-    init(_ path: Path, policy: PathPolicy, links: [Int: Link]) {
-        carriers = links.mapValues(\.carrierChanges)
+    init(_ core: EngineCore) {
+        let path = core.path
+        carriers = core.state.links.mapValues(\.carrierChanges)
         servers = path.dns.servers
-        self.policy = policy
+        policy = core.settings.policy
         isFrugal = path.isExpensive || path.isConstrained
     }
 }
@@ -39,7 +40,7 @@ final class DiagnosisWatch {
     private let loop: EventLoop
     private let hub: EventHub
     private let clock: any TimeSource
-    private let surroundings: () -> DiagnosisSurroundings
+    private let engine: PathEngine
     private let pages: PageClient
     private var kernel: LiveKernel?
     private var settings = TargetSettings()
@@ -64,16 +65,11 @@ final class DiagnosisWatch {
     private(set) var revision: UInt64 = 0
     private var onChange: () -> Void = {}
 
-    init(
-        loop: EventLoop,
-        hub: EventHub,
-        clock: any TimeSource,
-        surroundings: @escaping () -> DiagnosisSurroundings
-    ) {
+    init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, clock: any TimeSource) {
+        self.engine = engine
         self.loop = loop
         self.hub = hub
         self.clock = clock
-        self.surroundings = surroundings
         pages = PageClient(loop: loop)
         schedule = DiagnosisSchedule(at: clock.boot)
     }
@@ -127,7 +123,7 @@ final class DiagnosisWatch {
             for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
             return
         }
-        carriers.note(surroundings().carriers, at: update.at)
+        carriers.note(DiagnosisSurroundings(engine.core).carriers, at: update.at)
         guard !update.isFirst, !update.paths.isEmpty else { return }
         schedule.pathChanged(at: clock.boot)
         plan()
@@ -157,7 +153,7 @@ final class DiagnosisWatch {
 
     private func examine() throws {
         schedule.begin(at: clock.boot)
-        let around = surroundings()
+        let around = DiagnosisSurroundings(engine.core)
         do {
             let kernel = try self.kernel ?? LiveKernel()
             self.kernel = kernel

@@ -128,7 +128,7 @@ extension WatchedService {
 
 extension ServiceTypesDocument {
     static var form: Form {
-        StateDocument.form("ServiceTypes", "Types that have a service.")
+        StateDocument.form("ServiceTypes", "Types that have a service.", isFoundDirectly: true)
             .member("types", .list(of: .serviceType))
             .member(
                 "type_names",

@@ -19,10 +19,13 @@ final class ServiceWatch {
     private let counters = ServiceCounters()
     private let hub: EventHub
     private var publisher: ServicePublisher
-    private var configuration: Configuration
+    private let settings: ConfigurationKeeper
+    private var configuration: Configuration { settings.current }
 
-    init(_ configuration: Configuration, hub: EventHub, loop: EventLoop, clock: any TimeSource, hostName: String) {
+    init(_ settings: ConfigurationKeeper, hub: EventHub, loop: EventLoop, clock: any TimeSource, hostName: String) {
+        self.settings = settings
         self.hub = hub
+        let configuration = settings.current
         let directory = configuration.stateDirectory
         engine = MulticastEngine(loop: loop, clock: clock)
         census = ServiceCensus(engine, settings: configuration.censusSettings)
@@ -30,7 +33,6 @@ final class ServiceWatch {
         self.keeper = keeper
         advertiser = ServiceAdvertiser(engine, hostName: hostName, directory: directory)
         publisher = ServicePublisher(hub: hub, clock: clock) { service in keeper.history.firstSeen(service) }
-        self.configuration = configuration
     }
 
     /// What is remembered of services, those that are gone included.
@@ -47,8 +49,7 @@ final class ServiceWatch {
     }
 
     /// Takes what the configuration says from now on.
-    func take(_ configuration: Configuration) {
-        self.configuration = configuration
+    func takeSettings() {
         census.setWellKnownTypes(configuration.censusSettings.wellKnownTypes)
         advertiser.offer(configuration.mdns.advertised)
     }
