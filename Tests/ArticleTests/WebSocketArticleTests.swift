@@ -21,7 +21,7 @@ import Testing
     private func echoServer(certificate folder: String?, in namespace: Namespace) async throws -> Program {
         let server = try Program(
             running: [
-                ".build/venv/bin/python3", "-u", "-c",
+                try PythonEnvironment.python.get(), "-u", "-c",
                 """
                 import ssl, sys
                 from websockets.exceptions import ConnectionClosed

@@ -21,31 +21,31 @@ private let child = "HTTPChild"
 }
 
 @Suite(.enabled(if: OwnProcess.isFor(child), "runs in the child of HTTPTests")) struct HTTPChild {
-    private func serve() async throws -> (PythonProgram, URL) {
+    private func serve() async throws -> (PrintingProgram, URL) {
         // Whoever runs the suite in a namespace of its own has no loopback yet.
         try Command.run(["ip", "link", "set", "lo", "up"])
-        let program = try PythonProgram(
-            """
-            import http.server
-            class Handler(http.server.BaseHTTPRequestHandler):
-                def answer(self, status, text, *fields):
-                    self.send_response(status)
-                    for name, value in fields: self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(text)))
-                    self.end_headers()
-                    self.wfile.write(text)
-                def do_GET(self):
-                    if self.path == "/moved": return self.answer(302, b"", ("Location", "/there"))
-                    if self.path == "/secret" and "Authorization" not in self.headers:
-                        return self.answer(401, b"", ("WWW-Authenticate", 'Basic realm="all"'))
-                    self.answer(200, self.path.encode())
-                def do_POST(self):
-                    self.answer(200, self.rfile.read(int(self.headers["Content-Length"]))[::-1])
-                def log_message(self, *words): pass
-            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-            say(server.server_address[1])
-            server.serve_forever()
-            """,
+        let program = try PrintingProgram(
+            python: """
+                import http.server
+                class Handler(http.server.BaseHTTPRequestHandler):
+                    def answer(self, status, text, *fields):
+                        self.send_response(status)
+                        for name, value in fields: self.send_header(name, value)
+                        self.send_header("Content-Length", str(len(text)))
+                        self.end_headers()
+                        self.wfile.write(text)
+                    def do_GET(self):
+                        if self.path == "/moved": return self.answer(302, b"", ("Location", "/there"))
+                        if self.path == "/secret" and "Authorization" not in self.headers:
+                            return self.answer(401, b"", ("WWW-Authenticate", 'Basic realm="all"'))
+                        self.answer(200, self.path.encode())
+                    def do_POST(self):
+                        self.answer(200, self.rfile.read(int(self.headers["Content-Length"]))[::-1])
+                    def log_message(self, *words): pass
+                server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+                say(server.server_address[1])
+                server.serve_forever()
+                """,
             in: nil
         )
         try await eventually { program.lines.first.flatMap { Int($0) } != nil }

@@ -18,24 +18,25 @@ import Testing
 
     private func eventually(_ what: String, _ condition: () -> Bool) async { await loop.eventually(what, condition) }
 
-    private func serve() async throws -> (PythonProgram, URL) {
+    private func serve() async throws -> (PrintingProgram, URL) {
         try Command.run([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
             "-keyout", "\(folder)/key.pem", "-out", "\(folder)/cert.pem", "-subj", "/CN=localhost", "-addext",
             "subjectAltName=DNS:localhost",
         ])
-        let program = try PythonProgram(
-            """
-            from websockets.sync.server import serve
-            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain("\(folder)/cert.pem", "\(folder)/key.pem")
-            def handle(ws):
-                for message in ws: ws.send(message[::-1])
-                say("closed", ws.close_code)
-            with serve(handle, "localhost", 0, ssl=tls) as server:
-                say(server.socket.getsockname()[1])
-                server.serve_forever()
-            """
+        let program = try PrintingProgram(
+            python: """
+                import ssl
+                from websockets.sync.server import serve
+                tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                tls.load_cert_chain("\(folder)/cert.pem", "\(folder)/key.pem")
+                def handle(ws):
+                    for message in ws: ws.send(message[::-1])
+                    say("closed", ws.close_code)
+                with serve(handle, "localhost", 0, ssl=tls) as server:
+                    say(server.socket.getsockname()[1])
+                    server.serve_forever()
+                """
         )
         await eventually("a port, after \(program.lines)") { program.lines.first.flatMap { Int($0) } != nil }
         return (program, try #require(URL(string: "wss://localhost:\(program.lines[0])/")))

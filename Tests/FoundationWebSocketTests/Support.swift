@@ -25,38 +25,6 @@ extension OperationQueue {
     }
 }
 
-/// A program in Python; it ends with this value.
-final class PythonProgram {
-    private let command: RunningCommand
-    private let scratch: Scratch
-
-    /// Starts a program in a namespace, or in that of the process; `say` in it prints a line.
-    init(_ program: String, in namespace: Namespace? = .current) throws {
-        let head = """
-            import http, ssl, sys
-            def say(*words): print(*words, flush=True)
-
-            """
-        scratch = try Scratch()
-        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(scratch.file("out"))' 2>&1"
-        let words = ["sh", "-c", line, "sh", head + program]
-        command = try RunningCommand((namespace.map { ["nsenter", "--net=\($0.path)"] } ?? []) + words)
-    }
-
-    deinit { kill() }
-
-    /// Ends the program without a word.
-    func kill() {
-        command.signal(SIGKILL)
-        _ = command.wait()
-    }
-
-    /// What it said.
-    var lines: [String] {
-        scratch.read("out").split(separator: "\n").map(String.init)
-    }
-}
-
 /// A delegate that writes down what it is told, and trusts whom it is told to trust.
 final class Watcher: NSObject, URLSessionWebSocketDelegate, URLSessionDataDelegate, URLSessionDownloadDelegate {
     typealias Verdict = (URLSession.AuthChallengeDisposition, URLCredential?)

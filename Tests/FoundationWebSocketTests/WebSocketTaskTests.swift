@@ -18,19 +18,19 @@ import Testing
         _ handle: String,
         more: String = "",
         before: String = "pass"
-    ) async throws -> (PythonProgram, Int) {
+    ) async throws -> (PrintingProgram, Int) {
         let body = handle.split(separator: "\n").map { "    \($0)\n" }.joined()
-        let program = try PythonProgram(
-            """
-            from websockets.exceptions import ConnectionClosed
-            from websockets.sync.server import serve
-            \(before)
-            def handle(ws):
-            \(body)
-            with serve(handle, "localhost", 0\(more.isEmpty ? "" : ", " + more)) as server:
-                say(server.socket.getsockname()[1])
-                server.serve_forever()
-            """
+        let program = try PrintingProgram(
+            python: """
+                from websockets.exceptions import ConnectionClosed
+                from websockets.sync.server import serve
+                \(before)
+                def handle(ws):
+                \(body)
+                with serve(handle, "localhost", 0\(more.isEmpty ? "" : ", " + more)) as server:
+                    say(server.socket.getsockname()[1])
+                    server.serve_forever()
+                """
         )
         await eventually("a port, after \(program.lines)") { program.lines.first.flatMap { Int($0) } != nil }
         return (program, try #require(program.lines.first.flatMap { Int($0) }))
@@ -272,7 +272,7 @@ import Testing
     @Test func `nothing opens where no WebSocket is`() async throws {
         let (server, port) = try await serve(
             "pass",
-            more: "process_request=lambda ws, request: ws.respond(http.HTTPStatus.NOT_FOUND, 'nothing')"
+            more: "process_request=lambda ws, request: ws.respond(404, 'nothing')"
         )
         let watcher = Watcher()
         let session = session(watcher)

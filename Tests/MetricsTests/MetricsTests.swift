@@ -114,8 +114,7 @@ private func sampleRegistry() -> MetricRegistry {
             label = [s for f in families if f.name == "nwpath_build" for s in f.samples][0].labels["revision"]
             print(len(families), repr(label))
             """
-        let python = unsafe access(".build/venv/bin/python", X_OK) == 0 ? ".build/venv/bin/python" : "python3"
-        let check = try RunningCommand([python, "-c", program], captures: true)
+        let check = try RunningCommand([try PythonEnvironment.python.get(), "-c", program], captures: true)
         let families = text.components(of: "# TYPE ")
         #expect(try check.finish(input: text) == "\(families) 'de\"ad\\\\be\\nef'\n")
     }

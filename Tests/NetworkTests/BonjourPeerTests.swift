@@ -157,7 +157,7 @@ import Testing
         let listener = WatchedListener(try NWListener(service: service, using: .tcp))
         let port = await listener.start()
         let name = "Lamp._demo._tcp.local."
-        await eventually("resolved, but \(seen.printed)") {
+        await eventually("resolved, but \(seen.lines)") {
             seen.lines.contains {
                 $0.hasPrefix("added \(name) ") && $0.contains(" \(port.rawValue) 10.79.1.1 ") && $0.hasSuffix(" v=1")
             }

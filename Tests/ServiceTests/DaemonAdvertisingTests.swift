@@ -23,7 +23,7 @@ import Testing
 
     /// Starts python-zeroconf on the other end; what it hears goes to a file of the scratch directory.
     private func browse(_ type: String, at neighbour: Neighbour, _ scratch: Scratch) throws -> RunningCommand {
-        let python = Place.root + "/.build/venv/bin/python3"
+        let python = try PythonEnvironment.python.get()
         let script = "exec \(python) \(Place.fixtures)/browse.py \(type) > \(scratch.file("seen"))"
         return try neighbour.run(["sh", "-c", script])
     }

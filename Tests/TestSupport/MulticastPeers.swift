@@ -1,26 +1,5 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-
-/// A program whose output is looked at while it runs; it ends with this value.
-public final class PrintingProgram {
-    private let scratch: Scratch
-    private let process: RunningCommand
-
-    /// Starts it.
-    public init(_ words: [String]) throws {
-        scratch = try Scratch()
-        process = try RunningCommand(["sh", "-c", "exec \"$@\" > \(scratch.path)/out 2>&1", "sh"] + words)
-    }
-
-    deinit { process.signal(SIGTERM) }
-
-    /// What it has printed so far.
-    public var printed: String { (try? Command.run(["cat", "\(scratch.path)/out"])) ?? "" }
-    /// The lines of it.
-    public var lines: [Substring] { printed.split(separator: "\n") }
-}
-
 /// A real avahi-daemon in a namespace, with a message bus of its own for avahi-publish.
 public final class AvahiPeer {
     private let namespace: Namespace
@@ -121,7 +100,6 @@ public enum ZeroconfPeer {
         from zeroconf import IPVersion, NonUniqueNameException, ServiceBrowser, ServiceInfo, Zeroconf
         kind, taken = sys.argv[1] + ".local.", sys.argv[2]
         zeroconf = Zeroconf(ip_version=IPVersion.All)
-        def say(*words): print(*words, flush=True)
         class Listener:
             def show(self, what, name):
                 info = zeroconf.get_service_info(kind, name, 10000)
@@ -140,10 +118,6 @@ public enum ZeroconfPeer {
         while True: time.sleep(1)
         """
 
-    private static func words(_ namespace: Namespace, _ script: String, _ words: [String]) -> [String] {
-        ["nsenter", "--net=\(namespace.path)", ".build/venv/bin/python3", "-c", script] + words
-    }
-
     /// Announces a service of the host `zc-host` with two addresses, until SIGTERM.
     ///
     /// SIGUSR1 gives it another text, SIGUSR2 the address 192.0.2.77. Its records live for `lifetime` seconds.
@@ -156,13 +130,14 @@ public enum ZeroconfPeer {
         lifetime: Int? = nil
     ) throws -> RunningCommand {
         let about = [name, type, String(port), "zc-host", addresses.v4, addresses.v6, lifetime.map(String.init) ?? ""]
-        return try RunningCommand(words(namespace, announcing, about))
+        let python = try PythonEnvironment.python.get()
+        return try RunningCommand(["nsenter", "--net=\(namespace.path)", python, "-c", announcing] + about)
     }
 
     /// Browses one type and prints what it sees: `added NAME HOST PORT ADDRESS… KEY=VALUE…`, `updated …`, `removed NAME`.
     ///
     /// Where a service of the name `rival` comes, it tries to register another one and prints `refused` or `registered`.
     public static func browse(_ type: String, rival: String = "", in namespace: Namespace) throws -> PrintingProgram {
-        try PrintingProgram(words(namespace, browsing, [type, rival]))
+        try PrintingProgram(python: browsing, [type, rival], in: namespace)
     }
 }

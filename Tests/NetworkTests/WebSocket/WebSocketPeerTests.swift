@@ -18,7 +18,7 @@ import Testing
         _ handle: String,
         more: String = "",
         before: String = ""
-    ) async throws -> (WebSocketPeer, NWEndpoint.Port) {
+    ) async throws -> (PrintingProgram, NWEndpoint.Port) {
         let probe = try WatchedListener()
         let port = await probe.start()
         probe.listener.cancel()
@@ -30,7 +30,7 @@ import Testing
             \(body)
             with serve(handle, "localhost", $PORT\(more.isEmpty ? "" : ", " + more)) as server: server.serve_forever()
             """
-        return (try WebSocketPeer(program, port: port), port)
+        return (try PrintingProgram(webSocket: program, port: port), port)
     }
 
     /// Starts a connection, and waits until the server listens.
@@ -247,16 +247,16 @@ import Testing
                 )
             }
         }
-        let peer = try WebSocketPeer(
-            """
-            with connect("ws://localhost:$PORT/", subprotocols=["a", "b"], user_agent_header="tester") as ws:
-                say(ws.subprotocol, ws.response.headers["X-Agent"])
-                ws.send("hello"); ws.send(b"bytes"); ws.send(["in ", "three ", "parts"])
-                say(ws.recv())
-                say("pong", ws.ping().wait(60))
-                ws.close(4000, "enough")
-            say("closed", ws.close_code)
-            """,
+        let peer = try PrintingProgram(
+            webSocket: """
+                with connect("ws://localhost:$PORT/", subprotocols=["a", "b"], user_agent_header="tester") as ws:
+                    say(ws.subprotocol, ws.response.headers["X-Agent"])
+                    ws.send("hello"); ws.send(b"bytes"); ws.send(["in ", "three ", "parts"])
+                    say(ws.recv())
+                    say("pong", ws.ping().wait(60))
+                    ws.close(4000, "enough")
+                say("closed", ws.close_code)
+                """,
             port: port
         )
         let server = try await accepted(listener)
@@ -281,12 +281,12 @@ import Testing
                 )
             }
         }
-        let peer = try WebSocketPeer(
-            """
-            try:
-                with connect("ws://localhost:$PORT/", origin="https://example.net"): pass
-            except InvalidStatus as error: say(error.response.status_code, error.response.headers["X-Why"])
-            """,
+        let peer = try PrintingProgram(
+            webSocket: """
+                try:
+                    with connect("ws://localhost:$PORT/", origin="https://example.net"): pass
+                except InvalidStatus as error: say(error.response.status_code, error.response.headers["X-Why"])
+                """,
             port: port
         )
         await eventually("refused") { peer.lines == ["403 pages"] }
@@ -297,23 +297,23 @@ import Testing
 
     @Test func `a client hears why it is closed`() async throws {
         let (listener, port) = try await listen()
-        let peer = try WebSocketPeer(
-            """
-            with connect("ws://localhost:$PORT/") as ws:
-                try: ws.recv()
-                except ConnectionClosed: say(ws.close_code, ws.close_reason)
-            """,
+        let peer = try PrintingProgram(
+            webSocket: """
+                with connect("ws://localhost:$PORT/") as ws:
+                    try: ws.recv()
+                    except ConnectionClosed: say(ws.close_code, ws.close_reason)
+                """,
             port: port
         )
         let server = try await accepted(listener)
         server.say(.close, "maintenance", code: .protocolCode(.goingAway))
         await eventually("told") { peer.lines == ["1001 maintenance"] }
-        let next = try WebSocketPeer(
-            """
-            with connect("ws://localhost:$PORT/") as ws:
-                for message in ws: say(message)
-                say(ws.close_code)
-            """,
+        let next = try PrintingProgram(
+            webSocket: """
+                with connect("ws://localhost:$PORT/") as ws:
+                    for message in ws: say(message)
+                    say(ws.close_code)
+                """,
             port: port
         )
         await eventually("the second") { listener.accepted.values.count == 2 }
@@ -326,11 +326,11 @@ import Testing
 
     @Test func `a client that vanishes makes a connection fail`() async throws {
         let (listener, port) = try await listen()
-        let peer = try WebSocketPeer(
-            """
-            with connect("ws://localhost:$PORT/") as ws:
-                ws.send("hello"); ws.recv()
-            """,
+        let peer = try PrintingProgram(
+            webSocket: """
+                with connect("ws://localhost:$PORT/") as ws:
+                    ws.send("hello"); ws.recv()
+                """,
             port: port
         )
         let server = try await accepted(listener)
@@ -345,14 +345,14 @@ import Testing
     @Test func `a client is served by TLS`() async throws {
         let certificates = try Certificates.shared.get()
         let (listener, port) = try await listen(certificates.server())
-        let peer = try WebSocketPeer(
-            """
-            tls = ssl.create_default_context(cafile="\(certificates.path("authority"))")
-            with connect("wss://localhost:$PORT/", ssl=tls, max_size=None) as ws:
-                ws.send("hello" * 200000)
-                say(len(ws.recv()))
-            say("closed", ws.close_code)
-            """,
+        let peer = try PrintingProgram(
+            webSocket: """
+                tls = ssl.create_default_context(cafile="\(certificates.path("authority"))")
+                with connect("wss://localhost:$PORT/", ssl=tls, max_size=None) as ws:
+                    ws.send("hello" * 200000)
+                    say(len(ws.recv()))
+                say("closed", ws.close_code)
+                """,
             port: port
         )
         let server = try await accepted(listener)

@@ -62,40 +62,17 @@ extension Watched {
     }
 }
 
-/// A program that uses websockets, from PyPI, in the namespace of the test; it ends with this value.
-final class WebSocketPeer {
-    private let command: RunningCommand
-    private let scratch: Scratch
-
-    /// Starts a program; `$PORT` in it is replaced, and `say` in it prints a line.
-    init(_ program: String, port: NWEndpoint.Port) throws {
+extension PrintingProgram {
+    /// Starts a program that uses websockets, from PyPI, in the namespace of the test; `$PORT` in it is replaced.
+    convenience init(webSocket program: String, port: NWEndpoint.Port) throws {
         let head = """
             import ssl, sys
             from websockets.exceptions import ConnectionClosed, InvalidStatus
             from websockets.sync.client import connect
             from websockets.sync.server import serve
-            def say(*words): print(*words, flush=True)
 
             """
-        let text = head + program.replacingOccurrences(of: "$PORT", with: "\(port.rawValue)")
-        scratch = try Scratch()
-        let line = "exec .build/venv/bin/python3 -c \"$1\" >'\(scratch.file("out"))' 2>&1"
-        command = try RunningCommand([
-            "nsenter", "--net=\(Namespace.current.path)", "sh", "-c", line, "sh", text,
-        ])
-    }
-
-    deinit { kill() }
-
-    /// Ends the program without a word.
-    func kill() {
-        command.signal(SIGKILL)
-        _ = command.wait()
-    }
-
-    /// What it said.
-    var lines: [String] {
-        scratch.read("out").split(separator: "\n").map(String.init)
+        try self.init(python: head + program.replacingOccurrences(of: "$PORT", with: "\(port.rawValue)"))
     }
 }
 
