@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 struct nwp_curl_api nwp_curl_api;
 
@@ -68,6 +69,13 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     return request->body(request->context, bytes, size * count) ? size * count : 0;
 }
 
+// libcurl's own sockets are inherited by programs that the process starts, and stay connected as long as those run.
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 struct nwp_curl *nwp_curl_open(const char *url) {
     struct nwp_curl *request = calloc(1, sizeof *request);
     if (!request) return 0;
@@ -81,6 +89,7 @@ struct nwp_curl *nwp_curl_open(const char *url) {
     api.setopt(request->easy, CURLOPT_NOSIGNAL, 1L);
     api.setopt(request->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     api.setopt(request->easy, CURLOPT_FOLLOWLOCATION, 0L);
+    api.setopt(request->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     api.setopt(request->easy, CURLOPT_HEADERFUNCTION, take_head);
     api.setopt(request->easy, CURLOPT_HEADERDATA, request);
     api.setopt(request->easy, CURLOPT_WRITEFUNCTION, take_body);
