@@ -18,8 +18,9 @@ extension Daemon {
     ///
     /// The log file is opened anew as well, so that a rotation by rename and SIGHUP works (rule of the event log).
     ///
-    /// It also looks what the machine is called by now.
+    /// It also looks what the machine is called by now. A daemon that stops does nothing of this.
     public func reload() {
+        guard !isStopping else { return }
         hostName.look()
         reopenLog()
         _ = try? reread()

@@ -57,7 +57,7 @@ public final class Daemon {
     private var logRetry: EventLoop.Timer?
     private let saver: LogSaver
     private var releaseTimer: EventLoop.Timer?
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Updates that are being told, the one in hand first.
     private var waiting: [EngineUpdate] = []
     private var onStopped: () -> Void = {}

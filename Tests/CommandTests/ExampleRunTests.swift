@@ -56,7 +56,7 @@ import Testing
         let daemon = try world.begin(Self.daemons[0], isEndless: true)
         for (type, name) in ExampleWorld.services {
             let found = try await world.run("until nwpath wait 'service=\(type)/\(name)'; do sleep 0.1; done")
-            #expect(found.status == 0, "\(found.messages)")
+            #expect(found.status == 0, "\(found.messages)\n\(world.multicastPeer?.printed ?? "")")
         }
         try await world.layOutFiles()
 

@@ -16,7 +16,7 @@ final class ExampleWorld {
     private let far: Namespace
     private let room: RunningCommand
     private var others: [RunningCommand] = []
-    private var avahi: AvahiPeer?
+    private(set) var multicastPeer: AvahiPeer?
 
     /// The services on the network, by type and name.
     static let services = [
@@ -127,7 +127,7 @@ final class ExampleWorld {
         others.append(try RunningCommand(beyond + [try Tool.program] + daemon))
         let avahi = try await AvahiPeer(in: far, hostName: "printer", interface: "eth1")
         for (type, name) in Self.services { others.append(try avahi.publish(name, type, 631, [])) }
-        self.avahi = avahi
+        multicastPeer = avahi
         let far = far
         for port in [22, 53, 80, 443, 8353] {
             try await Namespace.current.loop.eventually(within: .seconds(30), "port \(port)") {

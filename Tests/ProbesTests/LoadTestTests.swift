@@ -218,7 +218,7 @@ import Testing
             var order = try Self.order("/large", "/slurp", bytes: 40_000_000)
             order.maximumDuration = .seconds(4)
             let holder = Self.begin(order, on: network.loop)
-            await network.loop.eventually("traffic") { holder.traffic.sent > 0 }
+            await network.loop.eventually("the upload") { holder.traffic.sent > 50_000 }
             // A program that is started meanwhile does not keep the connections.
             let other = try RunningCommand(["sleep", "infinity"])
             defer { other.signal(SIGKILL) }

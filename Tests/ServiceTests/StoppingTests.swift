@@ -66,21 +66,25 @@ import Testing
     }
 
     @Test func `the configuration is not read again for who asks while it stops`() async throws {
-        let service = try await Service()
+        let scratch = try Scratch()
+        let configuration = try scratch.write("", to: "nwpath.yaml")
+        let service = try await Service(["--config", configuration], in: scratch)
         let lateRequest = """
-            import os, signal, socket, struct, sys
+            import os, signal, socket, struct, sys, time
             client = socket.socket(socket.AF_UNIX)
             client.connect(sys.argv[1])
             head = "POST /-/reload HTTP/1.1", "Host: localhost", "Expect: 100-continue", "Content-Length: 2"
             client.sendall("\\r\\n".join(head + ("", "")).encode())
             assert b" 100 " in client.recv(4096)
-            owner = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            os.kill(struct.unpack("3i", owner)[0], signal.SIGTERM)
-            while os.path.exists(sys.argv[1]): pass
+            owner = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+            with open(sys.argv[2], "a") as file: print("log: {keep: 9}", file=file)
+            os.kill(owner, signal.SIGTERM)
+            while os.path.exists(sys.argv[1]): time.sleep(0.002)
+            os.kill(owner, signal.SIGHUP)
             client.sendall(b"{}")
             print(client.makefile().read())
             """
-        let answer = try Place.python(["-c", lateRequest, service.socket])
+        let answer = try Place.python(["-c", lateRequest, service.socket, configuration])
         #expect(
             answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("The service is not ready: the service is stopping.")
         )

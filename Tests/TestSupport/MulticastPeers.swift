@@ -7,6 +7,9 @@ public final class AvahiPeer {
     private var processes: [RunningCommand] = []
     private var bus: String { "unix:path=\(scratch.path)/bus" }
 
+    /// What the daemon and its publishers have printed: why a service is missing.
+    public var printed: String { scratch.read("printed") }
+
     /// Starts it; `interface` is the only one that it uses.
     public init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
         self.namespace = namespace
@@ -40,7 +43,7 @@ public final class AvahiPeer {
         let start = """
             mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && mount -t tmpfs none /etc/avahi/services
             until [ -S \(scratch.path)/bus ]; do sleep 0.02; done
-            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file)
+            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file) >>\(scratch.path)/printed 2>&1
             """
         processes.append(try RunningCommand(inside + ["unshare", "--mount", "sh", "-c", start]))
     }
@@ -59,7 +62,7 @@ public final class AvahiPeer {
         options: [String] = []
     ) throws -> RunningCommand {
         // The bus must be there before the client is; with -f it waits for the daemon itself.
-        let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\""
+        let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\" >>\(scratch.path)/printed 2>&1"
         let words = ["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text
         return try RunningCommand(inside + ["sh", "-c", wait, "sh"] + words)
     }

@@ -1,11 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
-
 /// A program whose output is looked at while it runs; it ends with this value.
 public final class PrintingProgram {
     private let scratch: Scratch
-    private let process: RunningCommand
+    private var process: RunningCommand?
 
     /// Starts a command line in a namespace, or in that of the process.
     public init(_ words: [String], in namespace: Namespace? = nil) throws {
@@ -21,13 +19,8 @@ public final class PrintingProgram {
         try self.init([try PythonEnvironment.python.get(), "-c", say + program] + words, in: namespace)
     }
 
-    deinit { kill() }
-
-    /// Ends the program without a word.
-    public func kill() {
-        process.signal(SIGKILL)
-        _ = process.wait()
-    }
+    /// Ends the program, and what it has started, without a word.
+    public func kill() { process = nil }
 
     /// The lines that it has printed so far.
     public var lines: [String] { scratch.read("out").split(separator: "\n").map(String.init) }
