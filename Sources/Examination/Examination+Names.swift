@@ -134,6 +134,8 @@ struct NamePlan {
     let textName: String?
     /// What the known name's addresses must be among.
     let expected: Set<IPAddress>
+    /// The address of every name below the wildcard.
+    let wildcard: IPAddress?
 
     /// Plans by what is configured; what is not, is not asked.
     init(_ targets: Targets) {
@@ -152,6 +154,7 @@ struct NamePlan {
         } else {
             expected = []
         }
+        wildcard = unique == nil ? nil : targets.names.wildcardAddress
         streamName = questions.first?.1.name ?? ""
         textName = questions.isEmpty ? nil : targets.names.bigText
         if let textName { questions.append((.text, .init(textName, .text))) }
@@ -166,6 +169,7 @@ struct NamePlan {
             switch entry.purpose {
             case .ipv4:
                 evidence.ipv4 = answer
+                evidence.wildcard = wildcard
                 evidence.latency = result.durations[index]
             case .ipv6: evidence.ipv6 = answer
             case .nonexistent: evidence.nonexistent = answer

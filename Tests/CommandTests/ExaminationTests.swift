@@ -147,6 +147,7 @@ import Testing
     @Test func `replies go where they belong`() {
         let targets = Self.targets { targets in
             targets.names.wildcard = "p.example.test"
+            targets.names.wildcardAddress = .v4(4)
             targets.names.nonexistentZone = "nx.example.test"
             targets.anchors = [Targets.Anchor("a", host: "a.example.test", ipv4: .v4(1), ipv6: nil)]
         }
@@ -157,7 +158,7 @@ import Testing
         plan.fill(&evidence, from: NameInterviewResult(replies: replies, durations: durations))
         #expect(evidence.ipv4 == .answered([.v4(3)]) && evidence.ipv6 == .silent)
         #expect(evidence.nonexistent == .noSuchName && evidence.known == .failed(code: "SERVFAIL"))
-        #expect(evidence.latency == .milliseconds(5) && evidence.expected == [.v4(1)])
+        #expect(evidence.latency == .milliseconds(5) && evidence.expected == [.v4(1)] && evidence.wildcard == .v4(4))
     }
 }
 

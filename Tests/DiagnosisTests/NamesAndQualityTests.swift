@@ -82,6 +82,19 @@ import Testing
         #expect(diagnose { $0[1].known = .answered([Healthy.peer, Healthy.address]) }.codes == [])
     }
 
+    @Test(
+        arguments: [
+            (.answered([Healthy.address]), true), (.answered([Healthy.peer, Healthy.address]), true), (.silent, true),
+            (.answered([Healthy.peer]), false), (.answered([]), false), (.noSuchName, false),
+        ] as [(NameServerEvidence.Answer, Bool)]
+    )
+    func `a name under a wildcard has the address that is configured`(answer: NameServerEvidence.Answer, isRight: Bool)
+    {
+        #expect(diagnose { $0[1].ipv4 = answer }.codes == [])
+        let codes = diagnose { ($0[1].ipv4, $0[1].wildcard) = (answer, Healthy.address) }.codes
+        #expect(codes == (isRight ? [] : [.dnsWrongAnswer]))
+    }
+
     @Test func `TCP is blocked when no server answers over it, and a hole for large packets explains it`() {
         let both: (inout [NameServerEvidence]) -> Void = { servers in
             for place in servers.indices { servers[place].stream = .silent }

@@ -6,6 +6,8 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var address: IPAddress
     /// A unique name under a wildcard, over UDP; asked three times before it counts as silent.
     public var ipv4: Answer = .notAsked
+    /// What ``ipv4`` should be, where the addresses of the wildcard are configured.
+    public var wildcard: IPAddress?
     /// The same name's IPv6 address.
     public var ipv6: Answer = .notAsked
     /// A random name that does not exist.

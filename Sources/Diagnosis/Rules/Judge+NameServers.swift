@@ -109,23 +109,26 @@ extension Judge {
     }
 
     private func lying(_ servers: [NameServerEvidence]) -> Verdict? {
-        for server in servers where !server.expected.isEmpty {
-            switch server.known {
-            case .answered(let addresses) where addresses.isDisjoint(with: server.expected):
-                return wrong(server, addresses.min().map { "\($0)" } ?? "nothing")
-            case .noSuchName: return wrong(server, "that there is no such name")
-            default: continue
+        for server in servers {
+            let wildcard = Set([server.wildcard].compactMap(\.self))
+            for (answer, right) in [(server.known, server.expected), (server.ipv4, wildcard)] where !right.isEmpty {
+                switch answer {
+                case .answered(let addresses) where addresses.isDisjoint(with: right):
+                    return wrong(server, addresses.min().map { "\($0)" } ?? "nothing", right)
+                case .noSuchName: return wrong(server, "that there is no such name", right)
+                default: continue
+                }
             }
         }
         return nil
     }
 
-    private func wrong(_ server: NameServerEvidence, _ answer: String) -> Verdict {
-        let right = Figures.list(server.expected.sorted().map { "\($0)" })
-        return Verdict(
+    private func wrong(_ server: NameServerEvidence, _ answer: String, _ right: Set<IPAddress>) -> Verdict {
+        Verdict(
             .dnsWrongAnswer,
             .broken,
-            say: "\(server.address) answers \(answer) for a name whose address is \(right)",
+            say: "\(server.address) answers \(answer) for a name whose address is "
+                + Figures.list(right.sorted().map { "\($0)" }),
             action: "use another name server: this one or somebody on the way to it changes answers"
         )
     }
