@@ -31,8 +31,6 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     public var record: ServerQuestion.Record?
     /// What carries the question; `nil` is a datagram.
     public var transport: ServerQuestion.Transport?
-
-    public init() {}
 }
 
 extension ActiveProbeSettings: ConfigurationEntry {

@@ -16,8 +16,6 @@ public struct AdvertisedService: Hashable, Sendable {
     /// The interfaces it is offered on; empty is all that take part.
     public var interfaces: [String] = []
 
-    public init() {}
-
     /// Whether the other one would be seen under the same name; letters of ASCII differ by nothing (rule N3).
     public func isNamed(as other: AdvertisedService) -> Bool {
         func folded(_ text: String?) -> [UInt8]? {

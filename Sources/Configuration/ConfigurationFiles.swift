@@ -89,13 +89,9 @@ public struct ConfigurationFiles: Hashable, Sendable {
             var status = stat()
             guard unsafe fstat(descriptor.rawValue, &status) == 0 else { throw ReadFailure.kernel(.current) }
             guard status.st_mode & S_IFMT == S_IFREG else { throw ReadFailure.notAFile }
-            var bytes: [UInt8] = []
-            while bytes.count <= YAMLDocument.largestFile {
-                let chunk = try descriptor.read(upTo: 1 << 16)
-                if chunk.isEmpty { return bytes }
-                bytes += chunk
-            }
-            throw ReadFailure.tooLarge
+            let bytes = try descriptor.readAll(upTo: YAMLDocument.largestFile)
+            guard bytes.count <= YAMLDocument.largestFile else { throw ReadFailure.tooLarge }
+            return bytes
         } catch let failure as ReadFailure {
             throw failure
         } catch let errno as Errno {
@@ -106,16 +102,8 @@ public struct ConfigurationFiles: Hashable, Sendable {
     }
 
     private static func list(_ directory: String) throws(Errno) -> [String] {
-        guard let stream = unsafe opendir(directory) else { throw .current }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name.hasSuffix(".yaml") && !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        try FilePath.names(in: directory).filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 }
 

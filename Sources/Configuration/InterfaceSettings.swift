@@ -16,8 +16,6 @@ public struct InterfaceSettings: Hashable, Sendable {
     public var isConstrained: Bool?
     /// Whether it carries next to nothing, as a satellite link (rule S38).
     public var isUltraConstrained: Bool?
-
-    public init() {}
 }
 
 extension InterfaceSettings: ConfigurationEntry {

@@ -19,10 +19,6 @@ public struct LogSettings: Hashable, Sendable {
     public var maximumAge = Duration.seconds(7 * 86_400)
     /// How many rotated files are kept.
     public var keep = 4
-
-    public init(file: String) {
-        self.file = file
-    }
 }
 
 extension LogSettings: ConfigurationSection {

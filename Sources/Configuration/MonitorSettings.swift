@@ -7,9 +7,6 @@ public struct MonitorSettings: Hashable, Sendable {
     /// The only type of interface that counts; `nil` is any.
     public var requiredType: InterfaceType?
     public var prohibitedTypes: [InterfaceType] = []
-
-    /// Without conditions.
-    public init() {}
 }
 
 extension MonitorSettings: ConfigurationEntry {
@@ -32,8 +29,6 @@ public struct ViewSettings: Hashable, Sendable {
     public var userID: UInt32?
     /// The interface or VRF that traffic is bound to.
     public var outputInterface: String?
-
-    public init() {}
 }
 
 extension ViewSettings: ConfigurationEntry {

@@ -10,8 +10,6 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
     /// A burst that does not end is published after so long.
     public var cap = Duration.seconds(1)
 
-    public init() {}
-
     static let settings: [Setting<DebounceSettings>] = [
         Setting(
             "quiet",
@@ -36,8 +34,6 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
     public var ipv6 = PathPolicy.defaultProbes[.ipv6] ?? []
     /// Active probes by name; nothing is sent unless there are some.
     public var active: [Named<ActiveProbeSettings>] = []
-
-    public init() {}
 
     static let settings: [Setting<ProbeSettings>] = [
         Setting(
@@ -73,8 +69,6 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
     /// How often an idle gateway is asked.
     public var interval = Duration.seconds(30)
 
-    public init() {}
-
     static let settings: [Setting<GatewayLivenessSettings>] = [
         Setting(
             "enabled",
@@ -97,8 +91,6 @@ public struct DNSSettings: Hashable, Sendable, ConfigurationSection {
     /// The resolver configuration that is watched (rule S36).
     public var resolverFile = "/etc/resolv.conf"
 
-    public init() {}
-
     static let settings: [Setting<DNSSettings>] = [
         Setting("resolv_conf", \.resolverFile, .path, needsRestart: true, "The resolver file that is watched.")
     ]
@@ -116,8 +108,6 @@ public struct ProviderSettings: Hashable, Sendable, ConfigurationSection {
     public var nl80211 = true
     /// The kernel's ethtool interface: speed and duplex of cables.
     public var ethtool = true
-
-    public init() {}
 
     static let settings: [Setting<ProviderSettings>] = [
         Setting(

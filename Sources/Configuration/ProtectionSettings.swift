@@ -31,8 +31,6 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
     public var clientAuthentication: ClientAuthentication?
     public var minimumVersion = Version.tls12
 
-    public init() {}
-
     static let settings: [Setting<TLSServerSettings>] = [
         Setting(
             "cert_file",
@@ -75,11 +73,6 @@ public struct PasswordUser: Hashable, Sendable {
     public let name: String
     /// The hash, as `htpasswd -nB` writes it.
     public let hash: String
-
-    public init(name: String, hash: String) {
-        self.name = name
-        self.hash = hash
-    }
 }
 
 extension ValueForm where Value == [PasswordUser] {

@@ -65,8 +65,6 @@ public struct LimitSettings: Hashable, Sendable, ConfigurationSection {
     /// The largest request line with headers.
     public var maximumHeaderSize = ByteCount.kibibytes(8)
 
-    public init() {}
-
     static let settings: [Setting<LimitSettings>] = [
         Setting(
             "max_connections",

@@ -95,8 +95,6 @@ public struct NameTargetSettings: Hashable, Sendable, ConfigurationSection {
     /// A name with a text of 3 kB.
     public var bigText: String?
 
-    public init() {}
-
     static let settings: [Setting<NameTargetSettings>] = [
         Setting(
             "wildcard",
@@ -119,8 +117,6 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     public var small: String?
     public var maximumBytes = 40_000_000
     public var maximumSeconds = 5
-
-    public init() {}
 
     static let settings: [Setting<LoadTargetSettings>] = [
         Setting("download", \.download, ValueForm.page.optional, "A large page."),
@@ -149,8 +145,6 @@ public struct BudgetSettings: Hashable, Sendable, ConfigurationSection {
     public var up: Decimal?
     /// Round trips per minute under load.
     public var roundTripsPerMinute = 300
-
-    public init() {}
 
     static let settings: [Setting<BudgetSettings>] = [
         Setting("rtt_ms", \.roundTrip, .decimal(upTo: 60_000), "The median round trip beyond which it is a fault."),

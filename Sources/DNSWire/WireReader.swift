@@ -16,8 +16,6 @@ struct WireReader: ~Escapable {
     @_lifetime(copy message)
     init(_ message: Span<UInt8>) { self.message = message }
 
-    var isAtEnd: Bool { offset >= message.count }
-
     mutating func readByte() throws(WireError) -> UInt8 {
         guard offset < message.count else { throw .truncated(at: offset) }
         defer { offset += 1 }

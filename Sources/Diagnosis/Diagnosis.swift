@@ -23,13 +23,7 @@ public struct Diagnosis: Hashable, Sendable {
         public let layer: Layer
         public let state: State
         /// What was measured, where nothing is wrong.
-        public let figures: [Verdict.Fact]
-
-        init(layer: Layer, state: State, figures: [Verdict.Fact] = []) {
-            self.layer = layer
-            self.state = state
-            self.figures = figures
-        }
+        public internal(set) var figures: [Verdict.Fact] = []
     }
 
     public enum State: Hashable, Sendable {

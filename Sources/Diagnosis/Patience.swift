@@ -10,7 +10,9 @@ public struct Patience: Hashable, Sendable {
     public var age: Duration
     /// After how many rounds without it, one after another, it is over.
     public var goodRounds: Int
+}
 
+extension Patience {
     /// What the kernel tells needs no second look; a lost packet does.
     public init(for code: VerdictCode) {
         switch code.layer {
@@ -23,12 +25,5 @@ public struct Patience: Hashable, Sendable {
         case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
             self.init(rounds: 2, window: 2, age: .seconds(5), goodRounds: 2)
         }
-    }
-
-    private init(rounds: Int, window: Int, age: Duration, goodRounds: Int) {
-        self.rounds = rounds
-        self.window = window
-        self.age = age
-        self.goodRounds = goodRounds
     }
 }

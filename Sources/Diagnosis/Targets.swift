@@ -37,9 +37,6 @@ public struct Targets: Hashable, Sendable {
         public var ipv6: IPAddress?
         public var hasPage = true
 
-        /// A host of which nothing is known.
-        public init() {}
-
         public init(_ name: String, host: String?, ipv4: IPAddress?, ipv6: IPAddress?, hasPage: Bool = true) {
             self.name = name
             self.host = host
@@ -60,8 +57,6 @@ public struct Targets: Hashable, Sendable {
         public var nonexistentZone: String?
         /// A name with a text of 3 kB.
         public var bigText: String?
-
-        public init() {}
     }
 
     public struct Load: Hashable, Sendable {
@@ -73,8 +68,6 @@ public struct Targets: Hashable, Sendable {
         public var small: String?
         public var maximumBytes = 40_000_000
         public var maximumDuration = Duration.seconds(5)
-
-        public init() {}
 
         public var isPossible: Bool { download != nil || upload != nil }
     }

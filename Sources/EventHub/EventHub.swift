@@ -184,12 +184,6 @@ extension EventHub {
         return Replay(events: events, isComplete: isComplete)
     }
 
-    /// The events after a position; never complete when it is of another stream.
-    public func events(since position: EventPosition) -> Replay {
-        guard position.stream == self.position.stream else { return Replay(events: [], isComplete: false) }
-        return events(since: position.sequence)
-    }
-
     /// How many events of each name were published since the start; every name of the catalogue is there.
     public var publishedCounts: [(name: EventName, count: UInt64)] {
         EventName.allCases.map { ($0, counts[$0] ?? 0) }

@@ -96,9 +96,9 @@ extension EventName {
         case .pathChanged: PathChanged.form
         case .pathFlapping: PathFlapping.form
         case .headlineChanged: HeadlineChanged.form
-        case .interfaceAdded: InterfaceAdded.form
+        case .interfaceAdded: InterfacePresence.form
         case .interfaceChanged: InterfaceChanged.form
-        case .interfaceRemoved: InterfaceRemoved.form
+        case .interfaceRemoved: InterfacePresence.form
         case .addressAdded, .addressRemoved: AddressChanged.form
         case .routeChanged: RouteChanged.form
         case .gatewayChanged: GatewayChanged.form

@@ -17,8 +17,6 @@ struct ReplayRing {
         self.maximumBytes = maximumBytes
     }
 
-    var oldest: Event? { count > 0 ? slots[head] : nil }
-
     /// Adds the newest event and forgets the oldest ones over the bounds; the newest itself always stays.
     mutating func append(_ event: Event) {
         while count > 0 && (count >= maximumCount || bytes + event.line.count > maximumBytes) { removeOldest() }

@@ -66,7 +66,7 @@ extension EventLog {
             guard options.isSafe(path) else {
                 throw .failed(operation: "open the log", file: path, reason: .notPermitted)
             }
-            try? Paths.makeDirectory(Paths.directory(of: path))
+            try? Paths.makeDirectory(FilePath.directory(of: path))
             adopt(try LogFile(path: path))
             opening = reason
             status.reopenings += 1
@@ -87,10 +87,10 @@ extension EventLog {
 extension EventLog {
     /// The file system of the log's directory, or of the nearest one above that exists.
     private var directoryDevice: UInt64? {
-        var directory = Paths.directory(of: path)
+        var directory = FilePath.directory(of: path)
         while true {
             if let found = try? FileStatus(path: directory) { return found.device }
-            let above = Paths.directory(of: directory)
+            let above = FilePath.directory(of: directory)
             if above == directory { return nil }
             directory = above
         }

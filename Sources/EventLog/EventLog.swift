@@ -58,7 +58,7 @@ public final class EventLog {
         self.path = path
         self.options = options
         self.clock = clock
-        status = LogStatus(file: path)
+        status = LogStatus()
         isStandardOutput = path == Self.standardOutput
         nextCheck = clock.boot + options.checkInterval
         if isStandardOutput {
@@ -68,9 +68,9 @@ public final class EventLog {
             return
         }
         do throws(Errno) {
-            try Paths.makeDirectory(Paths.directory(of: path))
+            try Paths.makeDirectory(FilePath.directory(of: path))
         } catch {
-            throw .failed(operation: "make the directory", file: Paths.directory(of: path), reason: error)
+            throw .failed(operation: "make the directory", file: FilePath.directory(of: path), reason: error)
         }
         // Nothing is left beside what can be no log.
         if let found = try? FileStatus(path: path), !found.isRegular, !found.isDirectory { throw .notRegular(path) }

@@ -21,8 +21,8 @@ enum LogSegment {
 
     /// The numbered files beside a log, in no order.
     static func numbered(beside log: String) throws(Errno) -> [Numbered] {
-        let prefix = Paths.name(of: log) + "."
-        return try Paths.list(Paths.directory(of: log)).compactMap { name in
+        let prefix = FilePath.name(of: log) + "."
+        return try FilePath.names(in: FilePath.directory(of: log)).compactMap { name in
             guard name.hasPrefix(prefix) else { return nil }
             let rest = name.dropFirst(prefix.count)
             let isCompressed = rest.hasSuffix(".gz")
@@ -34,11 +34,11 @@ enum LogSegment {
 
     /// The rotated files beside a log, whoever named them (`.1`, `-20261120.gz`), the last written first.
     static func rotated(beside log: String) throws(EventLogError) -> [String] {
-        let directory = Paths.directory(of: log)
-        let base = Paths.name(of: log)
+        let directory = FilePath.directory(of: log)
+        let base = FilePath.name(of: log)
         let names: [String]
         do throws(Errno) {
-            names = try Paths.list(directory)
+            names = try FilePath.names(in: directory)
         } catch {
             throw .failed(operation: "list the directory", file: directory, reason: error)
         }

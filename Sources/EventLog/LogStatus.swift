@@ -26,8 +26,6 @@ public struct LogStatus: Hashable, Sendable {
         }
     }
 
-    /// The file's path, or `-` for standard output.
-    public let file: String
     /// The present outage; `nil` while the log can be written.
     public internal(set) var outage: Outage?
     /// The last record in the log; `nil` in a new one.
@@ -46,10 +44,6 @@ public struct LogStatus: Hashable, Sendable {
     public internal(set) var reopenings: UInt64 = 0
     /// How many bytes of torn last lines were cut away since the start.
     public internal(set) var repairedBytes: Int64 = 0
-
-    init(file: String) {
-        self.file = file
-    }
 
     /// Whether the log can be written, as far as is known.
     public var isWritable: Bool { outage == nil }

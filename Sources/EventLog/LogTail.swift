@@ -15,7 +15,9 @@ struct LogTail: Equatable {
     let lacksLineFeed: Bool
     /// The last record; `nil` when the file has none.
     let last: RecordHeader?
+}
 
+extension LogTail {
     /// Reads the end of a file of `size` bytes.
     ///
     /// What follows the last line feed is a record whose write was cut off, unless it is complete JSON.
@@ -33,12 +35,6 @@ struct LogTail: Equatable {
             return
         }
         self.init(goodSize: goodSize, lacksLineFeed: false, last: nil)
-    }
-
-    private init(goodSize: Int64, lacksLineFeed: Bool, last: RecordHeader?) {
-        self.goodSize = goodSize
-        self.lacksLineFeed = lacksLineFeed
-        self.last = last
     }
 
     static func isRecord(_ line: ArraySlice<UInt8>) -> Bool {

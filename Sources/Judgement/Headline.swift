@@ -68,21 +68,7 @@ public struct Headline: Hashable, Sendable {
     /// From this machine to the name server.
     public let chain: [ChainElement]
     /// The same for IPv4 and IPv6, where something is wrong with one of them only; else empty.
-    public let familyChains: [FamilyChain]
-
-    public init(
-        state: State,
-        message: String,
-        hint: String?,
-        chain: [ChainElement],
-        familyChains: [FamilyChain] = []
-    ) {
-        self.familyChains = familyChains
-        self.state = state
-        self.message = message
-        self.hint = hint
-        self.chain = chain
-    }
+    public internal(set) var familyChains: [FamilyChain] = []
 }
 
 /// The way out of one family's packets.

@@ -14,7 +14,7 @@ extension EventLoop {
         completion: @escaping (Value) -> Void
     ) throws(Errno) {
         let box = LoopCompletion(completion)
-        try Thread.start { [self] in
+        try DetachedThread.start { [self] in
             let value = work()
             perform { box.take(value) }
         }

@@ -42,13 +42,6 @@ public struct FileDescriptor: ~Copyable, Sendable {
         return descriptor
     }
 
-    /// Makes a second, independent descriptor of the same open file.
-    public borrowing func duplicate() throws(Errno) -> FileDescriptor {
-        let copy = fcntl(rawValue, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw .current }
-        return FileDescriptor(owning: copy)
-    }
-
     /// Sets `O_NONBLOCK`.
     public borrowing func setNonBlocking() throws(Errno) {
         let flags = fcntl(rawValue, F_GETFL)
@@ -57,6 +50,18 @@ public struct FileDescriptor: ~Copyable, Sendable {
 }
 
 extension FileDescriptor {
+    /// Reads to the end of a file, or until there are more than `limit` bytes.
+    /// - Throws: The error of read(2).
+    public borrowing func readAll(upTo limit: Int) throws(Errno) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count <= limit {
+            let chunk = try read(upTo: 1 << 16)
+            if chunk.isEmpty { break }
+            bytes += chunk
+        }
+        return bytes
+    }
+
     /// Reads at most `count` bytes, repeated over `EINTR`.
     /// - Returns: The bytes; an empty array means end of file.
     /// - Throws: `Errno.again` when a non-blocking descriptor has nothing.

@@ -67,7 +67,7 @@ public final class Worker: Sendable {
 
     /// Makes a worker for up to `capacity` jobs at a time; its thread starts with the first.
     public convenience init(loop: EventLoop, capacity: Int = 512) {
-        self.init(loop: loop, capacity: capacity, startThread: Thread.start)
+        self.init(loop: loop, capacity: capacity, startThread: DetachedThread.start)
     }
 
     /// Makes a worker that gets its thread from `startThread`.

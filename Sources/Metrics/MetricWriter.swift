@@ -21,9 +21,6 @@ public struct MetricWriter {
     private(set) var groups: [Group] = []
     private var positions: [String: Int] = [:]
 
-    /// Makes an empty one.
-    public init() {}
-
     /// Mentions a family, so that its help is there even without samples.
     public mutating func declare(_ family: MetricFamily) {
         _ = position(of: family)
@@ -47,18 +44,6 @@ public struct MetricWriter {
     /// Adds a sample; `labels` are the values in the family's order.
     public mutating func write(_ family: MetricFamily, _ value: Double, labels: [String]) {
         append(family, suffix: "", labels: Self.pair(family, labels), value: value)
-    }
-
-    /// Adds 0 or 1 for each of `all`, 1 for those that are `current`.
-    ///
-    /// The last label of the family takes the value.
-    public mutating func write(
-        set family: MetricFamily,
-        _ labels: [String] = [],
-        of all: [String],
-        current: Set<String>
-    ) {
-        for value in all { write(family, current.contains(value) ? 1 : 0, labels: labels + [value]) }
     }
 
     mutating func write(_ family: MetricFamily, _ state: Histogram.State, bounds: [Double], labels: [String]) {

@@ -39,6 +39,4 @@ public struct MulticastCounters: Hashable, Sendable {
     /// Times that the socket could not be opened.
     public var socketFailures: UInt64 = 0
     public var lastError: Errno?
-
-    public init() {}
 }

@@ -95,34 +95,11 @@ public struct UnresolvedService: Hashable, Sendable {
     /// The record types nobody answered for, such as `SRV`.
     public let missing: [String]
     /// Whether it is offered at all: port 0 only takes the name (RFC 6763 section 8).
-    public let isOffered: Bool
+    public internal(set) var isOffered = true
     /// The text's pairs, in order; empty where there is none.
-    public let text: [TextRecord.Entry]
+    public internal(set) var text: [TextRecord.Entry] = []
     /// The text's strings, in order, as they came.
-    public let rawText: [[UInt8]]
-
-    /// Describes one with all that is known of it.
-    public init(
-        instance: DomainName,
-        name: String,
-        type: String,
-        interface: String,
-        interfaceIndex: Int,
-        missing: [String],
-        isOffered: Bool = true,
-        text: [TextRecord.Entry] = [],
-        rawText: [[UInt8]] = []
-    ) {
-        self.instance = instance
-        self.name = name
-        self.type = type
-        self.interface = interface
-        self.interfaceIndex = interfaceIndex
-        self.missing = missing
-        self.isOffered = isOffered
-        self.text = text
-        self.rawText = rawText
-    }
+    public internal(set) var rawText: [[UInt8]] = []
 
     public var id: Service.ID { Service.ID(instance: instance, interfaceIndex: interfaceIndex) }
 }

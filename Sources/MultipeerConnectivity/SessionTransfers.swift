@@ -13,8 +13,6 @@ final class SessionTransfers: Sendable {
     /// How many bytes of a stream wait at each end.
     private static let capacity = 256 << 10
 
-    init() {}
-
     // MARK: - Sending
 
     /// Sends a file; `completion` is called on the session's queue.

@@ -7,8 +7,6 @@ final class WeakDelegate<Delegate>: Sendable {
     private let lock = Mutex(())
     private nonisolated(unsafe) weak var stored: AnyObject?
 
-    init() {}
-
     var value: Delegate? {
         get { lock.withLock { _ in unsafe stored } as? Delegate }
         set {

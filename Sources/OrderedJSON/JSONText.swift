@@ -7,8 +7,6 @@ public struct JSONText {
     private var buffer: [UInt8] = []
     private var count = 0
 
-    init() {}
-
     var bytes: [UInt8] { Array(buffer[..<count]) }
 
     /// A string as JSON writes it, quotes included, for documents that are put together from parts.

@@ -7,8 +7,6 @@ public struct MonitorState: Hashable, Sendable {
     public let policy: MonitorPolicy
     /// What was published, and for how long each status stood.
     public private(set) var tracker = PathTracker()
-    /// The last evaluation; its path is not yet published while a recovery is held back.
-    public private(set) var evaluation = Evaluation(path: Path())
     private var plan = ExpiryPlan()
     private var hold = RecoveryHold()
     private var folder = FlapFolder()
@@ -40,7 +38,6 @@ public struct MonitorState: Hashable, Sendable {
     mutating func take(_ evaluation: Evaluation, hold duration: Duration, at now: Duration) -> Outcome {
         var evaluation = evaluation
         plan.apply(to: &evaluation, at: now)
-        self.evaluation = evaluation
         if hold.duration != duration { hold = RecoveryHold(duration: duration) }
         let path = hold.update(evaluation.path, at: now)
         let change = tracker.update(path, at: now)

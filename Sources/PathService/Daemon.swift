@@ -114,7 +114,7 @@ public final class Daemon {
         )
         worker = Worker(loop: loop)
         index = HistoryIndex(worker: Worker(loop: loop))
-        updates = UpdatePublisher(hub: hub, clock: clock)
+        updates = UpdatePublisher(hub: hub)
         source = StatusSource(
             hub: hub,
             store: store,

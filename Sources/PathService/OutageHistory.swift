@@ -116,12 +116,6 @@ public struct OutageHistory: Sendable {
         self.step = step
     }
 
-    /// Takes the next record.
-    public mutating func take(_ record: JSONValue) {
-        guard let mark = OutageMark(record) else { return }
-        take(at: mark.time, name: record["event"]?.string ?? "") { mark }
-    }
-
     /// Takes the next record; `read` is called only for those that matter.
     public mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
         list.take(at: time, name: name, read: read)

@@ -84,12 +84,8 @@ public struct ProtectionFiles {
                 complain(key, "\(file) has the mode 0\(mode); others must not read it: use 0640 or 0600")
                 return nil
             }
-            var bytes: [UInt8] = []
-            while bytes.count <= Self.largest {
-                let chunk = try descriptor.read(upTo: 1 << 16)
-                if chunk.isEmpty { return bytes }
-                bytes += chunk
-            }
+            let bytes = try descriptor.readAll(upTo: Self.largest)
+            if bytes.count <= Self.largest { return bytes }
             complain(key, "\(file) is larger than 1 MiB")
         } catch {
             complain(key, "\(file) cannot be read: \(error)")

@@ -27,14 +27,14 @@ struct RuntimeDirectories {
     func prepareSockets(of configuration: Configuration) throws(ServiceError) {
         for case .unix(let path) in configuration.listen where path.hasPrefix("/") {
             // Root's socket is for everybody's eyes; its own mode and the peer's credentials protect it.
-            try prepare(Self.parent(of: path), mode: user == 0 ? 0o755 : 0o700)
+            try prepare(FilePath.directory(of: path), mode: user == 0 ? 0o755 : 0o700)
         }
     }
 
     /// Refuses a log that somebody else could lead elsewhere.
     func inspectLog(_ file: String) throws(ServiceError) {
         guard file != EventLog.standardOutput else { return }
-        let directory = Self.parent(of: file)
+        let directory = FilePath.directory(of: file)
         try inspectAncestors(of: directory)
         var status = stat()
         guard unsafe stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
@@ -58,7 +58,7 @@ struct RuntimeDirectories {
     private func make(_ path: String, mode: mode_t) throws(Errno) -> Bool {
         var code = unsafe mkdir(path, mode)
         if code != 0, Errno.current == .noEntry, path != "/" {
-            _ = try make(Self.parent(of: path), mode: mode)
+            _ = try make(FilePath.directory(of: path), mode: mode)
             code = unsafe mkdir(path, mode)
         }
         guard code == 0 else {
@@ -75,7 +75,7 @@ struct RuntimeDirectories {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .directory(path: path, reason: Errno(ENOTDIR)) }
-        guard path != Self.parent(of: path), Self.isShared(Self.parent(of: path)) else { return }
+        guard path != FilePath.directory(of: path), Self.isShared(FilePath.directory(of: path)) else { return }
         // Without following a link: its owner decides where it leads.
         guard unsafe lstat(path, &status) == 0 else { throw .directory(path: path, reason: .current) }
         guard status.st_uid == user else { throw .foreignDirectory(path: path, owner: status.st_uid) }
@@ -86,11 +86,11 @@ struct RuntimeDirectories {
 
     /// Refuses what lies further down in somebody else's directory of a shared place.
     private func inspectAncestors(of path: String) throws(ServiceError) {
-        let directory = Self.parent(of: path)
+        let directory = FilePath.directory(of: path)
         guard directory != path, directory != ".", directory != "/" else { return }
         try inspectAncestors(of: directory)
         var status = stat()
-        guard Self.isShared(Self.parent(of: directory)), unsafe lstat(directory, &status) == 0,
+        guard Self.isShared(FilePath.directory(of: directory)), unsafe lstat(directory, &status) == 0,
             status.st_uid != user, status.st_uid != 0
         else { return }
         throw .foreignDirectory(path: directory, owner: status.st_uid)
@@ -101,10 +101,5 @@ struct RuntimeDirectories {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return false }
         return status.st_mode & S_ISVTX != 0 && status.st_mode & S_IWOTH != 0
-    }
-
-    private static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 }

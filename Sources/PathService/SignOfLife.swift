@@ -17,7 +17,9 @@ public struct SignOfLife: Equatable, Sendable {
     public var position: EventPosition
     /// Whether it is the last sign of a daemon that ended in order, with its log on the disk.
     public var isFinal = false
+}
 
+extension SignOfLife {
     /// How many bytes the record has.
     static let length = 256
     private static let magic = "nwpath-alive"
@@ -52,14 +54,6 @@ public struct SignOfLife: Equatable, Sendable {
 
     /// Whether bytes begin as a record does, damaged or not.
     static func isOurs(_ bytes: [UInt8]) -> Bool { bytes.starts(with: "\(magic) ".utf8) }
-
-    public init(bootID: String?, boot: Duration, time: WallTime, position: EventPosition, isFinal: Bool = false) {
-        self.bootID = bootID
-        self.boot = boot
-        self.time = time
-        self.position = position
-        self.isFinal = isFinal
-    }
 
     /// Where numbers go on, by what the log ends with and what an earlier run left: a number is given out once.
     ///

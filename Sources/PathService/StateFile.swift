@@ -23,13 +23,7 @@ struct StateFile {
         var status = stat()
         guard unsafe fstat(file.rawValue, &status) == 0 else { throw .current }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= limit else { return [] }
-        var bytes: [UInt8] = []
-        while bytes.count <= limit {
-            let chunk = try file.read(upTo: 1 << 16)
-            if chunk.isEmpty { break }
-            bytes += chunk
-        }
-        return bytes
+        return try file.readAll(upTo: limit)
     }
 
     /// Keeps a file that is not ours under another name instead of writing over it.

@@ -3,7 +3,7 @@
 internal import Addressing
 internal import Documents
 public import EventHub
-public import LinuxIO
+internal import LinuxIO
 internal import Netlink
 public import PathEngine
 public import PathModel
@@ -13,12 +13,10 @@ public import PathModel
 /// The daemon and a replay publish by the same one, so that a recording gives the events of the day.
 public struct UpdatePublisher {
     let hub: EventHub
-    let clock: any TimeSource
 
     /// Publishes to `hub`.
-    public init(hub: EventHub, clock: any TimeSource) {
+    public init(hub: EventHub) {
         self.hub = hub
-        self.clock = clock
     }
 
     /// Publishes everything an update tells.
@@ -103,9 +101,9 @@ public struct UpdatePublisher {
     private func publish(_ change: ModelChange, cause: EventCause, at now: Duration) -> Event? {
         switch change {
         case .interfaceAdded(let view):
-            hub.publish(InterfaceAdded(InterfaceDocument(view, at: now), cause: cause))
+            hub.publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: true, cause: cause))
         case .interfaceRemoved(let view):
-            hub.publish(InterfaceRemoved(InterfaceDocument(view, at: now), cause: cause))
+            hub.publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: false, cause: cause))
         case .interfaceChanged(let view, let changed, let previous):
             hub.publish(
                 InterfaceChanged(

@@ -10,12 +10,6 @@ public struct InterfaceNames {
     /// The name of an index; `nil` when there is no such interface.
     public var name: (Int) -> String?
 
-    /// Asks whatever the closures ask.
-    public init(index: @escaping (String) -> Int?, name: @escaping (Int) -> String?) {
-        self.index = index
-        self.name = name
-    }
-
     /// Asks the kernel, which knows alternative names too.
     public static var kernel: InterfaceNames {
         InterfaceNames(

@@ -12,14 +12,9 @@ public struct ProviderHealth: Hashable, Sendable {
         case stale(since: Duration)
     }
 
-    public internal(set) var state: State
+    public internal(set) var state = State.absent
     /// The last thing that went wrong; kept after recovery, so that people find it.
     public internal(set) var lastError: ProviderError?
-
-    public init(state: State = .absent, lastError: ProviderError? = nil) {
-        self.state = state
-        self.lastError = lastError
-    }
 
     /// Whether the facts are older than they should be.
     public var isStale: Bool {

@@ -32,8 +32,6 @@ public struct ProviderSnapshot: Hashable, Sendable {
     /// Interfaces whose lease file says `ANDROID_METERED`.
     public var meteredLeases: Set<Int> = []
 
-    public init() {}
-
     /// Merges by the precedence of rules S35 and S37.
     ///
     /// systemd-resolved speaks for its own stub only, NetworkManager for its own dnsmasq only, and resolv.conf for

@@ -24,18 +24,14 @@ public enum NearestSpelling {
         return best?.candidate
     }
 
-    /// Counts the single-letter insertions, deletions, substitutions and swaps of neighbours between two texts.
-    ///
-    /// This is the optimal string alignment distance: a swapped pair of letters counts once.
-    public static func distance(_ left: String, _ right: String) -> Int {
-        distance(Array(left.unicodeScalars), Array(right.unicodeScalars))
-    }
-
     private static func folded(_ text: String) -> [Unicode.Scalar] {
         text.lowercased().unicodeScalars.map { $0 == "-" ? "_" : $0 }
     }
 
-    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+    /// Counts the single-letter insertions, deletions, substitutions and swaps of neighbours between two texts.
+    ///
+    /// This is the optimal string alignment distance: a swapped pair of letters counts once.
+    static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
         guard !left.isEmpty else { return right.count }
         guard !right.isEmpty else { return left.count }
         var beforePrevious: [Int] = []

@@ -24,10 +24,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let unsupportedData = WebSocketCloseCode(rawValue: 1003)
     /// A text that is not UTF-8.
     public static let invalidData = WebSocketCloseCode(rawValue: 1007)
-    /// Something else that is not accepted.
-    public static let policyViolation = WebSocketCloseCode(rawValue: 1008)
     public static let messageTooLong = WebSocketCloseCode(rawValue: 1009)
-    public static let internalError = WebSocketCloseCode(rawValue: 1011)
     /// The server has too much to do; come back.
     public static let tryAgainLater = WebSocketCloseCode(rawValue: 1013)
 

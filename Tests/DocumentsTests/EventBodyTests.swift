@@ -130,17 +130,17 @@ struct Example: Sendable, CustomTestStringConvertible {
 
     static let interfaces = [
         Example(
-            body: InterfaceAdded(interface(), cause: cause),
+            body: InterfacePresence(interface(), isAdded: true, cause: cause),
             summary: "info interface.added eth0 appeared",
             data: #""interface":"# + text(interface()) + "," + causeText + "}"
         ),
         Example(
-            body: InterfaceRemoved(interface(), cause: cause),
+            body: InterfacePresence(interface(), isAdded: false, cause: cause),
             summary: "info interface.removed eth0 is gone",
             data: #""interface":"# + text(interface()) + "," + causeText + "}"
         ),
         Example(
-            body: InterfaceRemoved(interface { $0.required = true }, cause: cause),
+            body: InterfacePresence(interface { $0.required = true }, isAdded: false, cause: cause),
             summary: "warning interface.removed eth0 is gone",
             data: #""interface":"# + text(interface { $0.required = true }) + "," + causeText + "}"
         ),

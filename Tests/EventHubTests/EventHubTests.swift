@@ -141,8 +141,6 @@ import Testing
         #expect(hub.events(since: 105).events.map(\.sequence) == [107, 108, 109, 110])
         #expect(hub.events(since: 106).isComplete)
         #expect(!hub.events(since: 111).isComplete)
-        #expect(try !hub.events(since: EventPosition("abcd.108")).isComplete)
-        #expect(try hub.events(since: EventPosition("7f3a.108")).events.count == 2)
     }
 
     @Test func `bytes bound the ring, and the newest event always stays`() throws {

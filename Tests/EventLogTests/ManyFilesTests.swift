@@ -80,14 +80,6 @@ import Testing
         #expect(found == (number.map { [LogSegment.Numbered(number: $0, suffix: suffix)] } ?? []))
         #expect(found.map { $0.path(of: scratch.log) } == (number == nil ? [] : [scratch.file(name)]))
     }
-
-    @Test(arguments: [
-        ("/a/b", "/a", "b"), ("/a", "/", "a"), ("a", ".", "a"), ("a/b/c", "a/b", "c"), ("./a", ".", "a"),
-    ])
-    func `a path has a directory and a name`(path: String, directory: String, name: String) {
-        #expect(Paths.directory(of: path) == directory)
-        #expect(Paths.name(of: path) == name)
-    }
 }
 
 @Suite struct WalkTests {

@@ -26,11 +26,9 @@ import Testing
     @Test func `closes exactly once, by hand or by going out of scope`() throws {
         let first = try FileDescriptor(opening: "/dev/null", flags: O_RDONLY)
         let number = first.rawValue
-        let copy = try first.duplicate()
         try first.close()
         #expect(fcntl(number, F_GETFD) == -1)
-        #expect(fcntl(copy.rawValue, F_GETFD) == FD_CLOEXEC)
-        let kept = copy.release()
+        let kept = try FileDescriptor(opening: "/dev/null", flags: O_RDONLY).release()
         #expect(fcntl(kept, F_GETFD) == FD_CLOEXEC)
         close(kept)
     }
@@ -52,22 +50,12 @@ import Testing
         #expect(fcntl(opened.rawValue, F_GETFD) == FD_CLOEXEC)
     }
 
-    @Test func `a duplicate shares the place in the file`() throws {
-        let first = try FileDescriptor(opening: "/proc/self/status", flags: O_RDONLY)
-        let second = try first.duplicate()
-        let head = try first.read(upTo: 5)
-        let rest = try second.read(upTo: 5)
-        #expect(head == Array("Name:".utf8))
-        #expect(rest != head)
-    }
-
     @Test func `what the kernel refuses is thrown`() throws {
         let directory = try FileDescriptor(opening: "/", flags: O_RDONLY | O_DIRECTORY)
         #expect(throws: Errno(EISDIR)) { try directory.read(upTo: 1) }
         #expect(throws: Errno(EBADF)) { try directory.writeAll([1].span) }
         let closed = FileDescriptor(owning: -1)
         #expect(throws: Errno(EBADF)) { try closed.setNonBlocking() }
-        #expect(throws: Errno(EBADF)) { _ = try closed.duplicate().rawValue }
         #expect(throws: Errno(EBADF)) { try FileDescriptor(owning: -1).close() }
         #expect(throws: Errno(ENOTDIR)) { _ = try FileDescriptor(opening: "/dev/null/x", flags: O_RDONLY).rawValue }
         #expect(throws: Errno(ENAMETOOLONG)) {
@@ -100,6 +88,33 @@ import Testing
         try null.writeAll([UInt8]().span)
         #expect(try null.write([UInt8]().span) == 0)
         #expect(try null.read(upTo: 16).isEmpty)
+    }
+}
+
+@Suite struct FilePathTests {
+    @Test(arguments: [
+        ("/a/b", "/a", "b"), ("/a", "/", "a"), ("a", ".", "a"), ("a/b/c", "a/b", "c"), ("./a", ".", "a"),
+    ])
+    func `a path has a directory and a name`(path: String, directory: String, name: String) {
+        #expect(FilePath.directory(of: path) == directory)
+        #expect(FilePath.name(of: path) == name)
+    }
+
+    @Test func `a directory has names, at most as many as are asked for`() throws {
+        let scratch = try Scratch()
+        for name in ["a", ".b", "c d"] { try scratch.write("", to: name) }
+        #expect(try FilePath.names(in: scratch.path).sorted() == [".b", "a", "c d"])
+        #expect(try FilePath.names(in: scratch.path, limit: 2).count == 2)
+        #expect(throws: Errno.noEntry) { try FilePath.names(in: scratch.file("none")) }
+    }
+
+    @Test func `a file is read to its end, or until it is too long`() throws {
+        let scratch = try Scratch()
+        let bytes = [UInt8](repeating: 7, count: 200_000)
+        let path = try scratch.write(String(decoding: bytes, as: UTF8.self), to: "long")
+        #expect(try FileDescriptor(opening: path, flags: O_RDONLY).readAll(upTo: 200_000) == bytes)
+        let part = try FileDescriptor(opening: path, flags: O_RDONLY).readAll(upTo: 100_000)
+        #expect(part.count > 100_000 && part.count < 200_000)
     }
 }
 

@@ -118,7 +118,7 @@ private struct Count: Worker.Job {
         let ended = Mutex<[String]>([])
         let worker = Worker(loop: loop, capacity: 8) { work throws(Errno) in
             let present = obstacle.withLock { $0.take() }
-            guard let present else { return try Thread.start(work) }
+            guard let present else { return try DetachedThread.start(work) }
             present()
             throw .again
         }

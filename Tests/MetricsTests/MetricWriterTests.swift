@@ -54,20 +54,6 @@ private func lines(_ format: MetricFormat = .text, _ collect: @escaping (inout M
         )
     }
 
-    @Test(
-        arguments: [
-            ([], [0, 0, 0]), (["b"], [0, 1, 0]), (["a", "c"], [1, 0, 1]), (["other"], [0, 0, 0]),
-        ] as [(Set<String>, [Double])]
-    )
-    func `a set has a sample for every value it can have`(current: Set<String>, expected: [Double]) {
-        var writer = MetricWriter()
-        let family = MetricFamily("x_state", .gauge, help: "State.", labels: ["device", "state"])
-        writer.write(set: family, ["eth0"], of: ["a", "b", "c"], current: current)
-        #expect(writer.groups[0].samples.map(\.value) == expected)
-        #expect(writer.groups[0].samples.allSatisfy { $0.labels[0].value == "eth0" })
-        #expect(writer.groups[0].samples.map { $0.labels[1].value } == ["a", "b", "c"])
-    }
-
     @Test func `two collectors may share a family`() {
         let registry = MetricRegistry()
         registry.add { $0.write(up, true, "eth0") }

@@ -20,7 +20,8 @@ private func sampleRegistry() -> MetricRegistry {
     registry.add { writer in
         writer.write(info: build, "0.1.0", "de\"ad\\be\nef")
         writer.write(satisfied, true, "default")
-        writer.write(set: status, ["default"], of: ["satisfied", "unsatisfied"], current: ["satisfied"])
+        writer.write(status, 1, labels: ["default", "satisfied"])
+        writer.write(status, 0, labels: ["default", "unsatisfied"])
         writer.write(satisfied, false, "wired")
     }
     let events = Counter(

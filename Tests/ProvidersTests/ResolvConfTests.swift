@@ -107,12 +107,6 @@ import Testing
         #expect(SymbolicPath.normalize(path) == expected)
     }
 
-    @Test(arguments: [("/etc/resolv.conf", "/etc", "resolv.conf"), ("/file", "/", "file"), ("file", ".", "file")])
-    func `splits a path`(path: String, directory: String, name: String) {
-        #expect(SymbolicPath.directory(of: path) == directory)
-        #expect(SymbolicPath.name(of: path) == name)
-    }
-
     @Test func `follows links to a name that need not exist, and leaves loops`() throws {
         let scratch = try Scratch()
         try scratch.link("a", to: "b")

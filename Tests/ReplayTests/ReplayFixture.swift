@@ -66,7 +66,7 @@ final class ReplayOutput {
         self.engine = engine
         let position = StreamID("00000000").map { EventPosition(stream: $0, sequence: 0) }
         let hub = EventHub(EventHub.Options(host: "replay"), after: position, clock: engine.clock)
-        let publisher = UpdatePublisher(hub: hub, clock: engine.clock)
+        let publisher = UpdatePublisher(hub: hub)
         hub.addSink { [unowned self] in events.append($0) }
         engine.onUpdate = { [unowned self] update in
             updates.append(update)

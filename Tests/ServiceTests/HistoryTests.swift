@@ -10,6 +10,13 @@ import Testing
 
 @testable import PathService
 
+extension OutageHistory {
+    mutating func take(_ record: JSONValue) {
+        let mark = OutageMark(record)
+        take(at: mark?.time, name: record["event"]?.string ?? "") { mark }
+    }
+}
+
 /// Outages from records.
 @Suite struct HistoryTests {
     private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)

@@ -447,7 +447,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let hub = EventHub(EventHub.Options(host: "h"))
         var names: [EventName] = []
         hub.addSink { names.append($0.name) }
-        UpdatePublisher(hub: hub, clock: KernelClock()).publish(update)
+        UpdatePublisher(hub: hub).publish(update)
         #expect(names == [.pathChanged, .gatewayChanged, .pathFlapping])
     }
 }

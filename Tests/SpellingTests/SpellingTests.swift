@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import Spelling
+@testable import Spelling
 import Testing
 
 @Suite struct NearestSpellingTests {
@@ -23,8 +23,8 @@ import Testing
         ("", "", 0), ("", "abc", 3), ("abc", "", 3), ("ab", "ba", 1), ("kitten", "sitting", 3), ("a", "a", 0),
     ])
     func `counts typing errors`(left: String, right: String, expected: Int) {
-        #expect(NearestSpelling.distance(left, right) == expected)
-        #expect(NearestSpelling.distance(right, left) == expected)
+        #expect(NearestSpelling.distance(Array(left.unicodeScalars), Array(right.unicodeScalars)) == expected)
+        #expect(NearestSpelling.distance(Array(right.unicodeScalars), Array(left.unicodeScalars)) == expected)
     }
 }
 

@@ -34,8 +34,6 @@ public struct TransportEvidence: Hashable, Sendable {
             self.transferStalls = transferStalls
         }
     }
-
-    public init() {}
 }
 
 public struct ApplicationEvidence: Hashable, Sendable {
@@ -58,8 +56,6 @@ public struct ApplicationEvidence: Hashable, Sendable {
             self.isAboutTime = isAboutTime
         }
     }
-
-    public init() {}
 }
 
 public struct PerformanceEvidence: Hashable, Sendable {

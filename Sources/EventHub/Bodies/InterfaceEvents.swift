@@ -4,45 +4,26 @@ public import Documents
 public import OrderedJSON
 public import PathModel
 
-/// `interface.added`: an interface appeared.
-public struct InterfaceAdded: EventBody {
+/// `interface.added` and `interface.removed`: an interface appeared, or is gone and described as it was last.
+public struct InterfacePresence: EventBody {
     let interface: InterfaceDocument
+    let isAdded: Bool
     let cause: EventCause
+
+    public init(_ interface: InterfaceDocument, isAdded: Bool, cause: EventCause) {
+        self.interface = interface
+        self.isAdded = isAdded
+        self.cause = cause
+    }
+
+    public var name: EventName { isAdded ? .interfaceAdded : .interfaceRemoved }
+    public var severity: Severity { interface.required && !isAdded ? .warning : .info }
+    public var message: String { "\(interface.name) \(isAdded ? "appeared" : "is gone")" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("interface", interface)
         object.write("cause", cause)
     }
-
-    public init(_ interface: InterfaceDocument, cause: EventCause) {
-        self.interface = interface
-        self.cause = cause
-    }
-
-    public var name: EventName { .interfaceAdded }
-    public var severity: Severity { .info }
-    public var message: String { "\(interface.name) appeared" }
-}
-
-/// `interface.removed`: an interface is gone.
-public struct InterfaceRemoved: EventBody {
-    let interface: InterfaceDocument
-    let cause: EventCause
-
-    public func write(to object: inout JSONObjectWriter) {
-        object.write("interface", interface)
-        object.write("cause", cause)
-    }
-
-    /// Describes an interface as it was last.
-    public init(_ interface: InterfaceDocument, cause: EventCause) {
-        self.interface = interface
-        self.cause = cause
-    }
-
-    public var name: EventName { .interfaceRemoved }
-    public var severity: Severity { interface.required ? .warning : .info }
-    public var message: String { "\(interface.name) is gone" }
 }
 
 /// `interface.changed`: an interface is not what it was.
@@ -147,16 +128,12 @@ public struct AddressChanged: EventBody {
 
 // MARK: - Forms
 
-extension InterfaceAdded {
+extension InterfacePresence {
     public static var form: Form {
         .object()
             .member("interface", InterfaceDocument.form)
             .added("cause", EventCause.form)
     }
-}
-
-extension InterfaceRemoved {
-    public static var form: Form { InterfaceAdded.form }
 }
 
 extension InterfaceChanged {

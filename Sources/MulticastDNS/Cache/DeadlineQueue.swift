@@ -12,8 +12,6 @@ struct DeadlineQueue<Key: Hashable & Sendable>: Sendable {
     private var deadlines: [Key: Duration] = [:]
     private var heap: [Slot] = []
 
-    init() {}
-
     var count: Int { deadlines.count }
 
     /// How many slots there are, outdated ones included.

@@ -45,8 +45,6 @@ final class MulticastLink {
     var name: String { directory.name }
     var identity: LinkIdentity { LinkIdentity(index: index, name: name) }
 
-    func isOpen(_ family: AddressFamily) -> Bool { sockets[family] != nil }
-
     func isOpen(_ family: AddressFamily, with addresses: Set<MulticastInterface.Address>) -> Bool {
         sockets[family]?.addresses == addresses
     }

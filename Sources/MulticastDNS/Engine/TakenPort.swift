@@ -12,12 +12,6 @@ public struct TakenPort: Hashable, Sendable {
     /// Who has it; `nil` where that cannot be seen.
     public let holder: PortOwner?
 
-    /// Describes a port that cannot be had.
-    public init(family: AddressFamily, holder: PortOwner?) {
-        self.family = family
-        self.holder = holder
-    }
-
     /// What people are told, without a full stop.
     public var explanation: String {
         let holder = holder.map { "\($0)" } ?? "another program"

@@ -18,12 +18,6 @@ public struct NameConflict: Hashable, Sendable {
     public let interface: String
     /// The name that is tried next; `nil` when it may have no other and is withdrawn.
     public let newName: DomainName?
-
-    public init(name: DomainName, interface: String, newName: DomainName?) {
-        self.name = name
-        self.interface = interface
-        self.newName = newName
-    }
 }
 
 public struct AdvertisementEvent: Hashable, Sendable {

@@ -71,11 +71,6 @@ struct OwnRecords: Sendable {
 
     mutating func noteMulticast(_ key: Key, at now: Duration) { units[key]?.lastMulticast = now }
 
-    /// The units of a set, without its denials.
-    func units(of owner: RecordSet.ID) -> [Unit] {
-        units.values.filter { $0.owners.contains(owner) && !$0.isDenial }
-    }
-
     /// What answers a question: records, or the denial that there are any.
     func answers(to question: Question) -> [Key] {
         guard question.classCode == 1 || question.classCode == 255, let keys = keys[question.name] else { return [] }

@@ -25,8 +25,6 @@ struct UnicastBudget: Sendable {
     private var total = Account(tokens: UnicastBudget.inTotal, refilled: .zero)
     private var hosts: [IPAddress: Account] = [:]
 
-    init() {}
-
     /// Whether one more answer may go to `host`; counts it.
     mutating func allows(_ host: IPAddress, at now: Duration) -> Bool {
         if hosts[host] == nil, hosts.count >= Self.maximumHosts {

@@ -61,11 +61,6 @@ public struct RecordedMessage: Hashable, Sendable {
     /// Its RTM_* type.
     public var type: UInt16
     public var body: [UInt8]
-
-    public init(type: UInt16, body: [UInt8]) {
-        self.type = type
-        self.body = body
-    }
 }
 
 public enum RecordedOutcome: Hashable, Sendable {

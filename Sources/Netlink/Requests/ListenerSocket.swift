@@ -19,13 +19,6 @@ public struct Listener: Hashable, Sendable {
     /// The interface it is bound to, if to one.
     public var index: Int?
 
-    public init(transport: Transport, address: IPAddress, port: UInt16, index: Int? = nil) {
-        self.transport = transport
-        self.address = address
-        self.port = port
-        self.index = index
-    }
-
     /// Whether a packet to `destination` would reach it; an IPv6 socket bound to any address is taken for one that
     /// serves IPv4 too, as is the default.
     public func serves(_ destination: IPAddress) -> Bool {

@@ -131,11 +131,6 @@ struct AnswerReader {
     let question: Question
     private(set) var isConsistent = true
 
-    init(sequence: UInt32, question: Question) {
-        self.sequence = sequence
-        self.question = question
-    }
-
     mutating func read(
         _ datagram: Span<UInt8>,
         each: (UInt16, Span<UInt8>) -> Bool

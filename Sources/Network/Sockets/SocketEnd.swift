@@ -8,7 +8,7 @@ struct SocketEnd: Hashable, Sendable {
     /// The address.
     var address: RawAddress
     /// The index of the interface that a link-local IPv6 address is valid on; 0 is none.
-    var scope: UInt32
+    var scope: UInt32 = 0
     /// The port.
     var port: UInt16
 
@@ -20,6 +20,14 @@ struct SocketEnd: Hashable, Sendable {
         SocketEnd(address: family == .ipv4 ? .v4(0) : .v6(0), port: port)
     }
 
+    /// The end as programs see it.
+    var endpoint: NWEndpoint {
+        let interface = scope == 0 ? nil : NWInterface(index: Int(scope))
+        return NWEndpoint(address, interface: interface, port: port)
+    }
+}
+
+extension SocketEnd {
     /// The end of an endpoint that has an address; `nil` for names and whatever else is to be looked up.
     init?(_ endpoint: NWEndpoint) {
         guard case .hostPort(let host, let port) = endpoint else { return nil }
@@ -32,20 +40,6 @@ struct SocketEnd: Hashable, Sendable {
         }
     }
 
-    init(address: RawAddress, scope: UInt32 = 0, port: UInt16) {
-        self.address = address
-        self.scope = scope
-        self.port = port
-    }
-
-    /// The end as programs see it.
-    var endpoint: NWEndpoint {
-        let interface = scope == 0 ? nil : NWInterface(index: Int(scope))
-        return NWEndpoint(address, interface: interface, port: port)
-    }
-}
-
-extension SocketEnd {
     /// Reads what a shim filled in; `nil` when there is no address.
     init?(_ end: nwp_end) {
         var end = end

@@ -23,12 +23,6 @@ struct EvaluationRound {
         let metric: UInt32
     }
 
-    init(judge: InterfaceJudge, view: MonitorView, now: Duration) {
-        self.judge = judge
-        self.view = view
-        self.now = now
-    }
-
     /// The ways that are open, IPv4 first.
     var openWays: [WayOut] {
         switch (outcomes[.ipv4]?.openWay, outcomes[.ipv6]?.openWay) {

@@ -27,9 +27,6 @@ package final class PeerBrowser {
 
     deinit { browse?.cancel() }
 
-    /// Where a peer is now; `nil` when it is not there.
-    package func peer(_ key: PeerKey) -> FoundPeer? { book.peer(key) }
-
     /// A peer did not answer, or its connection broke: whether it is there at all is asked at once.
     package func doubt(_ key: PeerKey) {
         for service in book.services(of: key) { engine.reconfirm(service) }

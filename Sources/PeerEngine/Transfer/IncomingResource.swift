@@ -5,7 +5,6 @@ internal import LinuxIO
 
 /// A file that comes from a peer, into one of its own name; confined to the thread of its loop.
 final class IncomingResource {
-    let name: String
     private let size: UInt64
     private let files: Worker
     private let onProgress: (UInt64) -> Void
@@ -26,14 +25,12 @@ final class IncomingResource {
     private static let batch = 64 << 10
 
     init(
-        _ name: String,
         size: UInt64,
         files: Worker,
         onProgress: @escaping (UInt64) -> Void,
         onConsumed: @escaping (Int) -> Void,
         completion: @escaping (Result<String, TransferFailure>) -> Void
     ) {
-        self.name = name
         self.size = size
         self.files = files
         self.onProgress = onProgress

@@ -145,7 +145,6 @@ package final class PeerTransfers {
             guard receiving.count < Self.mostReceiving else { return link.reset(channel: channel, isFailure: true) }
             let id = id(channel)
             let resource = IncomingResource(
-                name,
                 size: size,
                 files: files,
                 onProgress: { [weak self] in self?.onEvent(.resourceProgress(id, count: $0)) },

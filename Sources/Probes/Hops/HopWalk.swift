@@ -8,11 +8,6 @@ public struct HopAnswer: Hashable, Sendable {
     /// How many routers away it is, the gateway being 1.
     public var distance: Int
     public var address: IPAddress
-
-    public init(distance: Int, address: IPAddress) {
-        self.distance = distance
-        self.address = address
-    }
 }
 
 public struct HopWalkResult: Hashable, Sendable {
@@ -58,7 +53,6 @@ public final class HopWalk: Cancelable {
 
     private let loop: EventLoop
     private let address: ScopedAddress
-    private let limit: Duration
     private let completion: (HopWalkResult) -> Void
     private var result = HopWalkResult()
     private var sockets: [ProbeSocket] = []
@@ -79,7 +73,6 @@ public final class HopWalk: Cancelable {
     ) {
         self.loop = loop
         self.address = address
-        self.limit = limit
         self.completion = completion
         let started = loop.clock.boot
         timers = (0..<Self.reach).map { number in

@@ -10,12 +10,6 @@ public struct LeaseOffer: Hashable, Sendable {
     public var router: IPAddress?
     /// What it says of a captive portal (option 114, RFC 8910 section 2.1).
     public var portal: PortalNotice?
-
-    public init(server: IPAddress, router: IPAddress? = nil, portal: PortalNotice? = nil) {
-        self.server = server
-        self.router = router
-        self.portal = portal
-    }
 }
 
 /// The question for DHCP servers, and how their offers are known (RFC 2131, RFC 2132).

@@ -80,8 +80,6 @@ public struct ProbeSummary: Hashable, Sendable {
     public private(set) var minimum: Duration?
     private var counts = [Int](repeating: 0, count: DurationScale.count)
 
-    init() {}
-
     mutating func merge(_ cell: ProbeCell) {
         sent += Int(cell.sent)
         lost += Int(cell.lost)

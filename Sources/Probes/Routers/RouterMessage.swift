@@ -13,12 +13,6 @@ public struct RouterAdvertisement: Hashable, Sendable {
     /// What it says of a captive portal (option 37, RFC 8910 section 2.3).
     public var portal: PortalNotice?
 
-    public init(source: IPAddress, lifetime: Duration, prefixes: Set<IPPrefix>) {
-        self.source = source
-        self.lifetime = lifetime
-        self.prefixes = prefixes
-    }
-
     /// Reads a message; any bytes are allowed.
     /// - Returns: `nil` unless it is an advertisement that comes from the link itself, from a link-local address and
     ///   with hop limit 255.

@@ -7,8 +7,6 @@ public struct ProbeHistory: Hashable, Sendable {
     /// The durations of the last results, oldest first; `nil` is a failure.
     public private(set) var durations: [Duration?] = []
 
-    public init() {}
-
     /// Remembers a result; one that could not be assessed says nothing.
     public mutating func append(_ result: ProbeResult) {
         if case .notAssessed = result.outcome { return }

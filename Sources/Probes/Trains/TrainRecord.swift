@@ -53,9 +53,6 @@ public struct TrainResult: Hashable, Sendable {
     /// The bytes that came back, counted likewise.
     public var bytesReceived = 0
 
-    /// Knows of no packet yet.
-    public init() {}
-
     public var received: Int { durations.count }
     /// The middle one of the round trips; `nil` without any.
     public var median: Duration? { percentile(50) }

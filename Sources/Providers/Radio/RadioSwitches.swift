@@ -16,8 +16,6 @@ struct RadioSwitches: Equatable {
 
     private var switches: [UInt32: Switch] = [:]
 
-    init() {}
-
     /// Follows one `struct rfkill_event`; longer ones of newer kernels begin the same way, shorter ones are ignored.
     mutating func apply(_ event: ArraySlice<UInt8>) {
         guard event.count >= 8 else { return }

@@ -72,8 +72,8 @@ final class FileWatch {
 
     /// Watches the directory of `path` for its name; a missing directory is waited for in its nearest ancestor.
     private func add(_ path: String, all: Bool, to wanted: inout [Int32: Set<String>?]) {
-        var directory = all ? path : SymbolicPath.directory(of: path)
-        var name: String? = all ? nil : SymbolicPath.name(of: path)
+        var directory = all ? path : FilePath.directory(of: path)
+        var name: String? = all ? nil : FilePath.name(of: path)
         while true {
             let id = unsafe inotify_add_watch(number, directory, Self.mask | UInt32(IN_ONLYDIR))
             if id >= 0 {
@@ -89,8 +89,8 @@ final class FileWatch {
                 lastError = .system(call: "inotify_add_watch", code: Errno(code))
                 return
             }
-            name = SymbolicPath.name(of: directory)
-            directory = SymbolicPath.directory(of: directory)
+            name = FilePath.name(of: directory)
+            directory = FilePath.directory(of: directory)
         }
     }
 

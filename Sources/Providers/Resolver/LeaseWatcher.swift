@@ -70,25 +70,14 @@ public final class LeaseWatcher {
     }
 
     private static func read(_ path: String) -> String? {
-        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
-        var bytes: [UInt8] = []
-        while bytes.count < LeaseFile.sizeLimit, let chunk = try? file.read(upTo: 16_384), !chunk.isEmpty {
-            bytes += chunk
-        }
+        guard let file = try? FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK),
+            let bytes = try? file.readAll(upTo: LeaseFile.sizeLimit)
+        else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The names in a directory, at most 1024 of them; none when it is not there.
     static func entries(of directory: String) -> [String] {
-        guard let stream = unsafe opendir(directory) else { return [] }
-        defer { unsafe closedir(stream) }
-        var names: [String] = []
-        while names.count < 1024, let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names.sorted()
+        (try? FilePath.names(in: directory, limit: 1024).sorted()) ?? []
     }
 }

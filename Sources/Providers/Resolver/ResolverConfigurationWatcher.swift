@@ -115,13 +115,6 @@ public final class ResolverConfigurationWatcher {
 
     static func read(_ path: String) throws(Errno) -> [UInt8] {
         // A pipe in the file's place must not block the loop.
-        let file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
-        var bytes: [UInt8] = []
-        while bytes.count < ResolvConf.sizeLimit {
-            let chunk = try file.read(upTo: 16_384)
-            if chunk.isEmpty { break }
-            bytes += chunk
-        }
-        return bytes
+        try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK).readAll(upTo: ResolvConf.sizeLimit)
     }
 }

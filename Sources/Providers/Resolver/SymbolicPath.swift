@@ -17,20 +17,9 @@ struct SymbolicPath: Equatable {
     init(following path: String) {
         steps = [Self.normalize(path)]
         while steps.count <= 16, let next = Self.readLink(target) {
-            let joined = next.hasPrefix("/") ? next : Self.directory(of: target) + "/" + next
+            let joined = next.hasPrefix("/") ? next : FilePath.directory(of: target) + "/" + next
             steps.append(Self.normalize(joined))
         }
-    }
-
-    /// The directory part of a path, `/` for a name at the root.
-    static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    /// The last component of a path.
-    static func name(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
     /// Resolves `.` and `..` by the letters, for comparing and showing.

@@ -9,11 +9,9 @@ public final class LoginSleepProvider {
     public private(set) var health = ProviderHealth()
 
     private let service: BusService
-    private let connection: BusConnection
 
     /// Prepares to listen over `connection`.
     public init(connection: BusConnection) {
-        self.connection = connection
         service = BusService(
             connection: connection,
             name: "org.freedesktop.login1",

@@ -123,8 +123,6 @@ public struct StatusLimits: Equatable, Sendable {
     public var farewell = Duration.seconds(5)
     /// How often an idle stream is written to.
     public var pingInterval = Duration.seconds(15)
-
-    public init() {}
 }
 
 // MARK: - Documents

@@ -26,36 +26,20 @@ public enum HTTPPeer: Equatable, Sendable {
 /// One request that passed the guards.
 public struct HTTPRequest: Equatable, Sendable {
     /// The method, such as `GET`.
-    public var method: String
+    public var method = "GET"
     /// The decoded path segments: `/api/v1/status` is `["api", "v1", "status"]`.
     public var path: [String]
     /// The decoded query, in order.
-    public var query: [QueryItem]
+    public var query: [QueryItem] = []
     /// The header fields, in order.
-    public var fields: [HTTPField]
+    public var fields: [HTTPField] = []
     /// The body; empty when there was none.
-    public var body: [UInt8]
-    public var peer: HTTPPeer
+    public var body: [UInt8] = []
+    public var peer = HTTPPeer.tcp
     /// Whether it is HTTP/1.1; otherwise it is 1.0, which knows no upgrade.
     public var isHTTP11 = true
     /// Who the client has shown to be.
     public var identity = HTTPIdentity.anonymous
-
-    public init(
-        method: String = "GET",
-        path: [String],
-        query: [QueryItem] = [],
-        fields: [HTTPField] = [],
-        body: [UInt8] = [],
-        peer: HTTPPeer = .tcp
-    ) {
-        self.method = method
-        self.path = path
-        self.query = query
-        self.fields = fields
-        self.body = body
-        self.peer = peer
-    }
 
     /// The value of a header field; several of the same name are joined by commas (RFC 9110 section 5.3).
     public func field(_ name: String) -> String? {
@@ -80,11 +64,6 @@ public struct HTTPUpgrade {
     public let stream: OutgoingStream
     /// Takes what the client sends, on the event loop; not called any more when the stream is finished and sent.
     public let receive: ([UInt8]) -> Void
-
-    public init(stream: OutgoingStream, receive: @escaping ([UInt8]) -> Void) {
-        self.stream = stream
-        self.receive = receive
-    }
 }
 
 public struct HTTPResponse {

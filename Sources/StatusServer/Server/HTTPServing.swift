@@ -56,6 +56,4 @@ public struct ServerLimits: Equatable, Sendable {
     public var streamAcknowledgement = Duration.seconds(35)
     /// The kernel's send buffer of a stream, in bytes.
     public var streamSendBuffer = 65_536
-
-    public init() {}
 }

@@ -48,7 +48,7 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument where Root: Defaulted {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: form.format(Root()[keyPath: property]))
-        return Argument(description, takeOne(property, form))
+        return Argument(description, take(property, form) { $0 = $1 })
     }
 
     /// An option with a value that may be left out; given twice, the last one counts.
@@ -61,7 +61,15 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: nil)
-        return Argument(description, takeOptional(property, form))
+        return Argument(description, take(property, form) { $0 = $1 })
+    }
+
+    /// `--interface NAME`, which may be left out.
+    static func interface(
+        into property: any WritableKeyPath<Root, String?> & Sendable,
+        help: String
+    ) -> Argument {
+        option("--interface", value: "NAME", into: property, .interfaceName, help: help)
     }
 
     /// An option that may be given several times.
@@ -75,7 +83,7 @@ struct Argument<Root: Sendable>: Sendable {
         var description = ArgumentDescription(kind: .option(placeholder), names: names, help: help)
         description.describe(form, standard: nil)
         description.isRepeatable = true
-        return Argument(description, takeMany(property, form))
+        return Argument(description, take(property, form) { $0.append($1) })
     }
 
     /// A positional argument that must be given.
@@ -88,7 +96,7 @@ struct Argument<Root: Sendable>: Sendable {
         var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
         description.describe(form, standard: nil)
         description.isRequired = true
-        return Argument(description, takeOne(property, form))
+        return Argument(description, take(property, form) { $0 = $1 })
     }
 
     /// A positional argument that may be left out.
@@ -100,7 +108,7 @@ struct Argument<Root: Sendable>: Sendable {
     ) -> Argument {
         var description = ArgumentDescription(kind: .positional(placeholder), names: [], help: help)
         description.describe(form, standard: nil)
-        return Argument(description, takeOptional(property, form))
+        return Argument(description, take(property, form) { $0 = $1 })
     }
 
     /// Positional arguments in any number, the last ones of a command.
@@ -115,40 +123,19 @@ struct Argument<Root: Sendable>: Sendable {
         description.describe(form, standard: nil)
         description.isRequired = isRequired
         description.isRepeatable = true
-        return Argument(description, takeMany(property, form))
+        return Argument(description, take(property, form) { $0.append($1) })
     }
 
     // MARK: - Taking values
 
-    private static func takeOne<Value>(
-        _ property: any WritableKeyPath<Root, Value> & Sendable,
-        _ form: ArgumentForm<Value>
+    private static func take<Value, Stored>(
+        _ property: any WritableKeyPath<Root, Stored> & Sendable,
+        _ form: ArgumentForm<Value>,
+        _ store: @escaping @Sendable (inout Stored, Value) -> Void
     ) -> @Sendable (String, inout Root) -> Bool {
         { text, root in
             guard let value = form.parse(text) else { return false }
-            root[keyPath: property] = value
-            return true
-        }
-    }
-
-    private static func takeOptional<Value>(
-        _ property: any WritableKeyPath<Root, Value?> & Sendable,
-        _ form: ArgumentForm<Value>
-    ) -> @Sendable (String, inout Root) -> Bool {
-        { text, root in
-            guard let value = form.parse(text) else { return false }
-            root[keyPath: property] = value
-            return true
-        }
-    }
-
-    private static func takeMany<Value>(
-        _ property: any WritableKeyPath<Root, [Value]> & Sendable,
-        _ form: ArgumentForm<Value>
-    ) -> @Sendable (String, inout Root) -> Bool {
-        { text, root in
-            guard let value = form.parse(text) else { return false }
-            root[keyPath: property].append(value)
+            store(&root[keyPath: property], value)
             return true
         }
     }

@@ -28,12 +28,6 @@ struct ArgumentDescription: Hashable, Sendable {
     var isRepeatable = false
     var isRequired = false
 
-    init(kind: Kind, names: [String], help: String) {
-        self.kind = kind
-        self.names = names
-        self.help = help
-    }
-
     /// What stands for the value in help; `nil` for a flag.
     var placeholder: String? {
         switch kind {

@@ -17,14 +17,8 @@ struct CommonOptions: Defaulted, Hashable {
     var verbosity = 0
     var hasNoColour = false
 
-    init() {}
-
     struct Group: OptionSet, Sendable {
         let rawValue: Int
-
-        init(rawValue: Int) {
-            self.rawValue = rawValue
-        }
 
         /// `--socket`, `--url`, `--token-file`, `--cacert`, `--timeout` and `-v`: for commands that ask the service.
         static let connection = Group(rawValue: 1)

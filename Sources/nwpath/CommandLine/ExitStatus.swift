@@ -5,10 +5,6 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     /// The code, from 0 to 255.
     let rawValue: Int32
 
-    init(rawValue: Int32) {
-        self.rawValue = rawValue
-    }
-
     /// 0: done, or the condition is true.
     static let success = ExitStatus(rawValue: 0)
     /// 1: the condition is false, nothing was found, or a service failed while it ran.

@@ -7,11 +7,6 @@ struct UsageError: Error, Hashable, Sendable, CustomStringConvertible {
     let command: [String]
     let fact: Fact
 
-    init(command: [String], fact: Fact) {
-        self.command = command
-        self.fact = fact
-    }
-
     enum Fact: Hashable, Sendable {
         case missingCommand
         case unknownCommand(String, nearest: String?)

@@ -42,13 +42,7 @@ struct Advertise: Command {
             .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Also found by this subtype."),
             .option("--host", value: "NAME", into: \.request.host, .text, help: "The host it runs on, below .local."),
             .options("--address", value: "ADDR", into: \.request.addresses, .address, help: "An address of --host."),
-            .option(
-                "--interface",
-                value: "NAME",
-                into: \.request.interface,
-                .interfaceName,
-                help: "On this interface only."
-            ),
+            .interface(into: \.request.interface, help: "On this interface only."),
             .flag("--no-rename", into: \.keepsName, help: "Give up when the name is taken."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
         ],

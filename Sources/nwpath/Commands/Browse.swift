@@ -34,13 +34,7 @@ struct Browse: Command {
         ],
         arguments: [
             .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for; every type without it."),
-            .option(
-                "--interface",
-                value: "NAME",
-                into: \.interface,
-                .interfaceName,
-                help: "Look on this interface only."
-            ),
+            .interface(into: \.interface, help: "Look on this interface only."),
             .flag("--once", into: \.isOnce, help: "End when everything that is there has been found."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
         ],

@@ -53,13 +53,7 @@ struct Probe: Command {
                 help: "From one attempt to the next."
             ),
             .option("--method", value: "WORD", into: \.request.method, .choice, help: "How to ask."),
-            .option(
-                "--interface",
-                value: "NAME",
-                into: \.request.interface,
-                .interfaceName,
-                help: "Leave by this interface."
-            ),
+            .interface(into: \.request.interface, help: "Leave by this interface."),
             .option(
                 "--family",
                 value: "WORD",

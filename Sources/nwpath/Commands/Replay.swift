@@ -65,7 +65,7 @@ struct Replay: Command {
                 Terminal.print(event.line)
             }
         }
-        let publisher = UpdatePublisher(hub: hub, clock: engine.clock)
+        let publisher = UpdatePublisher(hub: hub)
         engine.onUpdate = { publisher.publish($0) }
         engine.onResync = { [unowned engine] found in
             publisher.publishResync(total: engine.overruns, duration: .zero, found: found)

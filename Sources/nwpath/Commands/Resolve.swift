@@ -39,13 +39,7 @@ struct Resolve: Command {
         ],
         arguments: [
             .positional("NAME", into: \.name, .text, help: "A host, a service or an address."),
-            .option(
-                "--interface",
-                value: "NAME",
-                into: \.interface,
-                .interfaceName,
-                help: "Ask on this interface only."
-            ),
+            .interface(into: \.interface, help: "Ask on this interface only."),
             .flag("--watch", into: \.watches, help: "Go on with what changes."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "When to give up (5s)."),
         ],

@@ -40,13 +40,7 @@ struct Services: Command {
             .positional("TYPE", into: \.type, .serviceType, help: "Services of this type only."),
             .flag("--types", into: \.showsTypes, help: "List the types instead."),
             .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with such a name only."),
-            .option(
-                "--interface",
-                value: "NAME",
-                into: \.interface,
-                .interfaceName,
-                help: "Services on this interface only."
-            ),
+            .interface(into: \.interface, help: "Services on this interface only."),
             .flag("--watch", into: \.watches, help: "Go on with what comes and goes."),
             .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
             .flag("--direct", into: \.isDirect, help: "Ask the network itself, without the service."),

@@ -40,14 +40,11 @@ enum Terminal {
         guard unsafe fstat(STDOUT_FILENO, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
             return
         }
-        var thread = pthread_t()
-        let body: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in
+        try? DetachedThread.start {
             var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
             while unsafe poll(&entry, 1, -1) < 0 && errno == EINTR {}
             exit(0)
         }
-        guard unsafe pthread_create(&thread, nil, body, nil) == 0 else { return }
-        pthread_detach(thread)
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {

@@ -2,6 +2,7 @@
 
 internal import Addressing
 internal import Glibc
+internal import LinuxIO
 internal import Synchronization
 
 /// Asks the C library for the addresses of a name, on a thread of its own: it may take as long as it likes.
@@ -14,31 +15,20 @@ enum WhyResolver {
 
     /// What the thread and its maker share.
     private final class Box: Sendable {
-        let name: String
         let answer = Mutex<Answer?>(nil)
-
-        init(_ name: String) { self.name = name }
     }
 
     /// Resolves `name`, giving up after `limit`.
     static func resolve(_ name: String, limit: Duration) -> Answer {
-        let box = Box(name)
-        var thread = pthread_t()
-        let raw = unsafe Unmanaged.passRetained(box).toOpaque()
-        let code = unsafe pthread_create(
-            &thread,
-            nil,
-            { raw in
-                guard let raw = unsafe raw else { return nil }
-                let box = unsafe Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
-                let answer = WhyResolver.ask(box.name)
+        let box = Box()
+        do {
+            try DetachedThread.start {
+                let answer = ask(name)
                 box.answer.withLock { $0 = answer }
-                return nil
-            },
-            raw
-        )
-        guard code == 0 else { return .failed("no thread: error \(code)") }
-        pthread_detach(thread)
+            }
+        } catch {
+            return .failed("no thread: error \(error.rawValue)")
+        }
         var rest = limit
         while rest > .zero {
             if let answer = box.answer.withLock({ $0 }) { return answer }

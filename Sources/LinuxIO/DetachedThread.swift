@@ -3,10 +3,10 @@
 internal import Glibc
 
 /// A thread that nobody waits for, pthread_create(3).
-enum Thread {
+public enum DetachedThread {
     /// Runs `work` on a new thread.
     /// - Throws: An ``Errno`` when there is no thread to be had.
-    static func start(_ work: @escaping @Sendable () -> Void) throws(Errno) {
+    public static func start(_ work: @escaping @Sendable () -> Void) throws(Errno) {
         let body = Body(work)
         var thread = pthread_t()
         let raw = unsafe Unmanaged.passRetained(body).toOpaque()
