@@ -37,6 +37,26 @@ public struct MetricFamily: Equatable, Sendable {
         self.labels = labels
     }
 
+    /// A gauge of ours, `nwpath_NAME`.
+    public static func gauge(_ name: String, _ help: String, _ labels: [String] = []) -> MetricFamily {
+        MetricFamily("nwpath_\(name)", .gauge, help: help, labels: labels)
+    }
+
+    /// A counter of ours, `nwpath_NAME_total`.
+    public static func counter(_ name: String, _ help: String, _ labels: [String] = []) -> MetricFamily {
+        MetricFamily("nwpath_\(name)_total", .counter, help: help, labels: labels)
+    }
+
+    /// A histogram of ours, `nwpath_NAME`.
+    public static func histogram(_ name: String, _ help: String, _ labels: [String] = []) -> MetricFamily {
+        MetricFamily("nwpath_\(name)", .histogram, help: help, labels: labels)
+    }
+
+    /// Facts of ours, `nwpath_NAME_info`.
+    public static func info(_ name: String, _ help: String, _ labels: [String] = []) -> MetricFamily {
+        MetricFamily("nwpath_\(name)_info", .info, help: help, labels: labels)
+    }
+
     private static func isName(_ text: String, allowsColon: Bool) -> Bool {
         guard let first = text.utf8.first, !(48...57).contains(first) else { return false }
         return text.utf8.allSatisfy { byte in

@@ -7,10 +7,10 @@ public final class HTTPMetrics {
     public let durations: Histogram
     /// Connections that could not be taken.
     public let connectionsRefused = Counter(
-        MetricFamily("nwpath_http_connections_refused_total", .counter, help: "Connections refused for lack of room.")
+        .counter("http_connections_refused", "Connections refused for lack of room.")
     )
     public let connectionsTimedOut = Counter(
-        MetricFamily("nwpath_http_connections_timed_out_total", .counter, help: "Connections broken off at a deadline.")
+        .counter("http_connections_timed_out", "Connections broken off at a deadline.")
     )
 
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
@@ -19,17 +19,10 @@ public final class HTTPMetrics {
     public init(routes: [String] = []) {
         let labels = ["handler", "method", "code"]
         requests = Counter(
-            MetricFamily("nwpath_http_requests_total", .counter, help: "HTTP requests answered.", labels: labels),
+            .counter("http_requests", "HTTP requests answered.", labels),
             children: routes.map { [$0, "GET", "200"] }
         )
-        durations = Histogram(
-            MetricFamily(
-                "nwpath_http_request_duration_seconds",
-                .histogram,
-                help: "Time from request line to answer.",
-                labels: labels
-            )
-        )
+        durations = Histogram(.histogram("http_request_duration_seconds", "Time from request line to answer.", labels))
     }
 
     public struct Answers {
@@ -69,19 +62,17 @@ public final class EventStreamMetrics {
         case ndjson
     }
 
-    private static let clientsFamily = MetricFamily(
-        "nwpath_event_stream_clients",
-        .gauge,
-        help: "Clients that listen now.",
-        labels: ["transport"]
+    private static let clientsFamily = MetricFamily.gauge(
+        "event_stream_clients",
+        "Clients that listen now.",
+        ["transport"]
     )
     private var clients: [Transport: Int] = [:]
     private let dropped = Counter(
-        MetricFamily(
-            "nwpath_event_stream_dropped_total",
-            .counter,
-            help: "Clients dropped because they were too slow, or read nothing for too long.",
-            labels: ["transport"]
+        .counter(
+            "event_stream_dropped",
+            "Clients dropped because they were too slow, or read nothing for too long.",
+            ["transport"]
         ),
         children: Transport.allCases.map { [$0.rawValue] }
     )

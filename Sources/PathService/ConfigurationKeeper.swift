@@ -109,3 +109,14 @@ struct ReloadRecord {
 
     mutating func accepted(at time: WallTime) { self = ReloadRecord(isLastGood: true, lastAccepted: time) }
 }
+
+private enum Family {
+    static let reloadGood = MetricFamily.gauge(
+        "config_last_reload_successful",
+        "Whether the last configuration was good."
+    )
+    static let reloadTime = MetricFamily.gauge(
+        "config_last_reload_success_timestamp_seconds",
+        "When a configuration was last reloaded; 0 never."
+    )
+}

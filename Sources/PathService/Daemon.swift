@@ -363,3 +363,8 @@ public final class Daemon {
         server.stop(within: limit, completion: completion)
     }
 }
+
+private enum Family {
+    static let build = MetricFamily.info("build", "The running build.", ["version", "revision", "swift_version"])
+    static let eventsPublished = MetricFamily.counter("events_published", "Events by name.", ["event"])
+}

@@ -141,3 +141,11 @@ extension KernelState {
         }
     }
 }
+
+private enum Family {
+    static let headline = MetricFamily.gauge(
+        "headline",
+        "1 for the present state of the way out as a whole.",
+        ["state"]
+    )
+}

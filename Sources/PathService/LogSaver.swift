@@ -71,3 +71,11 @@ extension LogSaver: DaemonPart {
         timer = nil
     }
 }
+
+private enum Family {
+    static let logErrors = MetricFamily.counter(
+        "event_log_write_errors",
+        "Failed writes, rotations and reopenings of the log."
+    )
+    static let logLost = MetricFamily.counter("event_log_lost_events", "Events that could not be written to the log.")
+}

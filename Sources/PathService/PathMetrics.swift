@@ -108,3 +108,81 @@ extension Shortcoming {
         }
     }
 }
+
+private enum Family {
+    static let satisfied = MetricFamily.gauge("path_satisfied", "Whether packets leave the machine.", ["monitor"])
+    static let status = MetricFamily.gauge("path_status", "1 for the present status.", ["monitor", "status"])
+    static let statusSeconds = MetricFamily.counter(
+        "path_status_seconds",
+        "Time spent in each status.",
+        ["monitor", "status"]
+    )
+    static let transitions = MetricFamily.counter(
+        "path_status_transitions",
+        "Changes of the status.",
+        ["monitor", "from", "to"]
+    )
+    static let lastChange = MetricFamily.gauge(
+        "path_last_change_timestamp_seconds",
+        "When the path last changed.",
+        ["monitor"]
+    )
+    static let reason = MetricFamily.gauge(
+        "path_unsatisfied_reason",
+        "1 for the reason why it is not.",
+        ["monitor", "reason"]
+    )
+    static let expensive = MetricFamily.gauge("path_expensive", "Whether the traffic costs money.", ["monitor"])
+    static let constrained = MetricFamily.gauge(
+        "path_constrained",
+        "Whether programs should spare traffic.",
+        ["monitor"]
+    )
+    static let ipv4 = MetricFamily.gauge("path_supports_ipv4", "Whether IPv4 packets leave.", ["monitor"])
+    static let ipv6 = MetricFamily.gauge("path_supports_ipv6", "Whether IPv6 packets leave.", ["monitor"])
+    static let dns = MetricFamily.gauge("path_supports_dns", "Whether a name server can be reached.", ["monitor"])
+    static let pathInterface = MetricFamily.info(
+        "path_interface",
+        "Interfaces of the path in order of preference.",
+        ["monitor", "device", "interface_type", "rank"]
+    )
+    static let interfaceInfo = MetricFamily.info(
+        "interface",
+        "What an interface is.",
+        ["device", "interface_type", "kind", "operstate"]
+    )
+    static let interfaceUp = MetricFamily.gauge("interface_up", "Whether the link is up with carrier.", ["device"])
+    static let interfaceRequired = MetricFamily.gauge(
+        "interface_required",
+        "1 for interfaces that must be up.",
+        ["device"]
+    )
+    static let carrierChanges = MetricFamily.counter("interface_carrier_changes", "Changes of the carrier.", ["device"])
+    static let addresses = MetricFamily.gauge(
+        "interface_addresses",
+        "How many addresses it has.",
+        ["device", "family", "scope"]
+    )
+    static let mtu = MetricFamily.gauge("interface_mtu_bytes", "The largest packet.", ["device"])
+    static let gatewayReachable = MetricFamily.gauge(
+        "gateway_reachable",
+        "0 when the gateway did not answer ARP or Neighbor Solicitation when it was last asked.",
+        ["device", "family", "gateway"]
+    )
+    static let netlinkMessages = MetricFamily.counter(
+        "netlink_messages",
+        "Kernel messages that passed the filter.",
+        ["group"]
+    )
+    static let overruns = MetricFamily.counter(
+        "netlink_overruns",
+        "Overruns of the buffer, each followed by a full reading."
+    )
+    static let undecodable = MetricFamily.counter("netlink_undecodable", "Kernel messages that could not be read.")
+    static let foreign = MetricFamily.counter("netlink_foreign", "Messages of other processes, which were ignored.")
+    static let silentChanges = MetricFamily.counter(
+        "netlink_silent_changes",
+        "Changes that an audit found without an event."
+    )
+    static let evaluations = MetricFamily.counter("evaluations", "How often the paths were worked out.")
+}

@@ -7,15 +7,14 @@ internal import PathEngine
 /// What is counted of changes of the path as they happen.
 final class UpdateCounters {
     let latency = Histogram(
-        MetricFamily(
-            "nwpath_event_latency_seconds",
-            .histogram,
-            help: "From the first kernel message of a change to its publication, the debounce included."
+        .histogram(
+            "event_latency_seconds",
+            "From the first kernel message of a change to its publication, the debounce included."
         ),
         bounds: [0.0002, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.12, 0.2, 0.5, 1, 2]
     )
     let evaluation = Histogram(
-        MetricFamily("nwpath_evaluation_seconds", .histogram, help: "How long finding out a changed path took."),
+        .histogram("evaluation_seconds", "How long finding out a changed path took."),
         bounds: Histogram.fastSeconds
     )
 

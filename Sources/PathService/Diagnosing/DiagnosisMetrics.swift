@@ -6,33 +6,18 @@ internal import LinuxIO
 internal import Metrics
 
 final class DiagnosisMetrics {
-    private static let verdict = MetricFamily(
-        "nwpath_verdict",
-        .gauge,
-        help: "1 for each fault that stands.",
-        labels: ["code", "layer"]
-    )
-    private static let sentence = MetricFamily(
-        "nwpath_verdict_text_info",
-        .info,
-        help: "1 with the sentence of each fault that stands, as it was scraped first.",
-        labels: ["code", "layer", "severity", "say", "action"]
+    private static let verdict = MetricFamily.gauge("verdict", "1 for each fault that stands.", ["code", "layer"])
+    private static let sentence = MetricFamily.info(
+        "verdict_text",
+        "1 with the sentence of each fault that stands, as it was scraped first.",
+        ["code", "layer", "severity", "say", "action"]
     )
     /// What was told of each fault that stands: its figures change with every round, and labels must not.
     private var told: [VerdictCode: VerdictKeeper.Standing] = [:]
-    let rounds = Counter(
-        MetricFamily("nwpath_diagnosis_rounds_total", .counter, help: "Rounds of diagnosis that ended.")
-    )
-    let duration = Histogram(
-        MetricFamily("nwpath_diagnosis_duration_seconds", .histogram, help: "How long a round took.")
-    )
+    let rounds = Counter(.counter("diagnosis_rounds", "Rounds of diagnosis that ended."))
+    let duration = Histogram(.histogram("diagnosis_duration_seconds", "How long a round took."))
     let bytes = Counter(
-        MetricFamily(
-            "nwpath_diagnosis_bytes_total",
-            .counter,
-            help: "Bytes of diagnosis, without the headers of IP, TCP and UDP.",
-            labels: ["direction"]
-        )
+        .counter("diagnosis_bytes", "Bytes of diagnosis, without the headers of IP, TCP and UDP.", ["direction"])
     )
 
     func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictKeeper.Standing]) {

@@ -12,73 +12,34 @@ internal import Probes
 final class ProbeMetrics {
     private static let byProbe = ["probe", "method"]
 
-    let attempts = Counter(
-        MetricFamily(
-            "nwpath_probe_attempts_total",
-            .counter,
-            help: "Attempts of active probes.",
-            labels: byProbe
-        )
-    )
-    let failures = Counter(
-        MetricFamily(
-            "nwpath_probe_failures_total",
-            .counter,
-            help: "Attempts that failed, by the reason.",
-            labels: byProbe + ["reason"]
-        )
-    )
+    let attempts = Counter(.counter("probe_attempts", "Attempts of active probes.", byProbe))
+    let failures = Counter(.counter("probe_failures", "Attempts that failed, by the reason.", byProbe + ["reason"]))
     let duration = Histogram(
-        MetricFamily(
-            "nwpath_probe_duration_seconds",
-            .histogram,
-            help: "How long right answers took, without looking up the name.",
-            labels: byProbe
-        )
+        .histogram("probe_duration_seconds", "How long right answers took, without looking up the name.", byProbe)
     )
     let bytes = Counter(
-        MetricFamily(
-            "nwpath_probe_bytes_total",
-            .counter,
-            help: "Bytes of active probes, without the headers of IP, TCP and UDP.",
-            labels: byProbe + ["direction"]
+        .counter(
+            "probe_bytes",
+            "Bytes of active probes, without the headers of IP, TCP and UDP.",
+            byProbe + ["direction"]
         )
     )
-    let queries = Counter(
-        MetricFamily(
-            "nwpath_dns_queries_total",
-            .counter,
-            help: "Questions to name servers.",
-            labels: ["server"]
-        )
-    )
+    let queries = Counter(.counter("dns_queries", "Questions to name servers.", ["server"]))
     let queryFailures = Counter(
-        MetricFamily(
-            "nwpath_dns_query_failures_total",
-            .counter,
-            help: "Questions without a right answer, by the reason.",
-            labels: ["server", "reason"]
-        )
+        .counter("dns_query_failures", "Questions without a right answer, by the reason.", ["server", "reason"])
     )
     let queryDuration = Histogram(
-        MetricFamily(
-            "nwpath_dns_query_duration_seconds",
-            .histogram,
-            help: "How long name servers took for right answers.",
-            labels: ["server"]
-        )
+        .histogram("dns_query_duration_seconds", "How long name servers took for right answers.", ["server"])
     )
-    private static let success = MetricFamily(
-        "nwpath_probe_success",
-        .gauge,
-        help: "Whether the last attempt succeeded; absent until one was assessed.",
-        labels: byProbe
+    private static let success = MetricFamily.gauge(
+        "probe_success",
+        "Whether the last attempt succeeded; absent until one was assessed.",
+        byProbe
     )
-    private static let captivePortal = MetricFamily(
-        "nwpath_path_captive_portal",
-        .gauge,
-        help: "Whether a captive portal answers; only with HTTP probes.",
-        labels: ["monitor"]
+    private static let captivePortal = MetricFamily.gauge(
+        "path_captive_portal",
+        "Whether a captive portal answers; only with HTTP probes.",
+        ["monitor"]
     )
     /// Servers beyond this number are counted as `other`: networks bring servers of their own.
     private static let maximumServers = 32

@@ -7,30 +7,14 @@ internal import MulticastDNS
 /// What is counted of services as it happens; everything else is read when it is scraped.
 final class ServiceCounters {
     let serviceEvents = Counter(
-        MetricFamily(
-            "nwpath_mdns_service_events_total",
-            .counter,
-            help: "Services that were added, changed or removed.",
-            labels: ["service_type", "event"]
-        ),
+        .counter("mdns_service_events", "Services that were added, changed or removed.", ["service_type", "event"]),
         children: serviceChanges.map { ["other", $0] }
     )
     let serviceRemovals = Counter(
-        MetricFamily(
-            "nwpath_mdns_service_removals_total",
-            .counter,
-            help: "Services that went away, by the reason.",
-            labels: ["reason"]
-        ),
+        .counter("mdns_service_removals", "Services that went away, by the reason.", ["reason"]),
         children: RemovalReason.allCases.map { [$0.rawValue] }
     )
-    let nameConflicts = Counter(
-        MetricFamily(
-            "nwpath_mdns_name_conflicts_total",
-            .counter,
-            help: "Advertised names that another host had."
-        )
-    )
+    let nameConflicts = Counter(.counter("mdns_name_conflicts", "Advertised names that another host had."))
     private var types: Set<String> = []
     /// Types beyond this number are counted as `other`.
     static let maximumTypes = 200

@@ -125,3 +125,39 @@ extension ServiceWatch: DaemonPart {
         census.stop()
     }
 }
+
+private enum Family {
+    static let services = MetricFamily.gauge("mdns_services", "Resolved services.", ["service_type"])
+    static let serviceTypes = MetricFamily.gauge("mdns_service_types", "Service types that have a service.")
+    static let watched = MetricFamily.gauge(
+        "mdns_watched_service_up",
+        "Whether a watched service is there.",
+        ["service_type", "service_name"]
+    )
+    static let censusTime = MetricFamily.gauge(
+        "mdns_census_last_success_timestamp_seconds",
+        "When a census was last completed; 0 never."
+    )
+    static let censusInterval = MetricFamily.gauge("mdns_census_interval_seconds", "How often a census is taken.")
+    static let packetsReceived = MetricFamily.counter(
+        "mdns_packets_received",
+        "mDNS packets received.",
+        ["device", "family"]
+    )
+    static let packetsSent = MetricFamily.counter("mdns_packets_sent", "mDNS packets sent.", ["device", "family"])
+    static let portAvailable = MetricFamily.gauge(
+        "mdns_port_available",
+        "0 while another program has UDP port 5353 for itself.",
+        ["family"]
+    )
+    static let packetsMalformed = MetricFamily.counter(
+        "mdns_packets_malformed",
+        "mDNS packets refused.",
+        ["device", "family"]
+    )
+    static let packetFaults = MetricFamily.counter(
+        "mdns_noncompliant_responses",
+        "mDNS responses that break a rule.",
+        ["device", "family", "fault"]
+    )
+}
