@@ -78,6 +78,12 @@ def run(*words, check=True, **options):
     return done
 
 
+def takes_connections(path):
+    """Whether somebody listens at a unix socket, which may be there before."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
 def until(condition, what, seconds=45):
     """Waits for a state, never for a time."""
     deadline = time.monotonic() + seconds
@@ -153,7 +159,7 @@ class World:
         (PLACE / "bus.conf").write_text(BUS)
         (PLACE / "avahi.conf").write_text(AVAHI)
         self.start(["dbus-daemon", "--nofork", f"--config-file={PLACE}/bus.conf"])
-        until((PLACE / "bus").exists, "the message bus")
+        until(lambda: takes_connections(PLACE / "bus"), "the message bus")
         self.start([*self.far(), *self.bus(), "avahi-daemon", "--no-drop-root", "--no-rlimits", "--no-chroot", "-f",
                     PLACE / "avahi.conf"])
         self.printer = self.publish("Office Printer", "_ipp._tcp", 631, "ty=Laser 9", "rp=printers/office", "Color=T")

@@ -1,6 +1,6 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """What an operator's usual tools say of a fault: ping, dig, curl, mtr, and NetworkManager's connectivity."""
-import json, os, re, shutil, subprocess, sys, tempfile
+import json, os, re, shutil, socket, subprocess, sys, tempfile
 
 from network import until
 
@@ -117,7 +117,7 @@ exec NetworkManager --no-daemon --config={self.folder}/NetworkManager.conf --con
         self.network.device.enter()
         bus = ["dbus-daemon", f"--config-file={self.folder}/bus.conf", "--nofork"]
         self.programs = [subprocess.Popen(bus, stderr=subprocess.DEVNULL)]
-        until(lambda: os.path.exists(f"{self.folder}/bus"), "the bus")
+        until(self.has_bus, "the bus")
         environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=self.bus)
         self.programs.append(subprocess.Popen(["unshare", "--mount", "sh", "-ec", script], env=environment,
                                               stderr=subprocess.DEVNULL))
@@ -129,6 +129,10 @@ exec NetworkManager --no-daemon --config={self.folder}/NetworkManager.conf --con
             program.terminate()
             program.wait()
         shutil.rmtree(self.folder)
+
+    def has_bus(self):
+        with socket.socket(socket.AF_UNIX) as connection:
+            return connection.connect_ex(f"{self.folder}/bus") == 0
 
     def write(self, name, text):
         with open(f"{self.folder}/{name}", "w") as file:

@@ -1,36 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import LinuxIO
 import TestSupport
 
 @testable import Providers
 
-/// A message bus of a test's own: a real dbus-daemon.
-final class PrivateBus {
-    let scratch: Scratch
-    private(set) var daemon: RunningCommand?
-
-    var address: String { "unix:path=\(scratch("bus"))" }
-
-    init(running: Bool = true) throws {
-        scratch = try Scratch()
-        let template = try Command.run(["cat", fixtures + "/bus.conf.in"])
-        let text = template.split(separator: "DIRECTORY", omittingEmptySubsequences: false)
-        try scratch.write(text.joined(separator: scratch.path), to: "bus.conf")
-        if running { try start() }
-    }
-
-    func start() throws {
-        _ = try? Command.run(["rm", "-f", scratch("bus")])
-        daemon = try RunningCommand(["dbus-daemon", "--config-file=\(scratch("bus.conf"))", "--nofork", "--nopidfile"])
-    }
-
-    func kill() {
-        daemon?.signal(SIGKILL)
-        daemon = nil
-    }
-
+extension PrivateBus {
     /// A connection that gives up soon enough for tests of failures, and not sooner than a busy machine answers.
     func connect(_ loop: EventLoop, limit: Duration = .seconds(2)) -> BusConnection {
         let timing = BusConnection.Timing(

@@ -135,80 +135,24 @@ import Testing
     @Test func `avahi finds what is offered, and what avahi offers is found`() async throws {
         let neighbour = try Neighbour()
         let scratch = try Scratch()
-        let avahi = try Avahi(in: neighbour.namespace, scratch: scratch)
-        await loop.eventually(within: .seconds(60), "avahi-daemon") { avahi.isReady }
+        let avahi = try await AvahiPeer(in: neighbour.namespace, hostName: "avahi-peer", interface: "peer0")
         let words = [
             "Büro: Dr. No's", "_lamp._tcp", "8080", "path=/m", "--host", "desk", "--address", "192.0.2.2", "--json",
         ]
         let offer = try advertise(words, in: scratch)
         try await loop.eventually(within: .seconds(60), "the name") { try events(scratch) == ["registered"] }
         await loop.eventually(within: .seconds(60), "avahi-browse") {
-            let seen = (try? avahi.run(["avahi-browse", "-rpt", "_lamp._tcp"])) ?? ""
+            let browse = avahi.inside + ["timeout", "10", "avahi-browse", "-rpt", "_lamp._tcp"]
+            let seen = (try? RunningCommand(browse, captures: true).finish()) ?? ""
             return seen.contains(";desk.local;192.0.2.2;8080;\"path=/m\"")
         }
-        let published = try avahi.start(["avahi-publish", "-f", "-s", "From Avahi", "_door._tcp", "77", "a=b"])
+        let published = try avahi.publish("From Avahi", "_door._tcp", 77, ["a=b"])
         let found = ["nsenter", "--net=\(Namespace.current.path)", try Place.program]
         await loop.eventually(within: .seconds(60), "the service of avahi") {
             let resolve = found + ["resolve", "_door._tcp/From Avahi", "--timeout", "3s"]
             let text = (try? RunningCommand(resolve, captures: true).finish()) ?? ""
             return text.contains(":77 192.0.2.1") && text.contains("a=b")
         }
-        withExtendedLifetime((offer, published)) {}
+        withExtendedLifetime((avahi, offer, published)) {}
     }
-}
-
-/// An avahi-daemon with a message bus of its own.
-private final class Avahi {
-    private let namespace: Namespace
-    private let scratch: Scratch
-    private var processes: [RunningCommand] = []
-
-    private static let bus = """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig><type>system</type><listen>unix:path=@/bus</listen><auth>EXTERNAL</auth>
-        <policy context="default"><allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/>
-        <allow own='*'/></policy></busconfig>
-        """
-    private static let configuration = """
-        [server]
-        host-name=avahi-peer
-        use-ipv4=yes
-        use-ipv6=yes
-        allow-interfaces=peer0
-        [publish]
-        publish-workstation=no
-        [rlimits]
-        """
-
-    init(in namespace: Namespace, scratch: Scratch) throws {
-        self.namespace = namespace
-        self.scratch = scratch
-        try scratch.write(
-            Self.bus.split(separator: "@", omittingEmptySubsequences: false).joined(separator: scratch.path),
-            to: "bus.conf"
-        )
-        try scratch.write(Self.configuration, to: "avahi.conf")
-        processes.append(try start(["dbus-daemon", "--nofork", "--config-file=\(scratch.file("bus.conf"))"]))
-        // The runtime directory of avahi is the test's own, by a mount namespace of its own.
-        let script = """
-            mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon
-            mount -t tmpfs none /etc/avahi/services
-            until [ -S \(scratch.file("bus")) ]; do sleep 0.02; done
-            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(scratch.file("avahi.conf"))
-            """
-        processes.append(try start(["unshare", "--mount", "sh", "-c", script]))
-    }
-
-    private var environment: [String] {
-        ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(scratch.file("bus"))"]
-    }
-
-    func start(_ words: [String]) throws -> RunningCommand { try RunningCommand(environment + words) }
-
-    func run(_ words: [String]) throws -> String {
-        try RunningCommand(environment + ["timeout", "10"] + words, captures: true).finish()
-    }
-
-    var isReady: Bool { (try? run(["avahi-browse", "-apt"])) != nil }
 }

@@ -3,28 +3,17 @@
 /// A real avahi-daemon in a namespace, with a message bus of its own for avahi-publish.
 public final class AvahiPeer {
     private let namespace: Namespace
-    private let scratch: Scratch
-    private var processes: [RunningCommand] = []
-    private var bus: String { "unix:path=\(scratch.path)/bus" }
+    private let bus: PrivateBus
+    private var daemon: RunningCommand?
 
     /// What the daemon and its publishers have printed: why a service is missing.
-    public var printed: String { scratch.read("printed") }
+    public var printed: String { bus.scratch.read("printed") }
 
     /// Starts it; `interface` is the only one that it uses.
     public init(in namespace: Namespace, hostName: String, interface: String = "v1") async throws {
         self.namespace = namespace
-        scratch = try Scratch()
-        let policy = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>"
-        let busFile = try scratch.write(
-            """
-            <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-             "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-            <busconfig><type>system</type><listen>\(bus)</listen><auth>EXTERNAL</auth>
-            <policy context="default">\(policy)</policy></busconfig>
-            """,
-            to: "bus.conf"
-        )
-        let file = try scratch.write(
+        bus = try PrivateBus()
+        let file = try bus.scratch.write(
             """
             [server]
             host-name=\(hostName)
@@ -38,22 +27,24 @@ public final class AvahiPeer {
             """,
             to: "avahi.conf"
         )
-        processes.append(try RunningCommand(["dbus-daemon", "--nofork", "--config-file=\(busFile)"]))
         // The daemon's pid file and socket have fixed places: each daemon gets its own view of them.
         let start = """
             mkdir -p /run/avahi-daemon && mount -t tmpfs none /run/avahi-daemon && mount -t tmpfs none /etc/avahi/services
-            until [ -S \(scratch.path)/bus ]; do sleep 0.02; done
-            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file) >>\(scratch.path)/printed 2>&1
+            exec avahi-daemon --no-drop-root --no-rlimits --no-chroot -f \(file)
             """
-        processes.append(try RunningCommand(inside + ["unshare", "--mount", "sh", "-c", start]))
+        daemon = try run(["unshare", "--mount", "sh", "-c", start])
     }
 
     /// What runs a client of this daemon.
     public var inside: [String] {
-        ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus)"]
+        ["nsenter", "--net=\(namespace.path)", "env", "DBUS_SYSTEM_BUS_ADDRESS=\(bus.address)"]
     }
 
-    /// Starts avahi-publish; ending it withdraws the service.
+    private func run(_ words: [String]) throws -> RunningCommand {
+        try RunningCommand(inside + ["sh", "-c", "exec \"$@\" >>\(bus.scratch.file("printed")) 2>&1", "sh"] + words)
+    }
+
+    /// Starts avahi-publish, which waits for the daemon; ending it withdraws the service.
     public func publish(
         _ name: String,
         _ type: String,
@@ -61,10 +52,7 @@ public final class AvahiPeer {
         _ text: [String],
         options: [String] = []
     ) throws -> RunningCommand {
-        // The bus must be there before the client is; with -f it waits for the daemon itself.
-        let wait = "until [ -S \(scratch.path)/bus ]; do sleep 0.02; done; exec \"$@\" >>\(scratch.path)/printed 2>&1"
-        let words = ["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text
-        return try RunningCommand(inside + ["sh", "-c", wait, "sh"] + words)
+        try run(["avahi-publish", "-f", "-s"] + options + [name, type, String(port)] + text)
     }
 
     /// A client of the daemon that runs until it is dropped, and what it has printed.
