@@ -361,8 +361,8 @@ for target in package.targets where target.name == "ArticlePrograms" {
 
 // What the fuzz targets, a package of their own, can link; one by one, so that each counts the edges of its own only.
 let fuzzed = [
-    "DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventLog", "StatusServer", "WebSocketWire",
-    "Probes", "PeerEngine",
+    "DNSWire", "OrderedJSON", "Configuration", "Netlink", "MulticastDNS", "EventHub", "EventLog", "StatusServer",
+    "WebSocketWire", "Probes", "PeerEngine",
 ]
 package.products += fuzzed.map { .library(name: $0, targets: [$0]) }
 

@@ -36,6 +36,8 @@ let package = Package(
                 name: name,
                 dependencies: ["FuzzKit", .product(name: subject, package: "nwpath")]
                     + (subject == "MulticastDNS" ? ["FuzzScripts"] : [])
+                    // The last record of a log has a position.
+                    + (subject == "EventLog" ? [.product(name: "EventHub", package: "nwpath")] : [])
                     // An announcement is read from the text of a record.
                     + (subject == "PeerEngine" ? [.product(name: "DNSWire", package: "nwpath")] : []),
                 swiftSettings: settings

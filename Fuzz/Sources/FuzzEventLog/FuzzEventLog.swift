@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import EventHub
 import FuzzKit
 import Glibc
 import LinuxIO

@@ -32,7 +32,7 @@ struct Bench: LinkBench {
     private init(_ flags: Int) {
         let random = RandomSource(seed: UInt64(flags & 3))
         directory = LinkDirectory(index: 2, name: "eth0", settings: MulticastSettings(), random: random)
-        advertiser.setInterfaces([2: "eth0"])
+        advertiser.setInterfaces([2: ["eth0"]])
         open(.ipv4, mtu: flags & 4 == 0 ? 1500 : 576)
         if flags & 8 == 0 { open(.ipv6, mtu: 1500) }
         setAddresses(7)
