@@ -66,6 +66,33 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            // An association of mac80211 under Debian's kernels: SIOCGIWAP (0x8B15) after the name.
+            Builder.link(index: 3, flags: 0x1003).attribute(3, "wlan0").attribute(11, [8, 0, 0x15, 0x8B, 0, 0, 0, 0]),
+            // A scan that is over (SIOCGIWSCAN), while the link is not associated.
+            Builder.link(index: 3, flags: 0x1003).attribute(3, "wlan0").attribute(11, [4, 0, 0x19, 0x8B]),
+            Builder.link(index: 3, flags: 0x1043).attribute(3, "wlan0"),
+        ]
+    )
+    func `a message without an MTU describes no link, and asks for it to be read`(message: Builder) {
+        guard case .notice(let notice) = DecodedNotice.decode(type: 16, message.bytes.span) else {
+            Issue.record("not decoded")
+            return
+        }
+        #expect(notice.event == .linkHint(index: 3))
+        #expect(!notice.event.concernsRoutes)
+    }
+
+    @Test func `an MTU of 0 is one`() {
+        let bytes = Builder.link(index: 3).attribute(3, "wlan0").attribute(4, 0).bytes
+        guard case .notice(let notice) = DecodedNotice.decode(type: 16, bytes.span) else {
+            Issue.record("not decoded")
+            return
+        }
+        #expect(notice.event == .link(Link(index: 3, name: "wlan0", mtu: 0)))
+    }
+
     @Test func `a port that leaves its bridge names no master any more (S7)`() {
         let bytes = Builder.link(index: 7, family: 7).attribute(3, "eth0").attribute(10, 4).bytes
         let events = [16, 17].map { (type: UInt16) -> KernelEvent? in

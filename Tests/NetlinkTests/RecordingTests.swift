@@ -187,7 +187,8 @@ import Testing
 
     @Test func `datagrams read together come together, and what says nothing has its time`() throws {
         var link: [UInt8] = []
-        RecordingFormat.append(Builder.link(index: 2).attribute(3, "v0").message(type: 16).span, to: &link)
+        let message = Builder.link(index: 2).attribute(3, "v0").attribute(4, 0).message(type: 16)
+        RecordingFormat.append(message.span, to: &link)
         let event = String(decoding: link, as: UTF8.self)
         let kernel = try kernel(
             "event 7000 \(event)\nevent 7000 \(event)\nevent 8000 \nevent 9000 \(event)\nend 9500\n"

@@ -123,6 +123,19 @@ import Testing
         #expect(state.apply(.bridgePort(index: 5, master: 9), at: now)?.reread == [5, 9])
     }
 
+    @Test func `a hint changes nothing of a link, and has it read again`() {
+        let wireless = link(3, "wlan0") {
+            $0.hardwareAddress = [2, 0, 0, 0, 0, 0]
+            $0.operationalState = .up
+        }
+        var state = state([wireless])
+        let trigger = state.apply(.linkHint(index: 3), at: now)
+        #expect(trigger?.reread == [3])
+        #expect(trigger?.needsEvaluation == false)
+        #expect(state.links[3] == wireless)
+        #expect(state.apply(.linkHint(index: 9), at: now)?.reread == [9], "one that was not known yet is read, too")
+    }
+
     // MARK: - S14
 
     @Test func `a port's event asks for its master and the masters above (S14)`() {

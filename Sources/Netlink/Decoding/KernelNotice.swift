@@ -66,7 +66,17 @@ enum DecodedNotice {
         guard body.count >= 16 else { return nil }
         guard body[0] != 7 else { return bridgePort(body, isRemoval: isRemoval) }
         guard let link = Link(decoding: body) else { return nil }
+        // Every description has an MTU, also when it is 0.
+        guard isRemoval || contains(IFLA_MTU, body) else { return .linkHint(index: link.index) }
         return isRemoval ? .linkRemoved(index: link.index, name: link.name) : .link(link)
+    }
+
+    private static func contains(_ kind: Int, _ body: Span<UInt8>) -> Bool {
+        var attributes = AttributeReader(body, from: 16)
+        while attributes.advance() {
+            if attributes.kind == kind { return true }
+        }
+        return false
     }
 
     private static func bridgePort(_ body: Span<UInt8>, isRemoval: Bool) -> KernelEvent? {

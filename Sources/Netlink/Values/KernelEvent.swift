@@ -8,6 +8,9 @@ public import Addressing
 public enum KernelEvent: Hashable, Sendable {
     /// A link was made or changed (`RTM_NEWLINK`, `AF_UNSPEC`).
     case link(Link)
+    /// Something of a link changed, but the message does not describe the link: wireless extensions send the flags and
+    /// `IFLA_WIRELESS` alone at each association and scan (`RTM_NEWLINK` without `IFLA_MTU`, `AF_UNSPEC`).
+    case linkHint(index: Int)
     /// A link is gone (`RTM_DELLINK`, `AF_UNSPEC`).
     case linkRemoved(index: Int, name: String)
     /// A bridge port changed (`RTM_NEWLINK`/`RTM_DELLINK`, `AF_BRIDGE`): never says that the link is gone (rule S7).
@@ -35,7 +38,7 @@ public enum KernelEvent: Hashable, Sendable {
     public var concernsRoutes: Bool {
         switch self {
         case .link, .linkRemoved, .address, .addressRemoved, .route, .nexthop, .settings: true
-        case .bridgePort, .bridgeEntry, .rule, .neighbor, .routerDNS: false
+        case .linkHint, .bridgePort, .bridgeEntry, .rule, .neighbor, .routerDNS: false
         }
     }
 }

@@ -22,6 +22,14 @@ extension KernelState {
                 reread: above,
                 needsEvaluation: changed
             )
+        case .linkHint(let index):
+            return Trigger(
+                cause: .link,
+                message: "RTM_NEWLINK",
+                index: index,
+                reread: [index],
+                needsEvaluation: false
+            )
         case .linkRemoved(let index, _):
             let above = stack(above: index, of: nil)
             guard remove(link: index) else { return nil }
