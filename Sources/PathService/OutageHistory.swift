@@ -10,7 +10,7 @@ public import OrderedJSON
 /// of the boot clock: see ``OutageCalendar``.
 public struct OutageHistory: Sendable {
     /// Whose outages they are.
-    public enum State: String, Sendable {
+    public enum State: String, CaseIterable, Sendable {
         /// The status of a monitor's path.
         case path
         /// The headline, which is judged of the default monitor: the path, or what was asked, says that something is

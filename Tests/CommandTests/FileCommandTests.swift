@@ -27,12 +27,14 @@ import Testing
         let service = try await broken()
         let text = try await service.ask("history")
         #expect(text.status == 0)
-        #expect(text.output.contains(" % available: satisfied for "))
+        #expect(text.output.hasPrefix("Headline from ") && text.output.contains(" % available: up for "))
         #expect(text.output.contains("2 outages, "))
         #expect(text.output.contains("  lasts "))
         let outages = try await service.ask("history", "--outages")
         #expect(outages.output.split(separator: "\n").count == 3)
-        let csv = try await service.ask("history", "--csv")
+        let path = try await service.ask("history", "--state", "path")
+        #expect(path.output.hasPrefix("Path default from ") && path.output.contains("2 outages, "))
+        let csv = try await service.ask("history", "--csv", "--state", "path")
         let lines = csv.output.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines[0] == "start,end,duration_seconds,reason,message")
@@ -42,7 +44,7 @@ import Testing
         let read = try await service.tool.run("history", "--file", service.log, "--json").json
         let starts = { (history: JSONValue) in history.list("outages").map { $0.text("start") } }
         #expect(starts(read) == starts(asked))
-        #expect(starts(read).count == 2)
+        #expect(starts(read).count == 2 && read["state"]?.string == "headline")
         let early = try await service.tool.run(
             "history",
             "--file",

@@ -319,7 +319,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `outages follow the share of time`() throws {
         let expected = """
             Path default from 2026-11-19 14:00:00 to 2026-11-20 14:00:00 (1 d)
-            ✗ 99.708 % available: satisfied for 23 h 55 min of the 1 d that are known
+            ✗ 99.708 % available: up for 23 h 55 min of the 1 d that are known
             ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆
             2 outages, 4 min 12 s in all
               no_carrier: 1 outage, 4 min

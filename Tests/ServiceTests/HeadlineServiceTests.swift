@@ -129,6 +129,14 @@ import Testing
         let back = try await waitForWord("online", service)
         func check() throws {
             #expect(try service.json("/api/v1/history?since=1h")["outages"]?.array?.isEmpty == true)
+            let (program, socket) = (try Place.program, ["--socket", service.socket])
+            #expect(try namespace.run([program, "history"] + socket).contains("\n1 outage, "))
+            #expect(try namespace.run([program, "history", "--state", "path"] + socket).hasSuffix("no outages\n"))
+            #expect(try namespace.run([program] + socket).contains(" %, 1 outage, "))
+            let file = try JSONValue(
+                parsing: namespace.run([program, "history", "--file", service.log, "--json"])
+            )
+            #expect(file["outages"]?.array?.map { $0["reason"]?.string } == ["no_internet"])
             let document = try service.json("/api/v1/history?since=1h&state=headline&monitor=default&step=10m")
             #expect(document["state"]?.string == "headline" && document["step_seconds"]?.int == 600)
             let outages = document["outages"]?.array ?? []

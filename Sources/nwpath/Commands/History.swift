@@ -6,6 +6,7 @@ internal import EventLog
 internal import Glibc
 internal import LinuxIO
 internal import OrderedJSON
+internal import PathModel
 internal import PathService
 internal import Spelling
 
@@ -14,6 +15,7 @@ struct History: Command {
     var since = Moment.ago(.seconds(86_400))
     var until: Moment?
     var monitor: String?
+    var state: OutageHistory.State?
     var file: String?
     var showsOutagesOnly = false
     var isCSV = false
@@ -25,7 +27,9 @@ struct History: Command {
             The service reads them from its event log; --file reads a log directly, without the service. Time that \
             no service watched is unknown, and counts neither way: it did not run, or the machine slept. What \
             comes after the last word of a log is unknown too. Durations are right although the calendar was \
-            stepped; times are those of the calendar after the last step.
+            stepped; times are those of the calendar after the last step. What is down is the headline, so that an \
+            Internet that does not answer is an outage though the path is satisfied; a monitor other than default has \
+            its path alone.
             """,
         examples: [
             CommandExample("nwpath history", "the last 24 hours"),
@@ -45,12 +49,25 @@ struct History: Command {
                 .monitorName,
                 help: "The monitor, default unless given."
             ),
+            .option(
+                "--state",
+                value: "WORD",
+                into: \.state,
+                .choice,
+                help: "Count the headline, or the status of the path alone; headline for the monitor default."
+            ),
             .option("--file", value: "FILE", into: \.file, .path, help: "Read this log instead of asking the service."),
             .flag("--outages", into: \.showsOutagesOnly, help: "List the outages only."),
             .flag("--csv", into: \.isCSV, help: "Print the outages as comma-separated values."),
         ],
-        exits: ServiceExits.all + [ExitNote(.negative, "no such monitor, or the log cannot be read")]
+        exits: ServiceExits.all + [ExitNote(.negative, "no such monitor, or the log cannot be read")],
+        check: { $0.counted == .headline && !$0.hasHeadline ? "only the monitor default has a headline" : nil }
     )
+
+    private var hasHeadline: Bool { monitor == nil || monitor == MonitorPolicy.standardName }
+
+    /// What counts as an outage.
+    private var counted: OutageHistory.State { state ?? (hasHeadline ? .headline : .path) }
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
@@ -78,14 +95,14 @@ struct History: Command {
         to end: WallTime
     ) throws(CommandFailure) -> JSONValue {
         guard let file else { return try ask(common) }
-        return try Self.read(file, monitor: monitor ?? "default", since: begin, until: end)
+        return try Self.read(file, monitor: monitor ?? "default", state: counted, since: begin, until: end)
     }
 
     private func ask(_ common: CommonOptions) throws(CommandFailure) -> JSONValue {
         var connection = try ServiceConnection(common)
         let query = [
             (name: "since", value: since.description), (name: "until", value: until?.description),
-            (name: "monitor", value: monitor),
+            (name: "monitor", value: monitor), (name: "state", value: counted.rawValue),
         ]
         return try connection.get(RequestText.target("/api/v1/history", query)).value
     }
@@ -94,13 +111,14 @@ struct History: Command {
     static func read(
         _ file: String,
         monitor: String,
+        state: OutageHistory.State,
         since: WallTime,
         until: WallTime
     ) throws(CommandFailure) -> JSONValue {
         do {
             // A missing file would read as an empty log.
             _ = try FileDescriptor(opening: file, flags: 0)
-            var history = OutageHistory(monitor: monitor, since: since, until: until)
+            var history = OutageHistory(monitor: monitor, since: since, until: until, state: state)
             var last: EventPosition?
             try LogReader(path: file).forEach { header, line in
                 history.take(at: header.time, name: header.event) {

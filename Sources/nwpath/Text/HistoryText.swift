@@ -11,7 +11,8 @@ struct HistoryText {
     func all(_ history: JSONValue) -> String {
         let (since, until) = (history.text("since"), history.text("until"))
         let span = WallTime(since).flatMap { from in WallTime(until).map { " (\(AgeText.of(max(.zero, $0 - from))))" } }
-        var text = sheet.paint("Path \(history.text("monitor"))", .strong)
+        let isHeadline = history["state"]?.string == "headline"
+        var text = sheet.paint(isHeadline ? "Headline" : "Path \(history.text("monitor"))", .strong)
         text += sheet.paint(" from \(AgeText.moment(since)) to \(AgeText.moment(until))\(span ?? "")") + "\n"
         let outages = history.list("outages")
         guard let percent = history["availability_percent"]?.double else {
@@ -21,7 +22,7 @@ struct HistoryText {
         let satisfied = AgeText.of(seconds: history["satisfied_seconds"]?.double)
         let isGood = outages.isEmpty
         text += sheet.paint("\(isGood ? "✓" : "✗") \(Self.percent(percent)) available", isGood ? .good : .bad)
-        text += sheet.paint(": satisfied for \(satisfied) of the \(known) that are known") + "\n"
+        text += sheet.paint(": up for \(satisfied) of the \(known) that are known") + "\n"
         if let row = AvailabilityRow(history) {
             text += sheet.paint(row.text(cells: min(60, sheet.screen.width ?? 60))) + "\n"
         }
