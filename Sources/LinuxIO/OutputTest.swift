@@ -19,15 +19,18 @@ public enum OutputVerdict: Hashable, Sendable {
 
 /// What may leave the machine when packets are tried: with a TTL of 1, which ends at the first router.
 public enum OutputEffort: Int32, Hashable, Sendable {
-    case nothing = 0
+    /// Nothing is sent at all: only an IPsec policy is found, by connect(2).
+    case unsent = 0
+    case nothing = 1
     /// One packet where a filter refuses multicast: to decide whether it refuses others, too.
-    case whereInDoubt = 1
+    case whereInDoubt = 2
     /// One packet, which meets chains behind the output hook, and marks that lead elsewhere.
-    case packet = 2
+    case packet = 3
 }
 
 /// Tries whether packets may leave; never blocks.
 ///
+/// Rules that change the TTL let out what should stay: see ``keepsTTL``.
 /// Datagrams need no privilege, connections `CAP_NET_RAW`.
 public enum OutputTest {
     /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
@@ -49,4 +52,8 @@ public enum OutputTest {
         default: return .open
         }
     }
+
+    /// Whether packets of this machine keep the TTL that they are given, as far as a datagram by the loopback interface
+    /// shows; `false` where none arrives.
+    public static var keepsTTL: Bool { nwp_keeps_ttl() == 1 }
 }

@@ -19,8 +19,11 @@ public final class KernelTable: ForwardingTable {
     private var askedDefaults: Set<DefaultsKey> = []
     private var rulesAskForTransport: Bool?
     private var answers: [Packet: OutputAnswer] = [:]
-    /// The chains, once they were asked for; none where they may not be read.
-    private var filter: PacketFilter??
+    /// The chains as they were read last; `nil` where they may not be read.
+    private var filter: PacketFilter?
+    private var isFilterRead = false
+    /// Whether packets keep their TTL, where the chains may not be read.
+    private var keepsTTL = false
     /// Packets that were let out although a multicast group is refused: they are not sent again and again.
     private var letOut: Set<Packet> = []
     /// What became of packets that left, and under which rules: as long as these stay, and the routes, none is sent.
@@ -60,7 +63,7 @@ public final class KernelTable: ForwardingTable {
         outdateDefaultRoutes()
         rulesAskForTransport = nil
         answers = [:]
-        filter = nil
+        isFilterRead = false
     }
 
     private func forgetSent() {
@@ -89,10 +92,13 @@ public final class KernelTable: ForwardingTable {
     }
 
     private func answer(to packet: Packet) -> OutputAnswer {
-        if filter == nil { filter = .some(source.packetFilter()) }
-        let filter = filter ?? nil
+        if !isFilterRead {
+            filter = source.packetFilter(after: filter)
+            keepsTTL = filter == nil && source.keepsTTL()
+            isFilterRead = true
+        }
         let family = packet.destination.family
-        switch tryOut(packet, filter) {
+        switch tryOut(packet) {
         case .open, .doubtful: return .open
         case .unknown: return .unknown
         case .blocked: return .refused(.ipsecPolicy)
@@ -100,11 +106,17 @@ public final class KernelTable: ForwardingTable {
         }
     }
 
-    private func tryOut(_ packet: Packet, _ filter: PacketFilter?) -> OutputVerdict {
+    private func tryOut(_ packet: Packet) -> OutputVerdict {
+        let family = packet.destination.family
         func verdict(_ effort: OutputEffort) -> OutputVerdict {
             source.output(of: packet.transport, to: packet.destination, by: packet.index, effort: effort)
         }
-        guard let filter, filter.isBehindOutput(packet.destination.family) else {
+        guard let filter else {
+            // A group of interface-local scope stays whatever its hop limit is (RFC 4291 section 2.7).
+            return verdict(keepsTTL || family == .ipv6 ? .nothing : .unsent)
+        }
+        guard !filter.releases(family) else { return verdict(.unsent) }
+        guard filter.isBehindOutput(family) else {
             let verdict = verdict(letOut.remove(packet) == nil ? .whereInDoubt : .nothing)
             if verdict == .doubtful { letOut.insert(packet) }
             return verdict

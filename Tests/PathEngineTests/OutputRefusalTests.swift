@@ -171,6 +171,91 @@ import Testing
         #expect(try arrived() == 2)
     }
 
+    /// Rules that let out what should stay on this machine, and the families of which they do.
+    enum Releasing: String, CaseIterable {
+        case output = "table ip m { chain o { type filter hook output priority -150; ip ttl set 65; }; }"
+        case byInterface = """
+            table ip m { chain o { type filter hook output priority -150; oifname v0 ip ttl set 65; }; }
+            """
+        case jump = """
+            table inet m { chain o { type filter hook output priority 0; jump t; };
+              chain t { meta l4proto udp ip ttl set 9; }; }
+            """
+        case postrouting = "table ip m { chain p { type filter hook postrouting priority -150; ip ttl set 65; }; }"
+        case sixth = "table inet m { chain p { type filter hook postrouting priority 0; ip6 hoplimit set 64; }; }"
+        case destination = """
+            table ip m { chain o { type nat hook output priority -100; udp dport 443 dnat to 10.1.0.1; }; }
+            """
+        case copy = "table ip m { chain o { type filter hook output priority 0; dup to 10.1.0.1 device v0; }; }"
+
+        var families: Set<AddressFamily> { self == .sixth ? [.ipv6] : [.ipv4] }
+    }
+
+    @Test(arguments: Releasing.allCases)
+    func `nothing is tried where a rule may let it out, and it is not known (S55)`(rules: Releasing) throws {
+        let count = "type filter hook prerouting priority 0; meta l4proto { tcp, udp } counter;"
+        try peer.run(["nft", "table inet c { chain p { \(count) }; }"])
+        for gateway in ["10.1.0.1", "2001:db8:1::1"] { try namespace.run("ping -c1 -W5 \(gateway)") }
+        try namespace.run(["nft", rules.rawValue])
+        #expect(try PacketFilter.read().releasing == rules.families)
+        let kernel = try LiveKernel()
+        let table = KernelTable(kernel)
+        let index = try #require(try kernel.link(named: "v0")).index
+        // A reason to send a packet that decides: the group alone is refused.
+        try filter("ip daddr 224.0.0.0/4 tcp dport 443 drop; ip6 daddr ff00::/8 tcp dport 443 drop")
+        for destination in ["203.0.113.9", "2001:db8:99::9"].map(IPAddress.of)
+        where rules.families.contains(destination.family) {
+            for transport in [Transport.https, .quic, .dns] {
+                for _ in 0..<3 {
+                    table.outdate()
+                    #expect(table.output(of: transport, to: destination, by: index) == .unknown)
+                }
+            }
+        }
+        #expect(try arrived() == 0)
+        try namespace.run(["nft", "flush ruleset"])
+        table.outdate()
+        #expect(table.output(of: .quic, to: .of("203.0.113.9"), by: index) == .open)
+        #expect(try arrived() == 0, "a packet that is tried stays here")
+    }
+
+    @Test(
+        arguments: [
+            "table ip m { chain o { type filter hook prerouting priority 0; ip ttl set 65; }; }",
+            "table ip m { chain o { type filter hook output priority 0; ip dscp set 8; tcp option maxseg size set 1200; }; }",
+            """
+            table ip m { chain o { type nat hook output priority -100; fib daddr type local jump d; };
+              chain d { tcp dport 80 dnat to 10.1.0.1; }; chain s { type nat hook postrouting priority 100; masquerade; }; }
+            """,
+            "table ip m { chain o { type nat hook output priority -100; ip daddr 10.7.7.7 dnat to 10.1.0.1; }; }",
+        ]
+    )
+    func `other rules keep nobody from trying (S55)`(rules: String) throws {
+        try namespace.run(["nft", rules])
+        #expect(try PacketFilter.read().releasing == [])
+        let kernel = try LiveKernel()
+        let index = try #require(try kernel.link(named: "v0")).index
+        #expect(KernelTable(kernel).output(of: .quic, to: .of("203.0.113.9"), by: index) == .open)
+    }
+
+    @Test func `without reading the rules a datagram to oneself shows whether they set the TTL`() throws {
+        #expect(OutputTest.keepsTTL)
+        try namespace.run(["nft", Releasing.output.rawValue])
+        #expect(!OutputTest.keepsTTL)
+        try namespace.run(["nft", "flush ruleset"])
+        #expect(OutputTest.keepsTTL)
+    }
+
+    @Test func `rules that did not change are not read again`() throws {
+        try filter("drop")
+        let first = try PacketFilter.read()
+        var known = first
+        known.chains = []
+        #expect(try PacketFilter.read(after: known) == known)
+        try filter("accept")
+        #expect(try PacketFilter.read(after: known).chains == first.chains)
+    }
+
     @Test func `the chains that may refuse packets are read (S55)`() throws {
         #expect(try PacketFilter.read().chains == [])
         try namespace.run([

@@ -226,6 +226,14 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         #expect(explanation.text(.table) == "main")
     }
 
+    @Test func `what cannot be tried behind the table is not known, and no fault`() throws {
+        var world = ExplanationWorld()
+        world.world.table.output = .unknown
+        let explanation = try world.internet()
+        #expect(explanation.broken == nil && explanation.signs == "+++++++??+")
+        #expect(explanation.text(.firewall) == "not known: no packet is sent to try it")
+    }
+
     @Test func `each element is told in one line`() throws {
         var world = ExplanationWorld()
         let hardware: [UInt8] = [2, 0, 0, 0, 0, 0x1F]

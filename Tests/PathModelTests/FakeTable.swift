@@ -60,7 +60,11 @@ struct FakeTable: ForwardingTable {
     var fixed: [IPAddress: RouteFailure] = [:]
     /// The same for every destination of a family.
     var refusals: [AddressFamily: RouteFailure] = [:]
+    /// What becomes of packets behind the table.
+    var output = OutputAnswer.open
     let log = QueryLog()
+
+    func output(of transport: Transport, to destination: IPAddress, by index: Int) -> OutputAnswer { output }
 
     func lookup(_ query: RouteQuery) -> Result<RouteAnswer, RouteFailure> {
         log.queries.append(query)

@@ -117,10 +117,42 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     int connected = connect(descriptor, &target.any, size);
     int verdict = NWP_OUTPUT_OPEN;
     if (connected < 0 && errno == EPERM) verdict = NWP_OUTPUT_POLICY;
+    else if (effort == NWP_OUTPUT_CONNECTS) verdict = NWP_OUTPUT_UNKNOWN;
     else if (connected == 0 && (effort == NWP_OUTPUT_SENDS || refuses_group(family, protocol, port, interface))) {
         int refused = effort != NWP_OUTPUT_STAYS && refuses_address(descriptor, family, make_payload(protocol, port));
         verdict = refused ? NWP_OUTPUT_FILTER : effort == NWP_OUTPUT_SENDS ? NWP_OUTPUT_OPEN : NWP_OUTPUT_DOUBTFUL;
     }
     close(descriptor);
     return verdict;
+}
+
+static int received_ttl(int descriptor) {
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    struct iovec part = {.iov_base = &byte, .iov_len = sizeof byte};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+    if (recvmsg(descriptor, &message, MSG_DONTWAIT) < 0) return -errno;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (!header || header->cmsg_level != IPPROTO_IP || header->cmsg_type != IP_TTL) return -ENOMSG;
+    int ttl;
+    memcpy(&ttl, CMSG_DATA(header), sizeof ttl);
+    return ttl;
+}
+
+int nwp_keeps_ttl(void) {
+    int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -errno;
+    int one = 1, result;
+    struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof own;
+    struct sockaddr *address = (struct sockaddr *)&own;
+    if (bind(descriptor, address, size) || getsockname(descriptor, address, &size) || connect(descriptor, address, size) ||
+        setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one) ||
+        setsockopt(descriptor, IPPROTO_IP, IP_RECVTTL, &one, sizeof one) || send(descriptor, "", 1, MSG_DONTWAIT) < 0)
+        result = -errno;
+    else {
+        int ttl = received_ttl(descriptor);
+        result = ttl < 0 ? ttl : ttl == one;
+    }
+    close(descriptor);
+    return result;
 }

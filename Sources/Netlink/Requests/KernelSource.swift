@@ -68,8 +68,11 @@ public protocol KernelSource: AnyObject {
         by index: Int,
         effort: OutputEffort
     ) -> OutputVerdict
-    /// The packet filters of this machine; `nil` where they may not be read.
-    func packetFilter() -> PacketFilter?
+    /// The packet filters of this machine, which are not read again while they are those of `previous`; `nil` where they
+    /// may not be read.
+    func packetFilter(after previous: PacketFilter?) -> PacketFilter?
+    /// Whether packets keep the TTL that they are given, as far as can be found out without reading packet filters.
+    func keepsTTL() -> Bool
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
     func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
@@ -88,7 +91,9 @@ extension KernelSource {
     ) -> OutputVerdict { .unknown }
 
     /// Nobody can tell.
-    public func packetFilter() -> PacketFilter? { nil }
+    public func packetFilter(after previous: PacketFilter?) -> PacketFilter? { nil }
+
+    public func keepsTTL() -> Bool { false }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

@@ -109,7 +109,11 @@ public final class LiveKernel: MessageSource {
     }
 
     /// The chains of nf_tables; `nil` without `CAP_NET_ADMIN`.
-    public func packetFilter() -> PacketFilter? { try? PacketFilter.read() }
+    public func packetFilter(after previous: PacketFilter?) -> PacketFilter? {
+        try? PacketFilter.read(after: previous)
+    }
+
+    public func keepsTTL() -> Bool { OutputTest.keepsTTL }
 
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }

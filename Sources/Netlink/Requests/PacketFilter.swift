@@ -34,11 +34,18 @@ public struct PacketFilter: Hashable, Sendable {
     public var generation: UInt32
     /// Those that may refuse a packet.
     public var chains: [Chain]
+    /// The families of which a packet that should stay on this machine, or end at the first router, may go further: a rule
+    /// writes the TTL or the hop limit, sends packets to another destination, or sends a copy.
+    public var releasing: Set<AddressFamily>
 
-    public init(generation: UInt32, chains: [Chain]) {
+    public init(generation: UInt32, chains: [Chain], releasing: Set<AddressFamily> = []) {
         self.generation = generation
         self.chains = chains.filter { !$0.isIdle && $0.kind != "nat" }
+        self.releasing = releasing
     }
+
+    /// Whether a packet that is tried may leave.
+    public func releases(_ family: AddressFamily) -> Bool { releasing.contains(family) }
 
     /// The chains that packets of an address family pass.
     public func chains(_ family: AddressFamily) -> [Chain] { chains.filter { $0.sees(family) } }
@@ -48,9 +55,11 @@ public struct PacketFilter: Hashable, Sendable {
         chains.contains { $0.sees(family) && $0.isBehindOutput }
     }
 
-    /// Reads the chains of the calling thread's network namespace.
+    /// Reads the chains of the calling thread's network namespace, and their rules.
+    /// - Parameter previous: What was read before.
+    /// - Returns: The same as long as nothing has changed since.
     /// - Throws: ``NetlinkError``; without `CAP_NET_ADMIN` that it is refused.
-    public static func read() throws(NetlinkError) -> PacketFilter {
+    public static func read(after previous: PacketFilter? = nil) throws(NetlinkError) -> PacketFilter {
         var socket = try NetlinkSocket(family: NETLINK_NETFILTER, capacity: 65_536)
         try socket.limitWaiting(to: .seconds(2))
         var generation: UInt32 = 0
@@ -60,11 +69,18 @@ public struct PacketFilter: Hashable, Sendable {
                 if attributes.kind == 1 { generation = attributes.payload.network32(at: 0) }
             }
         }
-        var chains: [Chain] = []
+        if let previous, previous.generation == generation { return previous }
+        var (chains, hooks): ([Chain], [FilterRule.Chain: UInt32]) = ([], [:])
         try socket.exchange(.filterChains, sequence: 2) { _, body in
             if let chain = Chain(decoding: body) { chains.append(chain) }
+            if let (chain, hook) = FilterRule.Chain.base(body) { hooks[chain] = hook }
         }
-        return PacketFilter(generation: generation, chains: chains)
+        var releasing = Set<AddressFamily>()
+        try socket.exchange(.filterRules, sequence: 3) { _, body in
+            guard releasing.count < AddressFamily.allCases.count, let rule = FilterRule(decoding: body) else { return }
+            releasing.formUnion(rule.releasing(at: hooks[rule.chain]))
+        }
+        return PacketFilter(generation: generation, chains: chains, releasing: releasing)
     }
 }
 
@@ -75,6 +91,8 @@ extension Question {
     fileprivate static let filterGeneration = Question(type: filters | 16, flags: 0, body: [0, 0, 0, 0])
     /// NFT_MSG_GETCHAIN with `struct nfgenmsg`, of all families.
     fileprivate static let filterChains = Question(type: filters | 4, flags: dump, body: [0, 0, 0, 0])
+    /// NFT_MSG_GETRULE, likewise.
+    fileprivate static let filterRules = Question(type: filters | 7, flags: dump, body: [0, 0, 0, 0])
 }
 
 extension PacketFilter.Chain {

@@ -50,7 +50,9 @@ extension Explainer {
             )
             return chain.fail(.firewall, nil, ReasonText(.blockedByFirewall, subject))
         }
-        guard case .refused(let obstacle) = table.output(of: .quic, to: destination, by: link.index) else {
+        let datagrams = table.output(of: .quic, to: destination, by: link.index)
+        guard case .refused(let obstacle) = datagrams else {
+            if datagrams == .unknown { return chain.unknown(.firewall, "not known: no packet is sent to try it") }
             let what = connections == .unknown ? "datagrams" : "connections and datagrams"
             return chain.fine(.firewall, "\(what) to port 443 are not refused")
         }

@@ -13,8 +13,8 @@ enum {
     NWP_OUTPUT_UNKNOWN = 4,
 };
 
-/// What may leave the machine: nothing, a packet that decides a doubt, or one in any case.
-enum { NWP_OUTPUT_STAYS = 0, NWP_OUTPUT_CONFIRMS = 1, NWP_OUTPUT_SENDS = 2 };
+/// What is sent: nothing, a packet that stays on this machine, if that is refused one that leaves, or one that leaves.
+enum { NWP_OUTPUT_CONNECTS = 0, NWP_OUTPUT_STAYS = 1, NWP_OUTPUT_CONFIRMS = 2, NWP_OUTPUT_SENDS = 3 };
 
 /// Finds out whether something behind the forwarding table refuses (EPERM) UDP datagrams (IPPROTO_UDP) or connections
 /// (IPPROTO_TCP, which needs CAP_NET_RAW and is unknown without) of this process to an address of 4 or 16 bytes and a port
@@ -24,6 +24,13 @@ enum { NWP_OUTPUT_STAYS = 0, NWP_OUTPUT_CONFIRMS = 1, NWP_OUTPUT_SENDS = 2 };
 /// A filter may refuse the group alone, which is doubtful. What decides is an empty datagram or a SYN without a checksum to
 /// the address itself, whose TTL of 1 keeps it from going further than the first router. It meets all that comes after the
 /// output hook, too, which packets to the group do not: a mark that leads elsewhere, and IPv4's postrouting.
+///
+/// A rule that sets the TTL, or changes the destination, makes any of them leave: then only NWP_OUTPUT_CONNECTS sends
+/// nothing.
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort);
+
+/// Whether an IPv4 datagram from 127.0.0.1 to a socket of its own arrives there with the TTL that it was given: 1 if so, 0
+/// with another one, a negative errno when it cannot be sent or does not arrive.
+int nwp_keeps_ttl(void);
 
 #endif
