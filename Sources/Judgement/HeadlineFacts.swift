@@ -44,18 +44,34 @@ public struct ExaminationSign: Hashable, Sendable {
     public var reachedInternet: Bool
     /// Whether a name server answered.
     public var reachedDNS: Bool
+    /// Whether hosts beyond the gateway were queried, and none answered: what answered before is no evidence any more.
+    public var isSilent: Bool
 
-    public init(ended: Duration, validity: Duration, reachedInternet: Bool, reachedDNS: Bool) {
+    public init(
+        ended: Duration,
+        validity: Duration,
+        reachedInternet: Bool,
+        reachedDNS: Bool,
+        isSilent: Bool = false
+    ) {
         self.ended = ended
         self.validity = validity
         self.reachedInternet = reachedInternet
         self.reachedDNS = reachedDNS
+        self.isSilent = isSilent
     }
 
     /// Makes a sign of the layers of a diagnosis.
-    public init(_ diagnosis: Diagnosis, ended: Duration, validity: Duration) {
+    public init(_ diagnosis: Diagnosis, reach: [ReachEvidence], ended: Duration, validity: Duration) {
         func isSound(_ layer: Layer) -> Bool { diagnosis.ladder.contains { $0.layer == layer && $0.state == .sound } }
-        self.init(ended: ended, validity: validity, reachedInternet: isSound(.wan), reachedDNS: isSound(.dns))
+        let answered = reach.compactMap(\.isAlive)
+        self.init(
+            ended: ended,
+            validity: validity,
+            reachedInternet: isSound(.wan),
+            reachedDNS: isSound(.dns),
+            isSilent: !answered.isEmpty && !answered.contains(true)
+        )
     }
 }
 
@@ -72,6 +88,8 @@ public struct ProbeSign: Hashable, Sendable {
 
     public var name: String
     public var place: Place
+    /// Whether its target is beyond the gateway.
+    public var isBeyond: Bool { place == .beyond }
     /// The family of its packets; `nil` where it may be either.
     public var family: AddressFamily?
     /// Whether it failed as often as is told.

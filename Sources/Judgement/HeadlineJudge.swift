@@ -11,7 +11,7 @@ internal import PathModel
 /// 2. No gateway in use answers: `local_only`.
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
-/// 5. No name server is in reach, or a verdict or all probes say that none answers: `no_internet`.
+/// 5. No name server is configured or in reach, or a verdict or all probes say that none answers: `no_internet`.
 /// 6. All probes beyond the gateway fail, and nothing else beyond answered: `no_internet`.
 /// 7. A verdict says that something is worse than it should be, or most probes fail: `slow`.
 /// 8. Something beyond answered: `online`; else `connected`.
@@ -126,11 +126,11 @@ public struct HeadlineJudge {
             )
         }
         let dns = facts.path.dns
-        guard !dns.servers.isEmpty, !dns.isUsable else { return nil }
+        guard !dns.isUsable else { return nil }
         let servers = dns.servers.map(\.description).joined(separator: ", ")
         return Finding(
             state: .noInternet,
-            message: "no name server can be reached: \(servers)",
+            message: servers.isEmpty ? "no name server is configured" : "no name server can be reached: \(servers)",
             hint: "`nwpath dns` shows them and where they come from",
             element: .dns
         )
@@ -149,10 +149,10 @@ public struct HeadlineJudge {
     }
 
     private var worse: Finding? {
-        if let verdict = facts.verdicts.first(where: { $0.severity >= .degraded }) {
+        if let verdict = facts.verdicts.first(where: { $0.severity >= .degraded }), !lastExamination(\.isSilent) {
             return Finding(state: .slow, verdict, verdict.code.layer == .dns ? .dns : .internet)
         }
-        let asked = facts.probes.filter { $0.place == .beyond || $0.place == .nameServer }
+        let asked = facts.probes.filter { $0.isBeyond || $0.place == .nameServer }
         let failing = asked.filter(\.isFailing)
         guard failing.count * 2 > asked.count else { return nil }
         let isNames = failing.allSatisfy { $0.place == .nameServer }
@@ -168,10 +168,12 @@ public struct HeadlineJudge {
         let by = facts.path.interfaces.first.map { " through \($0.name)" } ?? ""
         let to = facts.path.gateways.first.map { " to \($0.address)" } ?? ""
         guard hasInternet else {
+            let isSilent = lastExamination(\.isSilent)
             return Finding(
                 state: .connected,
-                message: "the kernel would send\(by)\(to); nobody beyond was asked",
-                hint: "`nwpath diagnose` asks"
+                message: "the kernel would send\(by)\(to); "
+                    + (isSilent ? "nothing beyond answered when it was tested last" : "nobody beyond was asked"),
+                hint: isSilent ? "it is tested again in a moment" : "`nwpath diagnose` asks"
             )
         }
         let failing = beyond.filter(\.isFailing)
@@ -185,9 +187,9 @@ public struct HeadlineJudge {
 
     // MARK: - Signs
 
-    private var beyond: [ProbeSign] { facts.probes.filter { $0.place == .beyond } }
+    private var beyond: [ProbeSign] { facts.probes.filter(\.isBeyond) }
 
-    private func examinationReached(_ what: KeyPath<ExaminationSign, Bool>) -> Bool {
+    private func lastExamination(_ what: KeyPath<ExaminationSign, Bool>) -> Bool {
         guard let examination = facts.examination else { return false }
         return examination[keyPath: what] && isFresh(examination.ended, for: examination.validity)
     }
@@ -197,15 +199,21 @@ public struct HeadlineJudge {
     }
 
     func isAnswered(_ probe: ProbeSign) -> Bool {
-        !probe.isFailing && probe.answered.map { isFresh($0, for: probe.validity) } ?? false
+        guard !probe.isFailing, let answered = probe.answered, isFresh(answered, for: probe.validity) else {
+            return false
+        }
+        guard probe.isBeyond, lastExamination(\.isSilent), let examination = facts.examination else {
+            return true
+        }
+        return answered > examination.ended
     }
 
     /// Whether something beyond the gateway answered.
-    var hasInternet: Bool { examinationReached(\.reachedInternet) || beyond.contains(where: isAnswered) }
+    var hasInternet: Bool { lastExamination(\.reachedInternet) || beyond.contains(where: isAnswered) }
 
     /// Whether a name server answered.
     var hasNames: Bool {
-        examinationReached(\.reachedDNS) || facts.probes.contains { $0.findsName && isAnswered($0) }
+        lastExamination(\.reachedDNS) || facts.probes.contains { $0.findsName && isAnswered($0) }
     }
 
     private func tally(_ failing: [ProbeSign], of all: [ProbeSign]) -> String {

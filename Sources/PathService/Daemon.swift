@@ -194,7 +194,13 @@ public final class Daemon {
             }
         }
         parts.add(settings)
-        parts.start(probes) { $0.start(configuration.probeDefinitions) { [unowned self] in takeAnswers() } }
+        parts.start(probes) { probes in
+            probes.start(configuration.probeDefinitions) { [unowned self] in
+                diagnosis.handle($0)
+            } onResult: { [unowned self] in
+                takeAnswers()
+            }
+        }
         parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in takeAnswers() } }
         if let services {
             parts.start(services) { $0.start(on: configuration.multicastInterfaces(of: engine.core)) }

@@ -108,6 +108,30 @@ import Testing
         #expect(Self.judge(Self.facts()) { $0.probes = [probe] }.state == .connected)
     }
 
+    @Test func `an examination in which nobody answered ends what was proved before, and nothing after`() {
+        let silent = ExaminationSign(
+            ended: .seconds(280),
+            validity: .seconds(60),
+            reachedInternet: false,
+            reachedDNS: false,
+            isSilent: true
+        )
+        func state(answered: Int, _ verdicts: [Verdict] = []) -> Headline {
+            Self.judge(Self.facts()) {
+                $0.examination = silent
+                $0.probes = [ProbeSign("web", .beyond, answered: .seconds(answered))]
+                $0.verdicts = verdicts
+            }
+        }
+        let before = state(answered: 270)
+        #expect(before.state == .connected)
+        #expect(before.message.hasSuffix("; nothing beyond answered when it was tested last"))
+        #expect(state(answered: 290).state == .online)
+        let slow = [Self.verdict(.performanceLoss, .degraded)]
+        #expect(state(answered: 270, slow).state == .connected, "what is silent is not slow")
+        #expect(state(answered: 290, [Self.verdict(.wanDown)]).state == .noInternet)
+    }
+
     @Test(arguments: UnsatisfiedReason.allCases)
     func `an unsatisfied path is offline, or local only where an interface works`(reason: UnsatisfiedReason) {
         let headline = Self.judge(Self.offline(reason)) {
@@ -172,8 +196,10 @@ import Testing
         let unusable = Self.judge(Self.facts(dns: DNSState(servers: [server], isUsable: false)))
         #expect(unusable.state == .noInternet)
         #expect(unusable.message == "no name server can be reached: 192.0.2.53")
-        // Some machines need no names.
-        #expect(Self.judge(Self.facts(dns: DNSState())).state == .connected)
+        // Such as a systemd-resolved without any upstream, which refuses every name.
+        let none = Self.judge(Self.facts(dns: DNSState())) { $0.probes = [Self.fresh] }
+        #expect(none.state == .noInternet && Self.chain(none) == "++++x")
+        #expect(none.message == "no name server is configured")
     }
 
     @Test func `all probes beyond fail: no Internet, unless an examination got through`() {

@@ -28,11 +28,12 @@ import Testing
         #expect(schedule.next == .seconds(8 + 57))
     }
 
-    @Test func `what is not certain is looked at again soon, what stays broken ever less often`() {
+    @Test func `what is not certain is examined again soon, what stays broken less often, and never seldom`() {
         #expect(Self.pauses([.unsettled, .unsettled]) == [.seconds(5), .seconds(5)])
+        #expect(Self.pauses([.recovering]) == [.seconds(1)])
         let broken = Self.pauses(Array(repeating: .broken, count: 12))
-        #expect(broken.prefix(5) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)])
-        #expect(broken.suffix(2) == [.seconds(600), .seconds(600)])
+        #expect(broken.prefix(5) == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(15)])
+        #expect(broken.suffix(2) == [.seconds(15), .seconds(15)])
         #expect(Self.pauses([.broken, .broken, .sound, .broken]).last == .seconds(1))
     }
 
@@ -40,6 +41,36 @@ import Testing
         #expect(
             Self.pauses([.sound, .unsettled, .broken], isFrugal: true) == [.seconds(600), .seconds(50), .seconds(10)]
         )
+        #expect(Self.pauses(Array(repeating: .broken, count: 12), isFrugal: true).last == .seconds(30))
+    }
+
+    @Test func `a probe that answers again has the network examined at once, ten seconds after the last time`() {
+        var schedule = DiagnosisSchedule(at: .zero)
+        schedule.begin(at: .seconds(100))
+        schedule.end(.sound, isFrugal: false, at: .seconds(101), chance: 0)
+        schedule.probeChanged(at: .seconds(102))
+        #expect(schedule.next == .seconds(110))
+        schedule.begin(at: .seconds(110))
+        schedule.end(.sound, isFrugal: true, at: .seconds(111), chance: 0)
+        schedule.probeChanged(at: .seconds(300))
+        #expect(schedule.next == .seconds(300))
+    }
+
+    @Test func `what happens during a round has it repeated, whatever the round finds`() {
+        for finding in [DiagnosisSchedule.Finding.sound, .unsettled, .broken] {
+            var schedule = DiagnosisSchedule(at: .zero)
+            schedule.begin(at: .seconds(100))
+            schedule.pathChanged(at: .seconds(103))
+            schedule.end(finding, isFrugal: true, at: .seconds(108), chance: 0)
+            #expect(schedule.next == .seconds(108))
+            schedule.begin(at: .seconds(108))
+            schedule.probeChanged(at: .seconds(109))
+            schedule.end(finding, isFrugal: true, at: .seconds(110), chance: 0)
+            #expect(schedule.next == .seconds(118))
+            schedule.begin(at: .seconds(118))
+            schedule.end(.sound, isFrugal: false, at: .seconds(119), chance: 0)
+            #expect(schedule.next == .seconds(179), "once only")
+        }
     }
 
     @Test func `a change of the path is examined at once, but not twice within a second`() {
@@ -89,7 +120,14 @@ import Testing
             isReachable: isReachable
         )
         let family = FamilyPath(interfaces: [eth0], gateways: [gateway], source: .v4(0xC000_0207))
-        return Path(status: .satisfied, reason: nil, interfaces: [eth0], ipv4: family, isExpensive: isExpensive)
+        return Path(
+            status: .satisfied,
+            reason: nil,
+            interfaces: [eth0],
+            ipv4: family,
+            dns: DNSState(servers: [DNSServer(ScopedAddress(.v4(0xC000_0235)))], isUsable: true),
+            isExpensive: isExpensive
+        )
     }
 
     private static func headline(_ requested: RequestedDiagnosis?, at now: Duration) -> Headline.State {
@@ -112,6 +150,13 @@ import Testing
         for now in [Duration.seconds(200), found.end] { #expect(Self.headline(found, at: now) == .online) }
         #expect(Self.headline(found, at: found.end + .milliseconds(1)) == .connected)
         #expect(Self.headline(Self.found([Self.verdict]), at: .seconds(200)) == .noInternet)
+    }
+
+    @Test func `a probe that answers ends what was found broken, and leaves what is degraded`() {
+        let slow = Verdict(.performanceLoss, .degraded, say: "packets are lost", action: "wait")
+        var found = Self.found([Self.verdict, slow])
+        found.contradict()
+        #expect(found.verdicts == [slow])
     }
 
     @Test func `of another way it says nothing, and how the way is does not matter`() {

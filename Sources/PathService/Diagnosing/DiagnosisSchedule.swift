@@ -5,13 +5,16 @@ internal import Probes
 /// When the daemon examines the network next.
 ///
 /// Pure: rounds and moments in, the next moment out. In order, once a minute; a finding that is not certain yet is
-/// looked at again soon; while something stays broken the pauses double; after a change of the path at once.
+/// looked at again soon; while something stays broken the pauses double up to ``longest``; after a change of the path, and
+/// when a probe answers again or fails, at once.
 struct DiagnosisSchedule: Hashable {
     enum Finding: Hashable {
         /// Nothing is wrong, and nothing was.
         case sound
         /// Something began or ended, and is not certain yet.
         case unsettled
+        /// Some of what was wrong was not seen any more.
+        case recovering
         /// What was wrong still is.
         case broken
     }
@@ -20,22 +23,35 @@ struct DiagnosisSchedule: Hashable {
     static let interval = Duration.seconds(60)
     /// The same while a finding is not certain.
     static let confirmation = Duration.seconds(5)
-    /// The longest pause while something is broken.
-    static let longest = Duration.seconds(600)
+    /// The same while a fault was seen no more, once.
+    static let recovery = Duration.seconds(1)
+    /// The longest pause while something is broken: an outage is not reported much longer than it lasts.
+    static let longest = Duration.seconds(15)
+    /// The same on a path that should be spared.
+    static let longestFrugal = Duration.seconds(30)
     /// By how much everything is slower on a path that costs money or should be spared.
     static let frugality = 10
     /// The least time from the start of one round to that of the next.
     static let gap = Duration.seconds(1)
+    /// The same where a probe is the reason: one that fails and answers alternately is no reason to examine all the time.
+    static let probeGap = Duration.seconds(10)
 
     /// When the next round is due, as time since boot.
     private(set) var next: Duration
     private var brokenRounds = 0
     private var lastStart: Duration?
+    private var isRunning = false
+    /// When the next round is due though the one that runs has not ended: it began before what happened.
+    private var repetition: Duration?
 
     /// Plans the first round for now.
     init(at now: Duration) { next = now }
 
-    mutating func begin(at now: Duration) { lastStart = now }
+    mutating func begin(at now: Duration) {
+        lastStart = now
+        isRunning = true
+        repetition = nil
+    }
 
     /// What becomes of the wish to examine at once.
     func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {
@@ -53,17 +69,31 @@ struct DiagnosisSchedule: Hashable {
             brokenRounds = 0
             pause = Self.interval - Self.interval * (chance / 10)
         case .unsettled: pause = Self.confirmation
+        case .recovering: pause = Self.recovery
         case .broken:
             pause = min(Self.longest, .seconds(1 << min(brokenRounds, 10)))
             brokenRounds += 1
         }
         if isFrugal { pause = pause * Self.frugality }
+        if finding == .broken || finding == .recovering { pause = min(pause, Self.longestFrugal) }
         next = now + pause
+        if let repetition { next = min(next, max(now, repetition)) }
+        isRunning = false
+        repetition = nil
     }
 
     /// A path changed: what was found is old.
     mutating func pathChanged(at now: Duration) {
         brokenRounds = 0
-        next = min(next, max(now, (lastStart ?? now - Self.gap) + Self.gap))
+        bringForward(to: now, gap: Self.gap)
+    }
+
+    /// A probe answers again, or fails: what was found is doubtful.
+    mutating func probeChanged(at now: Duration) { bringForward(to: now, gap: Self.probeGap) }
+
+    private mutating func bringForward(to now: Duration, gap: Duration) {
+        let due = max(now, (lastStart ?? now - gap) + gap)
+        if isRunning { repetition = min(repetition ?? due, due) }
+        next = min(next, due)
     }
 }

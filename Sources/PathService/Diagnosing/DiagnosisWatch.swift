@@ -129,6 +129,18 @@ final class DiagnosisWatch {
         plan()
     }
 
+    /// Examines soon when a probe answers again, or fails.
+    func handle(_ change: ProbeChange) {
+        guard settings.isEnabled else {
+            let core = engine.core
+            let isBeyond = ProbeSign(change.probe, state: core.state, servers: core.path.dns.servers).isBeyond
+            if change.isAnswering, isBeyond { requested?.contradict() }
+            return
+        }
+        schedule.probeChanged(at: clock.boot)
+        plan()
+    }
+
     private func cancel() {
         examination?.cancel()
         examination = nil
@@ -214,7 +226,7 @@ final class DiagnosisWatch {
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
         let validity = DiagnosisSchedule.validity(pause: schedule.next - now)
-        lastSign = ExaminationSign(diagnosis, ended: now, validity: validity)
+        lastSign = ExaminationSign(diagnosis, reach: result.evidence.reach, ended: now, validity: validity)
         var document = document(diagnosis, result)
         // What is shown as wrong is what was told, not what one round saw.
         document.verdicts = keeper.standing.map { standing in
@@ -227,8 +239,11 @@ final class DiagnosisWatch {
 
     /// Shows for a while what was found; it raises nothing, for nobody looks a second time.
     private func takeRequested(_ diagnosis: Diagnosis, _ result: ExaminationResult, at now: Duration) {
-        let sign = ExaminationSign(diagnosis, ended: now, validity: RequestedDiagnosis.validity)
-        let requested = RequestedDiagnosis(diagnosis.verdicts, sign)
+        let validity = RequestedDiagnosis.validity
+        let requested = RequestedDiagnosis(
+            diagnosis.verdicts,
+            ExaminationSign(diagnosis, reach: result.evidence.reach, ended: now, validity: validity)
+        )
         self.requested = requested
         cancelTimer()
         timer = loop.schedule(at: requested.end) { [unowned self] in
@@ -246,7 +261,7 @@ final class DiagnosisWatch {
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
         let standing = Set(keeper.standing.map { FaultName($0.verdict) })
         let seen = Set(diagnosis.verdicts.map(FaultName.init))
-        guard standing == seen else { return .unsettled }
+        guard standing == seen else { return standing.isSuperset(of: seen) ? .recovering : .unsettled }
         return seen.isEmpty ? .sound : .broken
     }
 

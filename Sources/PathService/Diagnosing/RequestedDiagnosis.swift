@@ -25,6 +25,9 @@ struct RequestedDiagnosis {
         end = sign.ended + sign.validity
     }
 
+    /// Something beyond the gateway answers: that nothing gets through is not so any more.
+    mutating func contradict() { verdicts.removeAll { $0.severity == .broken } }
+
     /// Takes a change of the path: of another way nobody found anything.
     mutating func take(_ change: PathChange) {
         guard let previous = change.previous, Way(previous) != Way(change.current) else { return }
