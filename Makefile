@@ -1,15 +1,5 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
-#
-# make run      install what is missing, build, start the service        make test     run the whole suite
-# make test ONLY=PathModelTests,NetlinkTests/QuestionTests  builds and runs those targets or suites, and nothing else
-# make lint     format and house rules                                    make sanitize suite under address and thread sanitizer
-# make soak     ten minutes of random faults against `ip route get`       make bench    benchmarks beside ip monitor
-# make oracle   what is published against packets that are really sent, in every situation; ARGS="--seconds 60" some of them
-# make fuzz     fuzz every parser of hostile bytes                      make install  into PREFIX (default /usr/local); uninstall
-# make deb      a Debian package                                        make test-package  boots a Debian 12 with it
-# make conformance  Autobahn's cases for the WebSocket codec and the library Network, servers and clients
-# make lab FAULT=dns.servfail  a network with that fault to look at, in namespaces; without FAULT the list of faults
-# make screenshots  pictures of the status page in every state, into .build/screenshots; four of them into docs/
+# `make` alone lists the targets: what stands behind ## of each.
 
 SWIFT ?= swift
 PREFIX ?= /usr/local
@@ -20,20 +10,23 @@ ONLY ?=
 # Debian gives an ordinary user no /usr/sbin, where sysctl, dnsmasq, ethtool and others are.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
-.PHONY: run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab screenshots \
-    install uninstall deb test-package clean
+.PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
+    screenshots install uninstall deb test-package clean
 
-run: build
+help: ## this list
+	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
+
+run: build ## install what is missing, build, start the service; ARGS="--listen …" are its options
 	@echo "nwpath: the command, in another terminal: $(CURDIR)/.build/release/nwpath (or: sudo make install)"
 	@exec .build/release/nwpath serve $(ARGS)
 
-build: dependencies
+build: dependencies ## install what is missing and build .build/release/nwpath
 	@SWIFT="$(SWIFT)" packaging/build-release
 
-dependencies:
+dependencies: ## install the Debian packages that a build needs
 	@packaging/install-dependencies build
 
-test-dependencies:
+test-dependencies: ## install what the tests need
 	@packaging/install-dependencies test
 	@packaging/unpack-resolved
 	@test -x .build/venv/bin/python3 || python3 -m venv .build/venv
@@ -41,34 +34,34 @@ test-dependencies:
 	        openapi_spec_validator, schemathesis, websockets' 2>/dev/null \
 	    || .build/venv/bin/pip install -q --disable-pip-version-check -r Tests/requirements.txt
 
-test: test-dependencies
+test: test-dependencies ## run the whole suite; ONLY=PathModelTests,NetlinkTests/QuestionTests those alone
 	@Tests/run $(if $(ONLY),'--only=$(ONLY)') $(ARGS)
 
-lint:
+lint: ## check the format
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
 
-sanitize: test-dependencies
+sanitize: test-dependencies ## run the suite under the address and the thread sanitizer
 	@Tests/run --sanitize=address
 	@Tests/run --sanitize=thread
 
-soak: build test-dependencies
+soak: build test-dependencies ## ten minutes of random faults against `ip route get`; SECONDS=60 fewer
 	@python3 -B Tests/Soak/judge_test -q
 	@Tests/Soak/soak --binary .build/release/nwpath --seconds $(or $(SECONDS),600) $(ARGS)
 
-oracle: build test-dependencies
+oracle: build test-dependencies ## hold what is published against packets that are really sent; ARGS="--seconds 60" a part
 	@python3 -B Tests/Oracle/judge_test -q
 	@Tests/Oracle/oracle --binary .build/release/nwpath $(ARGS)
 
-bench: build test-dependencies
+bench: build test-dependencies ## run the benchmarks beside ip monitor
 	@Benchmarks/run --binary .build/release/nwpath $(ARGS)
 
-fuzz: dependencies
+fuzz: dependencies ## fuzz every parser of hostile bytes
 	@Fuzz/run $(ARGS)
 
-conformance: dependencies
+conformance: dependencies ## run Autobahn's cases against the WebSocket codec and the library Network
 	@Tests/Conformance/run $(ARGS)
 
-lab:
+lab: ## list the faults there are; FAULT=dns.servfail makes a network with that one, in namespaces
 ifdef FAULT
 	@test -x .build/release/nwpath || $(MAKE) build
 	@Tests/Lab/lab show $(FAULT)
@@ -76,7 +69,7 @@ else
 	@Tests/Lab/lab list
 endif
 
-screenshots: test-dependencies
+screenshots: test-dependencies ## picture every state of the status page in .build/screenshots, four of them in docs/
 	@rm -rf .build/screenshots
 	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/.build/screenshots" Tests/run --filter 'PageTests|StateTableTests'
 	@cp .build/screenshots/state-1-online-1280-light.png docs/page-light.png
@@ -85,19 +78,29 @@ screenshots: test-dependencies
 	@cp .build/screenshots/crowd-drawer-1280-light.png docs/page-nearby.png
 	@ls .build/screenshots
 
-install: build
+# What was built is installed: root often has no Swift, and sudo no PATH to it.
+install: .build/release/nwpath ## install what was built below PREFIX (default /usr/local); DESTDIR as usual
+	@test -z "$$(find Package.swift Sources -type f -newer $< -print -quit)" \
+	    || echo "nwpath: the sources are newer than $<; make build builds them" >&2
 	@packaging/install-files install "$(DESTDIR)" "$(PREFIX)"
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/nwpath; docs/install.md says how to start the service"
 
-uninstall:
+.build/release/nwpath:
+	@command -v $(SWIFT) >/dev/null || { \
+	    echo "nwpath: nothing is built, and there is no '$(SWIFT)' in PATH: run make build as a user who has it" >&2; \
+	    exit 1; \
+	}
+	@$(MAKE) build
+
+uninstall: ## remove what install installed
 	@packaging/install-files uninstall "$(DESTDIR)" "$(PREFIX)"
 
-deb: build
+deb: build ## build a Debian package
 	@packaging/install-dependencies package
 	@packaging/build-package
 
-test-package: deb
+test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
 
-clean:
+clean: ## remove what was built
 	@rm -rf .build Benchmarks/.build Fuzz/.build
