@@ -47,6 +47,7 @@ struct nwp_curl {
     void *context;
     CURLcode code;
     char error[CURL_ERROR_SIZE];
+    char proxy[512];
 };
 
 /// What a finished request came to.

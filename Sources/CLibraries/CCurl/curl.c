@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 struct nwp_curl_api nwp_curl_api;
@@ -99,8 +100,34 @@ struct nwp_curl *nwp_curl_open(const char *url) {
 
 void nwp_curl_unix_socket(struct nwp_curl *request, const char *path) {
     api.setopt(request->easy, CURLOPT_UNIX_SOCKET_PATH, path);
-    api.setopt(request->easy, CURLOPT_PROXY, "");
 }
+
+void nwp_curl_without_proxy(struct nwp_curl *request) { api.setopt(request->easy, CURLOPT_PROXY, ""); }
+
+// CURLINFO_USED_PROXY says only whether there was one, and only since libcurl 8.7.
+static int note_proxy(CURL *easy, curl_infotype type, char *text, size_t count, void *context) {
+    static const char beginning[] = "Uses proxy env variable ";
+    const size_t skipped = sizeof beginning - 1;
+    struct nwp_curl *request = context;
+    (void)easy;
+    if (type != CURLINFO_TEXT || count <= skipped || memcmp(text, beginning, skipped)) return 0;
+    text += skipped;
+    count -= skipped;
+    // Its exceptions are noted in the same words.
+    if (count >= 8 && !strncasecmp(text, "no_proxy", 8)) return 0;
+    if (count >= sizeof request->proxy) count = sizeof request->proxy - 1;
+    memcpy(request->proxy, text, count);
+    request->proxy[count] = 0;
+    return 0;
+}
+
+void nwp_curl_note_proxy(struct nwp_curl *request) {
+    api.setopt(request->easy, CURLOPT_DEBUGFUNCTION, note_proxy);
+    api.setopt(request->easy, CURLOPT_DEBUGDATA, request);
+    api.setopt(request->easy, CURLOPT_VERBOSE, 1L);
+}
+
+const char *nwp_curl_proxy(struct nwp_curl *request) { return request->proxy; }
 
 void nwp_curl_authorities(struct nwp_curl *request, const char *path) {
     api.setopt(request->easy, CURLOPT_CAINFO, path);
@@ -156,6 +183,7 @@ enum nwp_curl_result nwp_curl_judge(struct nwp_curl *request, CURLcode code) {
     case CURLE_OK: return NWP_CURL_OK;
     case CURLE_WRITE_ERROR: return NWP_CURL_STOPPED;
     case CURLE_OPERATION_TIMEDOUT: return NWP_CURL_TIMED_OUT;
+    case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_RESOLVE_HOST: return NWP_CURL_UNREACHABLE;
     case CURLE_COULDNT_CONNECT:
         api.getinfo(request->easy, CURLINFO_OS_ERRNO, &number);

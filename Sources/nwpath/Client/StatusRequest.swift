@@ -34,6 +34,7 @@ internal import CCurl
         }
         unsafe self.raw = raw
         if case .unix(let path) = client.endpoint { unsafe nwp_curl_unix_socket(raw, path) }
+        if client.endpoint.isLocal { unsafe nwp_curl_without_proxy(raw) } else { unsafe nwp_curl_note_proxy(raw) }
         if let authorities = client.authorities { unsafe nwp_curl_authorities(raw, authorities) }
         for field in client.fields + fields { unsafe nwp_curl_header(raw, "\(field.name): \(field.value)") }
     }
@@ -131,7 +132,8 @@ internal import CCurl
     }
 
     private func failure(_ result: nwp_curl_result) -> StatusClientError {
-        let place = endpoint.description
+        let proxy = EnvironmentProxy(note: unsafe String(cString: nwp_curl_proxy(raw)))
+        let place = proxy.map { "\(endpoint) through \($0)" } ?? endpoint.description
         let reason = unsafe String(cString: nwp_curl_error(raw))
         switch result {
         case NWP_CURL_UNREACHABLE: return .notReachable(place: place, reason: reason)

@@ -28,8 +28,14 @@ int nwp_curl_load(void);
 const char *nwp_curl_load_error(void);
 /// Prepares a request; NULL without memory. Redirects are not followed.
 struct nwp_curl *nwp_curl_open(const char *url);
-/// Goes through a unix socket instead of the network; no proxy is used.
+/// Goes through a unix socket instead of the network.
 void nwp_curl_unix_socket(struct nwp_curl *request, const char *path);
+/// Uses no proxy, whatever the environment says.
+void nwp_curl_without_proxy(struct nwp_curl *request);
+/// Notes which proxy libcurl finds in the environment, for `nwp_curl_proxy`.
+void nwp_curl_note_proxy(struct nwp_curl *request);
+/// The proxy of a finished request as libcurl writes it, such as "http_proxy == 'http://127.0.0.1:3128'"; "" without one.
+const char *nwp_curl_proxy(struct nwp_curl *request);
 /// Believes the authorities in the PEM file at `path` instead of the system's.
 void nwp_curl_authorities(struct nwp_curl *request, const char *path);
 /// Sends `body` by POST.
