@@ -13,6 +13,8 @@ public struct Configuration: Hashable, Sendable {
     public var hosts: [String] = []
     /// Whether addresses that others can reach may be listened on without protection.
     public var insecure = false
+    /// Whether pages of other sites may show the badge.
+    public var embedsBadge = false
     public var tls = TLSServerSettings()
     /// Who may read through TCP, with a password.
     public var users: [PasswordUser] = []
@@ -82,6 +84,12 @@ extension Configuration: ConfigurationSection {
             .boolean,
             needsRestart: true,
             "Listen on addresses that others can reach, without encryption or passwords."
+        ),
+        Setting(
+            "embed_badge",
+            \.embedsBadge,
+            .boolean,
+            "Let pages of other sites show the badge; any site that is visited from here then learns the state."
         ),
         Setting(section: "tls_server_config", \.tls, "How TCP connections are encrypted; unix sockets never are."),
         Setting(

@@ -63,6 +63,7 @@ extension Configuration {
     func serverConfiguration(_ protection: ProtectionFiles) -> StatusServer.Configuration {
         var server = StatusServer.Configuration()
         server.hostNames = hosts
+        server.embedsBadge = embedsBadge
         server.access = protection.access
         server.tls = protection.tls
         server.server.connections = limits.maximumConnections

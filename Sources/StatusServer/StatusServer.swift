@@ -12,6 +12,8 @@ public final class StatusServer {
     public struct Configuration: Equatable, Sendable {
         /// Names besides `localhost` and IP literals that a `Host` field may have.
         public var hostNames: [String] = []
+        /// Whether pages of other sites may show the badge.
+        public var embedsBadge = false
         /// What clients of TCP sockets must show.
         public var access = AccessRules()
         /// How TCP connections are encrypted; `nil` in the clear.
@@ -68,6 +70,7 @@ public final class StatusServer {
         self.api = api
         let hosts = HostPolicy(names: configuration.hostNames)
         api.hosts = hosts
+        api.embedsBadge = configuration.embedsBadge
         let gate = AccessGate(loop: loop, rules: configuration.access)
         self.gate = gate
         weak var this: StatusServer?
@@ -113,6 +116,7 @@ public final class StatusServer {
         let hosts = HostPolicy(names: configuration.hostNames)
         setHosts(hosts)
         api.hosts = hosts
+        api.embedsBadge = configuration.embedsBadge
         api.limits.streams = configuration.api.streams
         gate.rules = configuration.access
         try encrypt(configuration.tls)

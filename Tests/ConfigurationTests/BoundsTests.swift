@@ -44,6 +44,7 @@ private struct Key: Sendable, CustomTestStringConvertible {
         ),
         Key("hosts", ["[nas]", "[a.example, b_c]"], ["[a:1]", "['']", "[a, -b]"]),
         Key("insecure", ["true"], ["1", "TRUE", "'true'", "maybe"], needsRestart: true),
+        Key("embed_badge", ["true"], ["1", "'true'", "default"]),
         Key("tls_server_config.min_version", ["TLS13"], ["TLS10", "1.3", "tls13"]),
         Key("token_file", ["/x"], ["x", "''"]),
         Key("state_dir", ["/x", "/with space"], ["x", "''", "~/x"], needsRestart: true),

@@ -6,6 +6,7 @@ let fullConfiguration = """
     listen: [unix:/run/nwpath/api.sock, "127.0.0.1:9000", "[::1]:9000", "192.0.2.1:8353"]
     hosts: [nas.example.test, edge-17]
     insecure: true
+    embed_badge: true
     tls_server_config:
       cert_file: /etc/nwpath/tls.pem
       key_file: /etc/nwpath/tls.key

@@ -181,13 +181,14 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
     @Test func `the endpoint gets the operator's limits and names`() throws {
         let text = """
             hosts: [a.example, b]
+            embed_badge: true
             dns: {resolv_conf: /x}
             mdns: {census_interval: 30s, max_types: 7}
             limits: {max_connections: 99, max_streams: 9, header_timeout: 1s, idle_timeout: 2s, max_header_size: 4KiB}
             """
         let configuration = try read(text)
         let server = configuration.serverConfiguration(ProtectionFiles(configuration))
-        #expect(server.hostNames == ["a.example", "b"] && server.api.streams == 9)
+        #expect(server.hostNames == ["a.example", "b"] && server.api.streams == 9 && server.embedsBadge)
         #expect(server.server.connections == 99 && server.server.connectionsPerListener == 99)
         #expect(server.server.headDeadline == .seconds(1) && server.server.idleDeadline == .seconds(2))
         #expect(server.server.request.head == 4096)

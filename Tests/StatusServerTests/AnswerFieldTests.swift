@@ -15,8 +15,11 @@ import Testing
         ] {
             let response = try await fixture.get(target, fields: fields)
             #expect(response.fields["x-content-type-options"] == "nosniff", "\(target) \(response.status)")
+            let policy = response.fields["cross-origin-resource-policy"]
+            #expect(policy == "same-origin", "\(target) \(response.status)")
         }
         let stream = try await fixture.stream()
         #expect(stream.text.lowercased().contains("x-content-type-options: nosniff\r\n"))
+        #expect(stream.text.lowercased().contains("cross-origin-resource-policy: same-origin\r\n"))
     }
 }

@@ -38,7 +38,7 @@ extension Answer {
     static let problem: (type: String, form: Form) = ("application/problem+json", .reference(to: "Problem"))
 
     /// The statuses of every route.
-    static let common = [400, 401, 405, 414, 421, 431, 500, 503]
+    static let common = [400, 401, 403, 405, 414, 421, 431, 500, 503]
 
     /// What else comes, with the names that OpenAPI gives these answers.
     static let problems: [(name: String, answer: Answer)] = [
@@ -51,7 +51,7 @@ extension Answer {
                 fields: ["WWW-Authenticate"]
             )
         ),
-        ("Forbidden", .problem(403, "`/problems/unauthorized` or `/problems/origin-not-allowed`.")),
+        ("Forbidden", .problem(403, "`/problems/origin-not-allowed`: another site's page; `/problems/unauthorized`.")),
         (
             "NotFound",
             .problem(

@@ -25,6 +25,8 @@ struct Route: Sendable {
     let problems: [Int]
     /// What more is to be said.
     let details: String?
+    /// Whether pages of other sites may show the answer where the configuration says so.
+    let isEmbeddable: Bool
     let handler: Handler
 
     init(
@@ -36,6 +38,7 @@ struct Route: Sendable {
         _ answers: Answer...,
         problems: [Int] = [],
         details: String? = nil,
+        isEmbeddable: Bool = false,
         handler: @escaping Handler
     ) {
         self.name = name
@@ -46,6 +49,7 @@ struct Route: Sendable {
         self.answers = answers
         self.problems = problems
         self.details = details
+        self.isEmbeddable = isEmbeddable
         self.handler = handler
     }
 

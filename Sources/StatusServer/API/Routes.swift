@@ -185,7 +185,7 @@ extension Route {
                 contents: [Answer.problem],
                 fields: ["Sec-WebSocket-Version"]
             ),
-            problems: [403, 410, 429],
+            problems: [410, 429],
             details: "The subprotocol is `nwpath.v1`. A client that falls behind is told (1013) and dropped."
         ) { try $0.eventSocket($1) },
         Route(
@@ -204,7 +204,9 @@ extension Route {
             "The state of a monitor as a small picture.",
             [.monitor],
             Answer(status: 200, sentence: "The picture.", contents: [("image/svg+xml", .text)]),
-            problems: [404]
+            problems: [404],
+            details: "Pages of other sites may show it with `embed_badge`.",
+            isEmbeddable: true
         ) { try $0.badge($1) },
     ]
 
@@ -285,7 +287,7 @@ extension Route {
                 sentence: "`/problems/config-invalid` with file, line and column, or a malformed request.",
                 contents: [Answer.problem]
             ),
-            problems: [403, 413],
+            problems: [413],
             details: Self.whoMayChange
         ) { try $0.reload($1) },
     ]
@@ -341,7 +343,7 @@ extension Route {
             summary,
             parameters,
             Answer(status: 202, sentence: "It runs.", fields: ["Location"]),
-            problems: [403, 413, 429] + problems,
+            problems: [413, 429] + problems,
             details: whoMayChange,
             handler: handler
         )

@@ -9,6 +9,8 @@ final class StatusAPI {
     let provider: any StatusProviding
     var limits: StatusLimits
     var hosts = HostPolicy(names: [])
+    /// Whether pages of other sites may show the badge.
+    var embedsBadge = false
     let streams: EventStreams
     let polls: LongPolls
     /// Pages for which the archive is read.
@@ -63,6 +65,7 @@ final class StatusAPI {
         case .found(let route, let arguments):
             let call = Route.Call(route: route, arguments: arguments, request: request, responder: responder)
             do {
+                try checkSite(request, at: route)
                 if route.method == .post { try checkRights(request) }
                 guard let response = try route.handler(self, call) else { return }
                 responder.respond(ContentCoding.apply(to: response, for: request), route: route.path)
@@ -70,6 +73,15 @@ final class StatusAPI {
                 responder.respond(failure(error), route: route.path)
             }
         }
+    }
+
+    /// Refuses what a page of another site embeds, unless it is meant for that, or the page's host is configured.
+    private func checkSite(_ request: HTTPRequest, at route: Route) throws(Problem) {
+        if EmbeddingPolicy.allows(request) || route.isEmbeddable && embedsBadge { return }
+        if let origin = request.field("Origin"), OriginPolicy(hosts: hosts).allows(origin, at: request.field("Host")) {
+            return
+        }
+        throw Problem(.originNotAllowed, status: 403, detail: "A page of another site may not embed this.")
     }
 
     /// Refuses whoever may not change anything, and pages of others.
@@ -153,10 +165,11 @@ extension StatusAPI {
         _ = try call.query()
         let monitor = call.arguments[0]
         guard let state = try provider.badge(of: monitor) else { throw Problem.unknownMonitor(monitor) }
-        let fields = [
+        var fields = [
             HTTPField("Cache-Control", "no-store"),
             HTTPField("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
         ]
+        if embedsBadge { fields.append(HTTPField("Cross-Origin-Resource-Policy", "cross-origin")) }
         let picture = Badge(monitor: monitor, state: state).picture
         return HTTPResponse(status: 200, type: "image/svg+xml", text: picture, fields: fields)
     }

@@ -68,7 +68,8 @@ public struct HTTPUpgrade {
 
 public struct HTTPResponse {
     public var status: Int
-    /// Header fields besides `Date`, `Connection`, `Content-Length`, `Transfer-Encoding` and `X-Content-Type-Options`.
+    /// Header fields besides `Date`, `Connection`, `Content-Length`, `Transfer-Encoding`, `X-Content-Type-Options`, and
+    /// `Cross-Origin-Resource-Policy` where it is not `same-origin`.
     public var fields: [HTTPField]
     public var body: HTTPBody
     /// Whether the connection ends with this answer.

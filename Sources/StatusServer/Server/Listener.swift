@@ -131,7 +131,8 @@ final class Refusals {
         let content = Problem(status: 503, detail: "Too many connections; try again soon.").rendered
         let head = """
             HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nRetry-After: 1\r
-            Content-Length: \(content.count)\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n
+            Content-Length: \(content.count)\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r
+            Cross-Origin-Resource-Policy: same-origin\r\n\r\n
             """
         return Array(head.utf8) + content
     }()

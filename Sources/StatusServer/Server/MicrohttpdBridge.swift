@@ -67,6 +67,9 @@ enum MicrohttpdResponse {
         var fields = response.fields
         // A browser takes an answer for what it says it is, whatever names and texts in it look like.
         fields.append(HTTPField("X-Content-Type-Options", "nosniff"))
+        // Nor does it give it to a page of another site, unless it is meant for one.
+        let policy = "Cross-Origin-Resource-Policy"
+        if !fields.contains(where: { $0.name == policy }) { fields.append(HTTPField(policy, "same-origin")) }
         if response.closes { fields.append(HTTPField("Connection", "close")) }
         for field in fields where unsafe nwp_http_header(native, field.name, field.value) == 0 {
             unsafe nwp_http_release(native)
