@@ -104,6 +104,19 @@ import Testing
         #expect(slow.status == 0 && slow.output == fast.output && fast.output.utf8.count > 8192)
     }
 
+    @Test func `metrics move no cursor on a terminal, and reach a pipe as they came`() async throws {
+        let tool = Tool(scratch: try Scratch(), readsForeign: true)
+        let text = "# HELP a A \u{1B}[2J text.\na{name=\"\u{9B}1m\u{202E}é\"} 1\n"
+        let server = try CannedServer(tool.scratch, answer: CannedServer.response("200 OK", text, type: "text/plain"))
+        let shown = try await onTerminal(tool, "metrics", "--socket", server.path)
+        #expect(shown.contains("# HELP a A \\u{1B}[2J text."), "\(shown)")
+        #expect(shown.contains("a{name=\"\\u{9B}1m\\u{202E}é\"} 1"), "\(shown)")
+        let forbidden: Set<Unicode.Scalar> = ["\u{1B}", "\u{9B}", "\u{202E}"]
+        #expect(forbidden.isDisjoint(with: shown.unicodeScalars))
+        let piped = try await tool.run("metrics", "--socket", server.path)
+        #expect(piped.output == text)
+    }
+
     @Test func `messages that nobody reads do not stop a command`() async throws {
         let tool = Tool(scratch: try Scratch())
         for script in ["\"$@\" dns 2>&-", "\"$@\" dns 2>/dev/full"] {

@@ -150,8 +150,27 @@ struct Malformed: CustomTestStringConvertible, Sendable {
         #expect(second.body == "ok\n")
     }
 
-    @Test func `ends a connection whose chunked body grows too large`() async throws {
+    @Test(arguments: [false, true])
+    func `a chunked body over the limit gets its 413`(overTCP: Bool) async throws {
         let fixture = try ServerFixture()
+        let client = overTCP ? try fixture.tcpClient() : try fixture.client()
+        client.send("POST /-/reload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in 0..<70 { client.send("400\r\n" + String(repeating: "a", count: 1024) + "\r\n") }
+        client.send("0\r\n\r\n")
+        let response = try await client.response()
+        #expect(response.status == 413 && response.body.contains("The body is too large."))
+        #expect(response.fields["connection"]?.lowercased() == "close")
+        await client.waitForClose()
+        #expect(client.received.isEmpty)
+        #expect(fixture.provider.reloads == 0)
+        let counted = fixture.metrics.split(separator: "\n").contains { line in
+            line.hasPrefix("nwpath_http_requests_total{handler=\"invalid\",") && line.contains("code=\"413\"")
+        }
+        #expect(counted)
+    }
+
+    @Test func `ends a connection whose chunked body has no end`() async throws {
+        let fixture = try ServerFixture { $0.server.bodyDeadline = .milliseconds(60) }
         let client = try fixture.client()
         client.send("POST /-/reload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         for _ in 0..<70 { client.send("400\r\n" + String(repeating: "a", count: 1024) + "\r\n") }

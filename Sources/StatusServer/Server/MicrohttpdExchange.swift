@@ -93,6 +93,8 @@ final class HTTPConnection {
     private(set) var ready: ReadyAnswer?
     private var isSuspended = false
     private var isCancelled = false
+    /// Whether the body exceeds the limit; the library lets nobody answer before its end.
+    private var isTooLarge = false
     private var stream: OutgoingStream?
     private var upgrade: HTTPUpgrade?
     private var upgraded: UpgradedConnection?
@@ -117,6 +119,11 @@ final class HTTPConnection {
         case .body:
             guard let known else { return 0 }
             phase = .waiting
+            if isTooLarge {
+                let problem = Problem(status: 413, detail: "The body is too large.")
+                ready = ReadyAnswer(HTTPResponse(problem, closes: true), route: "invalid")
+                return answer()
+            }
             if request == nil { ready = known.answer(for: connection.peer) }
             guard ready == nil else { return answer() }
             connection.server.handle(request ?? known.request(from: connection.peer), known, self)
@@ -129,13 +136,17 @@ final class HTTPConnection {
         }
     }
 
-    /// Takes bytes of the body.
-    /// - Returns: `false` when it is too large.
+    /// Receives bytes of the body; those of one that is too large are dropped, until its deadline.
+    /// - Returns: `false` when the connection is to be closed.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard phase == .body, let known else { return phase == .answered }
         if request == nil { request = known.request(from: connection.peer) }
-        guard let count = request?.body.count, count + bytes.count <= connection.server.limits.request.body else {
-            return false
+        guard !isTooLarge, let count = request?.body.count,
+            count + bytes.count <= connection.server.limits.request.body
+        else {
+            isTooLarge = true
+            request?.body = []
+            return true
         }
         unsafe request?.body.append(contentsOf: bytes)
         return true

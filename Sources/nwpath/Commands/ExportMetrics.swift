@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Spelling
+
 /// `nwpath metrics`: what Prometheus would scrape, printed or put into a file.
 struct ExportMetrics: Command {
     var file: String?
@@ -31,12 +33,21 @@ struct ExportMetrics: Command {
             let type = isOpenMetrics ? "application/openmetrics-text" : "text/plain"
             let text = try connection.fetch("/metrics", fields: [(name: "Accept", value: type)]).body
             guard let file else {
-                Terminal.print(text)
+                Terminal.print(Terminal.isInteractive ? Self.printable(text) : text)
                 return .success
             }
             try OutputFile.write(file, Self.withoutProcess(text))
             return .success
         }
+    }
+
+    /// The lines as a terminal may get them: help texts and labels hold names that others chose.
+    static func printable(_ text: [UInt8]) -> [UInt8] {
+        let newline = UInt8(ascii: "\n")
+        let lines = text.split(separator: newline, omittingEmptySubsequences: false).map { line in
+            Array(PrintableText.escape(String(decoding: line, as: UTF8.self)).utf8)
+        }
+        return Array(lines.joined(separator: [newline]))
     }
 
     /// Leaves out the families that every exporter has of itself.
