@@ -186,7 +186,7 @@ let package = Package(
             ],
             path: "Tests/ServiceSupport"
         ),
-        .testTarget(name: "LayeringTests"),
+        .testTarget(name: "LayeringTests", dependencies: ["TestSupport"]),
         .testTarget(name: "AddressingTests", dependencies: ["Addressing"]),
         .testTarget(name: "LinuxIOTests", dependencies: ["Addressing", "LinuxIO", "TestSupport"]),
         .testTarget(name: "OrderedJSONTests", dependencies: ["OrderedJSON", "TestSupport"]),

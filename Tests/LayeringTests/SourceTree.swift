@@ -8,6 +8,8 @@ enum SourceTree {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
+    static func absolutePath(of path: String) -> String { root.appending(path: path).path }
+
     static func text(of path: String) throws -> String {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
