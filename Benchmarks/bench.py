@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """Measures nwpath beside `ip monitor` and prints medians, spreads and ratios. docs/benchmarks.md tells the method."""
-import argparse, json, os, pathlib, platform, shutil, statistics, sys, time
+import argparse, json, os, pathlib, platform, shutil, signal, statistics, sys, time
 
 import discovery, measure, scenarios
 
@@ -24,6 +24,9 @@ class Bench:
             "benchmark": self.current, "what": what, "unit": unit, "names": names,
             "limit": {"ratio": ratio, "least": least, "most": most}, "rounds": []})
         row["rounds"].append(values)
+        # At once: a benchmark takes minutes, and may be interrupted.
+        figures = ", ".join(f"{name} {figure(value)}" for name, value in values.items())
+        print(f"bench: {self.current}: {what} ({unit}): {figures}", file=sys.stderr, flush=True)
 
     def run(self, name):
         self.current = name
@@ -142,14 +145,22 @@ def arguments():
 def main():
     options = arguments()
     bench = Bench(options)
-    for name in options.only or scenarios.ALL:
-        bench.run(name)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    is_interrupted = False
+    try:
+        for name in options.only or scenarios.ALL:
+            bench.run(name)
+    except KeyboardInterrupt:
+        is_interrupted = True
+        bench.failures.append({"benchmark": bench.current, "problem": "interrupted; what was measured stands above"})
     results = bench.results()
     text = json.dumps(results, indent=2)
     if options.output:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(text + "\n")
     print(text if options.json else table(results))
+    if is_interrupted:
+        return 130
     return 1 if results["failures"] or any(row["met"] is False for row in results["rows"]) else 0
 
 
