@@ -66,8 +66,8 @@ final class BrowserSession: EngineSession {
         if let service = ServiceNames.parts(instance) {
             return BrowserEvent.Name(name: service.name, type: service.type + ".", domain: ServiceNames.domain)
         }
-        let labels = instance.labels.compactMap { String(validating: $0, as: UTF8.self) }
-        guard labels.count == 3, instance.labelCount == 3 else { return nil }
-        return BrowserEvent.Name(name: labels[0], type: "\(labels[1]).\(labels[2]).", domain: ".")
+        return ServiceNames.enumerated(instance).map {
+            BrowserEvent.Name(name: $0.name, type: $0.type, domain: ServiceNames.root)
+        }
     }
 }

@@ -106,6 +106,7 @@ open class NetService: NSObject {
             service.subtypes = identity.subtypes.map { Array($0.utf8) }
             service.text = TextRecord(data: Array(text ?? Data())).entries
             service.allowsRenaming = !options.contains(.noAutoRename)
+            guard (try? service.validate()) != nil else { throw .badArgumentError }
             let registration = service
             return { engines, sink in
                 do throws(RegistrationError) {

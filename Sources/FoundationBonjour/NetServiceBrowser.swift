@@ -78,20 +78,10 @@ open class NetServiceBrowser: NSObject {
     // MARK: - Internal
 
     private static func pointer(_ type: String, domain: String) throws(NetService.ErrorCode) -> DomainName {
-        let types = ["_services._dns-sd._udp", "_services._dns-sd._udp."]
-        guard !types.contains(type.lowercased()) else {
-            guard ServiceNames.isLinkLocal(domain), let name = DomainName("_services._dns-sd._udp.local") else {
-                throw .badArgumentError
-            }
-            return name
-        }
-        let identity = try ServiceIdentity(domain: domain, type: type, name: "x")
-        guard let subtype = identity.subtypes.first else { return identity.type }
-        let labels = [Array(subtype.utf8), Array("_sub".utf8)]
-        guard identity.subtypes.count == 1, let name = try? DomainName(labels: labels).appending(identity.type) else {
+        guard ServiceNames.isLinkLocal(domain), let pointer = ServiceNames.pointer(type) else {
             throw .badArgumentError
         }
-        return name
+        return pointer
     }
 
     private func begin() throws(NetService.ErrorCode) -> UInt64 {

@@ -10,7 +10,7 @@ struct ServiceIdentity: Hashable, Sendable {
     let name: String
     /// The full name of the type.
     let type: DomainName
-    /// The type as it is registered, such as `_http._tcp`.
+    /// The type without the domain, such as `_http._tcp`; whether it may be registered is checked by who publishes.
     let registeredType: String
     /// Further names under which it can be found.
     let subtypes: [String]
@@ -19,12 +19,12 @@ struct ServiceIdentity: Hashable, Sendable {
     /// - Throws: ``NetService/ErrorCode/badArgumentError``.
     init(domain: String, type: String, name: String) throws(NetService.ErrorCode) {
         let parts = type.split(separator: ",", omittingEmptySubsequences: false).map { Self.withoutDot(String($0)) }
-        guard ServiceNames.isLinkLocal(domain), let first = parts.first, let full = ServiceNames.type(first),
+        guard ServiceNames.isLinkLocal(domain), let first = parts.first.flatMap({ BrowsableType($0) }),
             !parts.contains(""), name.utf8.count <= DomainName.maximumLabelLength
         else { throw .badArgumentError }
         self.name = name
-        self.type = full
-        registeredType = first
+        self.type = first.name
+        registeredType = first.description
         subtypes = Array(parts.dropFirst())
     }
 

@@ -252,6 +252,30 @@ import Testing
         end()
     }
 
+    @Test func `a type that nobody may register is searched for and resolved, and not published`() async throws {
+        let avahi = try await AvahiPeer(in: .current, hostName: "tv", interface: "a1")
+        let publisher = try avahi.publish("TV", "_androidtvremote2._tcp", 6466, ["path=/x"])
+        search("_androidtvremote2._tcp.", on: there) { service in
+            service.delegate = nil
+            service.resolve(withTimeout: 10)
+        }
+        await expect(there, "found TV _androidtvremote2._tcp. local.")
+        there.perform { host in
+            let service = NetService(domain: "local.", type: "_androidtvremote2._tcp.", name: "TV")
+            let witness = Witness(host.log)
+            service.delegate = witness
+            host.keep(service, as: "TV")
+            host.keep(witness, as: "witness TV")
+            service.resolve(withTimeout: 60)
+        }
+        await expect(there, "resolved TV 6466 10.88.0.1 /x")
+        publish("Lamp", type: "_androidtvremote2._tcp.", on: there)
+        await expect(there, "not published -72004")
+        #expect(!there.log.contains("will publish Lamp"))
+        withExtendedLifetime((avahi, publisher)) {}
+        end()
+    }
+
     @Test func `a service that was stopped can be published again`() async {
         publish("Lamp", on: here)
         await expect(here, "published Lamp")

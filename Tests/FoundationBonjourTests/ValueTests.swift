@@ -65,6 +65,11 @@ import Testing
         #expect(try ServiceIdentity(domain: "", type: "_a._tcp", name: "").instances == [])
     }
 
+    @Test func `takes types that nobody may register`() throws {
+        let identity = try ServiceIdentity(domain: "local.", type: "_androidtvremote2._tcp.", name: "TV")
+        #expect(identity.instances == [try #require(DomainName("TV._androidtvremote2._tcp.local"))])
+    }
+
     @Test func `subtypes follow commas`() throws {
         let identity = try ServiceIdentity(domain: "", type: "_http._tcp.,_a,_b", name: "")
         #expect(identity.registeredType == "_http._tcp" && identity.subtypes == ["_a", "_b"])

@@ -107,6 +107,29 @@ import Testing
         withExtendedLifetime((browser, server, avahi)) {}
     }
 
+    @Test(arguments: ["_androidtvremote2._tcp", "_nvstream_dbd._tcp", "_apple-mobdev2._tcp", "_8886._tcp"])
+    func `a browser finds types that nobody may register, and a connection goes there`(type: String) async throws {
+        let avahi = try await avahi()
+        let publisher = try avahi.publish("TV", type, 7009, [])
+        let server = try echo(7009)
+        let (browser, results) = browse(type)
+        let endpoint = NWEndpoint.service(name: "TV", type: type, domain: "local.", interface: nil)
+        await eventually("found") { results.values.last?.map(\.endpoint) == [endpoint] }
+        await talk(to: endpoint)
+        let (types, names) = browse("_services._dns-sd._udp")
+        let listed = NWEndpoint.service(
+            name: String(type.prefix { $0 != "." }),
+            type: "_tcp.local.",
+            domain: ".",
+            interface: nil
+        )
+        await eventually("the type") { names.values.last?.map(\.endpoint) == [listed] }
+        #expect(types.state == .ready)
+        publisher.signal(SIGTERM)
+        await eventually("the goodbye") { results.values.last?.isEmpty == true }
+        withExtendedLifetime((browser, types, server, avahi)) {}
+    }
+
     @Test func `a browser follows python-zeroconf, and a connection goes there`() async throws {
         let publisher = try zeroconf("Wohn.zimmer", port: 7008)
         let server = try echo(7008)

@@ -129,12 +129,32 @@ import Testing
         #expect(try BrowseQuestion(.bonjourWithTXTRecord(type: type, domain: "local.")).wantsText)
     }
 
+    /// Nobody may register them: too long, an underscore, no letter, two hyphens.
+    @Test(arguments: ["_androidtvremote2._tcp", "_nvstream_dbd._tcp", "_8886._tcp", "_a--b._udp"])
+    func `types of real devices are valid`(type: String) throws {
+        #expect(try BrowseQuestion(.bonjour(type: type, domain: nil)).pointer == DomainName("\(type).local"))
+        let longest = "_" + String(repeating: "x", count: 62) + "._tcp"
+        #expect(try BrowseQuestion(.bonjour(type: longest, domain: nil)).pointer == DomainName("\(longest).local"))
+        #expect(throws: NWError.dns(kDNSServiceErr_BadParam)) {
+            try BrowseQuestion(.bonjour(type: "_x" + longest.dropFirst(), domain: nil))
+        }
+    }
+
+    @Test(arguments: ["_services._dns-sd._udp", "_Services._dns-sd._udp."])
+    func `types are enumerated, and have no text`(type: String) throws {
+        let question = try BrowseQuestion(.bonjourWithTXTRecord(type: type, domain: nil))
+        #expect(question.pointer == DomainName("_services._dns-sd._udp.local") && !question.wantsText)
+        let (found, other) = (DomainName("_http._tcp.local"), DomainName("lamp._http._tcp.local"))
+        #expect(question.service(try #require(found)) == .init(name: "_http", type: "_tcp.local.", domain: "."))
+        #expect(question.service(try #require(other)) == nil)
+    }
+
     @Test func `subtypes follow a comma`() throws {
         let question = try BrowseQuestion(.bonjour(type: "_http._tcp,_printer", domain: "local"))
         #expect(question.pointer == DomainName("_printer._sub._http._tcp.local"))
     }
 
-    @Test(arguments: ["", "http", "_http", "_http._sctp", "_a b._tcp", "_http._tcp,", "_http._tcp,_a,_b", "._tcp"])
+    @Test(arguments: ["", "http", "_http", "_http._sctp", "_http._tcp,", "_http._tcp,_a,_b", "._tcp"])
     func `refuses types that are not valid`(type: String) {
         #expect(throws: NWError.dns(kDNSServiceErr_BadParam)) {
             try BrowseQuestion(.bonjour(type: type, domain: nil))

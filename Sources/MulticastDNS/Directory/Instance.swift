@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import DNSWire
+package import DNSWire
 
 /// What a directory knows of one instance, besides its records.
 struct Instance: Sendable {
@@ -49,8 +49,8 @@ struct Instance: Sendable {
 }
 
 /// The forms of names that DNS-SD gives a meaning (RFC 6763).
-enum ServiceName {
-    static let enumeration = DomainName("_services._dns-sd._udp.local") ?? DomainName()
+package enum ServiceName {
+    package static let enumeration = DomainName("_services._dns-sd._udp.local") ?? DomainName()
     static let local = DomainName("local") ?? DomainName()
     private static let protocols = [DomainName("_tcp.local"), DomainName("_udp.local")].compactMap(\.self)
     private static let subtype = DomainName("_sub") ?? DomainName()

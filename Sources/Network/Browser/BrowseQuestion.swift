@@ -3,7 +3,7 @@
 package import DNSWire
 internal import MulticastDNS
 
-/// What a browser asks the links, made of its descriptor.
+/// The query of a browser, made of its descriptor.
 struct BrowseQuestion: Hashable, Sendable {
     /// The name whose PTR records name the services.
     let pointer: DomainName
@@ -14,31 +14,26 @@ struct BrowseQuestion: Hashable, Sendable {
     /// - Throws: ``NWError/dns(_:)``: a type or subtype that is not valid, a domain that no link has, or services of
     ///   paired devices.
     init(_ descriptor: NWBrowser.Descriptor) throws(NWError) {
-        let (text, domain): (String, String?)
+        let (text, domain, withText): (String, String?, Bool)
         switch descriptor {
-        case .bonjour(let type, let place):
-            (text, domain) = (type, place)
-            wantsText = false
-        case .bonjourWithTXTRecord(let type, let place):
-            (text, domain) = (type, place)
-            wantsText = true
-        case .applicationService:
-            throw .dns(kDNSServiceErr_Unsupported)
+        case .bonjour(let type, let place): (text, domain, withText) = (type, place, false)
+        case .bonjourWithTXTRecord(let type, let place): (text, domain, withText) = (type, place, true)
+        case .applicationService: throw .dns(kDNSServiceErr_Unsupported)
         }
         guard ServiceNames.isLinkLocal(domain) else { throw .dns(kDNSServiceErr_Unsupported) }
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count <= 2, let type = parts.first.flatMap({ ServiceNames.type($0) }) else {
-            throw .dns(kDNSServiceErr_BadParam)
+        guard let pointer = ServiceNames.pointer(text) else { throw .dns(kDNSServiceErr_BadParam) }
+        self.pointer = pointer
+        // A type has no TXT record.
+        wantsText = withText && pointer != ServiceName.enumeration
+    }
+
+    /// The result that a PTR record stands for; `nil` when its target is no name of a service, or of a type where types
+    /// are enumerated.
+    func service(_ target: DomainName) -> BrowseBook.Service? {
+        guard pointer == ServiceName.enumeration else { return ServiceNames.service(target) }
+        return ServiceNames.enumerated(target).map {
+            .init(name: $0.name, type: $0.type, domain: ServiceNames.root)
         }
-        guard parts.count == 2 else {
-            pointer = type
-            return
-        }
-        let labels = [Array(parts[1].utf8), Array("_sub".utf8)]
-        guard !parts[1].isEmpty, let subtype = try? DomainName(labels: labels).appending(type) else {
-            throw .dns(kDNSServiceErr_BadParam)
-        }
-        pointer = subtype
     }
 }
 
@@ -46,17 +41,24 @@ struct BrowseQuestion: Hashable, Sendable {
 package enum ServiceNames {
     /// The domain of links, as results name it.
     package static let domain = "local."
+    /// The domain of an enumerated type, as on Apple's systems.
+    package static let root = "."
 
     /// Whether a domain is that of the links: `local`, with or without a dot, or none at all.
     package static func isLinkLocal(_ domain: String?) -> Bool {
         ["", ".", "local", "local."].contains(domain?.lowercased() ?? "")
     }
 
-    /// The full name of a type such as `_http._tcp`, with or without a dot at the end.
-    /// - Returns: `nil` when it is none that may be published (RFC 6335 section 5.1).
-    package static func type(_ text: String) -> DomainName? {
-        let text = text.hasSuffix(".") ? String(text.dropLast()) : text
-        return try? ServiceRegistration(name: [0x61], type: text, port: 1).validate()
+    /// The name whose PTR records a browser queries: that of a type such as `_http._tcp`, of a subtype as in
+    /// `_http._tcp,_printer`, or `_services._dns-sd._udp`, which enumerates types; each with or without a dot at the end.
+    package static func pointer(_ text: String) -> DomainName? {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            $0.hasSuffix(".") ? String($0.dropLast()) : String($0)
+        }
+        if parts.count == 1, parts[0].lowercased() == "_services._dns-sd._udp" { return ServiceName.enumeration }
+        guard parts.count <= 2, let type = BrowsableType(parts[0])?.name else { return nil }
+        guard parts.count == 2 else { return type }
+        return try? DomainName(labels: [Array(parts[1].utf8), Array("_sub".utf8)]).appending(type)
     }
 
     /// The parts of an instance's full name.
@@ -64,7 +66,7 @@ package enum ServiceNames {
     ///
     /// A name that its sender cut at its dots, as python-zeroconf does, is whole again.
     static func service(_ instance: DomainName) -> BrowseBook.Service? {
-        parts(instance).map { BrowseBook.Service(name: $0.name, type: $0.type, domain: domain) }
+        parts(instance).map { .init(name: $0.name, type: $0.type, domain: domain) }
     }
 
     /// As above, as two texts.
@@ -75,6 +77,14 @@ package enum ServiceNames {
             return nil
         }
         return (labels[..<place].joined(separator: "."), "\(labels[place]).\(labels[place + 1])")
+    }
+
+    /// The parts of a type's full name, which the enumeration of types has: the transport with the domain is its type.
+    /// - Returns: `nil` when it has not three labels, or is not in UTF-8.
+    package static func enumerated(_ type: DomainName) -> (name: String, type: String)? {
+        let labels = type.labels.compactMap { String(validating: $0, as: UTF8.self) }
+        guard labels.count == 3, type.labelCount == 3 else { return nil }
+        return (labels[0], "\(labels[1]).\(labels[2]).")
     }
 
     /// The full names that an instance may have: its name as one label, and cut at its dots where it has some.

@@ -20,6 +20,7 @@ final class BrowseSession: EngineSession {
     }
 
     private let engines: Engines
+    private let question: BrowseQuestion
     private let filter: InterfaceFilter
     private let sink: (Event) -> Void
     private let id = EngineThread.makeID()
@@ -30,6 +31,7 @@ final class BrowseSession: EngineSession {
     /// Begins to ask; what is known already is told within this call.
     init(_ question: BrowseQuestion, filter: InterfaceFilter, engines: Engines, sink: @escaping (Event) -> Void) {
         self.engines = engines
+        self.question = question
         self.filter = filter
         self.sink = sink
         engines.multicast.retain()
@@ -85,12 +87,12 @@ final class BrowseSession: EngineSession {
     private func appeared(_ instance: DomainName, on name: String, _ index: Int, text: NWTXTRecord?) {
         let type = engines.paths.core?.judge.type(of: index) ?? .other
         let interface = NWInterface(name: name, index: index, type: NWInterface.InterfaceType(type))
-        guard filter.allows(interface), let service = ServiceNames.service(instance) else { return }
+        guard filter.allows(interface), let service = question.service(instance) else { return }
         sink(.appeared(service, interface, text))
     }
 
     private func vanished(_ instance: DomainName, from index: Int) {
-        guard let service = ServiceNames.service(instance) else { return }
+        guard let service = question.service(instance) else { return }
         sink(.vanished(service, index))
     }
 }

@@ -47,7 +47,7 @@ final class EndpointSearch {
             case .unix(let path): self = .path(path)
             case .service(let name, let type, let domain, let interface):
                 guard ServiceNames.isLinkLocal(domain) else { throw .dns(kDNSServiceErr_Unsupported) }
-                let instances = ServiceNames.type(type).map { ServiceNames.instances(name, of: $0) } ?? []
+                let instances = BrowsableType(type).map { ServiceNames.instances(name, of: $0.name) } ?? []
                 guard !instances.isEmpty else { throw .dns(kDNSServiceErr_BadParam) }
                 self = .service(instances, interface: interface)
             case .url(let url):

@@ -62,6 +62,9 @@ import Testing
             Issue.record("no service")
             return
         }
+        let long = NWEndpoint.service(name: "TV", type: "_androidtvremote2._tcp", domain: "local.", interface: nil)
+        let names = try #require(DomainName("TV._androidtvremote2._tcp.local"))
+        #expect(try Target(long) == .service([names], interface: nil))
         let cut = try name("Dr", " No", "_http", "_tcp", "local")
         #expect(try ways.map(\.labels) == [name("Dr. No", "_http", "_tcp", "local"), cut])
     }

@@ -16,17 +16,9 @@ struct BrowseTarget: Hashable, Sendable, CustomStringConvertible {
     /// Reads `TYPE[.local][,SUBTYPE]…`.
     init?(_ text: String) {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        var type = parts[0]
-        for end in [".local.", ".local", "."] where type.hasSuffix(end) {
-            type = String(type.dropLast(end.count))
-            break
-        }
-        let labels = type.split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count == 2, labels[0].hasPrefix("_"), (2...63).contains(labels[0].utf8.count),
-            ["_tcp", "_udp"].contains(labels[1].lowercased()),
-            let name = try? DomainName(labels: labels.map { Array($0.utf8) } + [Array("local".utf8)])
-        else { return nil }
-        description = type + parts.dropFirst().map { "," + $0 }.joined()
+        guard let type = BrowsableType(parts[0]) else { return nil }
+        let name = type.name
+        description = type.description + parts.dropFirst().map { "," + $0 }.joined()
         guard parts.count > 1 else {
             names = [name]
             return
