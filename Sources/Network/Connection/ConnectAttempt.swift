@@ -45,10 +45,8 @@ final class ConnectAttempt {
         self.completion = completion
         do throws(Errno) {
             if let opened = opened?.take() { number = opened } else { number = try Self.open(end.family, settings) }
-            try prepare()
-            var shim = end.shim
-            began = engines.loop.clock.boot
-            let code = unsafe nwp_flow_connect(number, &shim)
+            var code = try connect()
+            if code == 0, !settings.isStream, isConnectedToItself { code = try connectAnew() }
             hasWaited = code == -EINPROGRESS
             guard hasWaited else {
                 _ = try Self.checked(code)
@@ -117,6 +115,35 @@ final class ConnectAttempt {
         return HandshakeRecord(definition: NWProtocolTCP.definition, duration: duration, roundTrip: roundTrip ?? .zero)
     }
 
+    /// - Returns: 0, or a negative errno.
+    private func connect() throws(Errno) -> Int32 {
+        try prepare()
+        var shim = end.shim
+        began = engines.loop.clock.boot
+        return unsafe nwp_flow_connect(number, &shim)
+    }
+
+    /// Whether the kernel chose the peer's own port for us, as it may where nobody listens on it: what is sent would come
+    /// back, and nobody could listen there any more.
+    private var isConnectedToItself: Bool {
+        let wanted = settings.values.requiredLocalEndpoint.flatMap { SocketEnd($0) }
+        var (near, far) = (nwp_end(), nwp_end())
+        guard wanted?.port ?? 0 == 0, unsafe nwp_flow_end(number, 0, &near) >= 0,
+            unsafe nwp_flow_end(number, 1, &far) >= 0,
+            let local = SocketEnd(near)
+        else { return false }
+        return local == SocketEnd(far)
+    }
+
+    /// Connects a second datagram socket; the first one keeps the port until then, so that it has another one.
+    private func connectAnew() throws(Errno) -> Int32 {
+        let first = number
+        defer { _ = Glibc.close(first) }
+        number = -1
+        number = try Self.open(end.family, settings)
+        return try connect()
+    }
+
     private func prepare() throws(Errno) {
         let isIPv6 = end.family == .ipv6
         settings.apply(to: number, isIPv6: isIPv6)
@@ -144,6 +171,11 @@ final class ConnectAttempt {
     }
 
     private func succeed() {
+        if settings.isStream, isConnectedToItself {
+            // Nobody listens; a FIN would keep the port in TIME_WAIT.
+            nwp_flow_abort(number)
+            return fail(Errno(ECONNREFUSED))
+        }
         if let watch { engines.loop.unwatch(watch) }
         watch = nil
         let open = number
