@@ -398,14 +398,15 @@ public final class PathEngine {
     private func ask(_ keys: Set<NeighborKey>) {
         for key in keys {
             do {
-                try kernel.probeNeighbor(key.address, index: key.index)
+                if try kernel.probeNeighbor(key.address, index: key.index) { continue }
             } catch .notPermitted {
-                // Without the privilege a packet to nobody has the same effect; when it cannot be sent, others tell why.
-                try? DiscardDatagram.send(to: key.address, index: key.index)
             } catch {
-                // The interface is gone, which the kernel tells by itself.
+                // ENODEV: an RTM_DELLINK follows.
                 continue
             }
+            // Without the privilege, and for an entry of another program, a packet to nobody has the same effect; when
+            // it cannot be sent, others tell why.
+            try? DiscardDatagram.send(to: key.address, index: key.index)
         }
     }
 

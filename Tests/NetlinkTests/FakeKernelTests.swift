@@ -284,15 +284,12 @@ import Testing
 @Suite struct ProbeDecisionTests {
     private static let router = IPAddress.of("192.0.2.1")
 
-    private func kernel(_ state: NeighborState?) -> FakeKernel {
+    private func kernel(_ state: NeighborState?, flags: UInt8 = 0, extended: UInt32? = nil) -> FakeKernel {
         let entry = state.map { state in
-            FakeKernel.Answer.messages(
-                28,
-                [
-                    Builder([2, 0, 0, 0, 3, 0, 0, 0] + Question.bytes(of: state.rawValue) + [0, 1])
-                        .attribute(1, Self.router.bytes)
-                ]
-            )
+            var entry = Builder([2, 0, 0, 0, 3, 0, 0, 0] + Question.bytes(of: state.rawValue) + [flags, 1])
+                .attribute(1, Self.router.bytes)
+            if let extended { entry = entry.attribute(15, extended) }
+            return FakeKernel.Answer.messages(28, [entry])
         }
         return FakeKernel([.getNeighbor: [entry ?? .error(2)], .newNeighbor: [.messages(2, [])]])
     }
@@ -309,6 +306,25 @@ import Testing
         let kernel = kernel(state)
         try kernel.probeNeighbor(Self.router, index: 3)
         #expect(kernel.asked.last == .setNeighbor(Self.router, index: 3, state: .probe))
+    }
+
+    /// Learned from a routing daemon, managed, validated elsewhere; and flags that nobody knows yet.
+    @Test(
+        arguments: [NeighborState.reachable, .stale, .delay, .failed],
+        [(0x10, nil), (0, 1), (0x80, 4), (0x40, nil), (0, 0x8000_0000)] as [(UInt8, UInt32?)]
+    )
+    func `an entry of another program is left alone`(state: NeighborState, flags: (UInt8, UInt32?)) throws {
+        let kernel = kernel(state, flags: flags.0, extended: flags.1)
+        #expect(try !kernel.probeNeighbor(Self.router, index: 3))
+        #expect(kernel.asked.map(\.type) == [.getNeighbor])
+    }
+
+    /// `NTF_ROUTER` is repeated; `NTF_OFFLOADED` is the driver's, and stays by itself.
+    @Test(arguments: [(0x80, true), (0x20, false), (0xA0, true)] as [(UInt8, Bool)])
+    func `a router stays one`(flags: UInt8, isRouter: Bool) throws {
+        let kernel = kernel(.stale, flags: flags, extended: 0)
+        #expect(try kernel.probeNeighbor(Self.router, index: 3))
+        #expect(kernel.asked.last == .setNeighbor(Self.router, index: 3, state: .probe, isRouter: isRouter))
     }
 
     @Test(arguments: [.some(.failed), .some(NeighborState.none), nil] as [NeighborState?])

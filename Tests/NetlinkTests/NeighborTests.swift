@@ -84,6 +84,27 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    /// Nobody answers there, so that nothing but the probe could change the entry.
+    @Test(
+        arguments: ["192.0.2.77", "2001:db8:1::77"],
+        [("extern_learn", .stale), ("managed", nil), ("router", .probe)] as [(String, NeighborState?)]
+    )
+    func `a probe leaves the flags of an entry as they are`(
+        gateway: String,
+        entry: (flag: String, state: NeighborState?)
+    ) throws {
+        let peer = try namespace.uplink()
+        let index = try #require(try kernel.link(named: "v0")).index
+        try namespace.ip("neigh add \(gateway) lladdr 02:00:00:00:00:77 dev v0 nud stale \(entry.flag)")
+        let isProbed = try kernel.probeNeighbor(.of(gateway), index: index)
+        let printed = try namespace.ip("neigh show \(gateway) dev v0")
+        #expect(printed.split(separator: " ").contains(Substring(entry.flag)), "\(printed)")
+        // The kernel itself probes what it manages.
+        guard let state = entry.state else { return }
+        #expect(try kernel.neighbor(.of(gateway), index: index)?.state == state && isProbed == (state == .probe))
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `a probe on an interface that is not there is refused`() async throws {
         let error = #expect(throws: NetlinkError.self) { try kernel.probeNeighbor(.of("192.0.2.1"), index: 4711) }
         #expect(error?.code == 19)

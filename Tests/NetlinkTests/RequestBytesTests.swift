@@ -61,6 +61,8 @@ import Testing
         let probe = Question.setNeighbor(.of("192.0.2.1"), index: 3, state: .probe)
         #expect(probe.type == 28 && probe.flags == 0x104)
         #expect(words(probe) == ["02000000", "03000000", "10000000", "08000100", "c0000201"])
+        let router = Question.setNeighbor(.of("192.0.2.1"), index: 3, state: .probe, isRouter: true)
+        #expect(words(router)[2] == "10008000")
         let use = Question.setNeighbor(.of("fe80::1"), index: 3, state: nil)
         #expect(use.flags == 0x404)
         #expect(

@@ -188,6 +188,23 @@ import Testing
         }
     }
 
+    @Test func `a gateway whose entry is another program's is probed all the same, its entry left alone (S52)`()
+        async throws
+    {
+        try namespace.uplink("v0", 1, to: peer)
+        try hasten()
+        let link = try #require(try peer.ip("-br link show v1").split(separator: " ").dropFirst(2).first)
+        for (family, gateway) in [("ipv4", "10.1.0.1"), ("ipv6", "2001:db8:1::1")] {
+            try namespace.run("sysctl -qw net.\(family).neigh.v0.delay_first_probe_time=1")
+            try namespace.ip("neigh replace \(gateway) lladdr \(link) dev v0 nud stale extern_learn")
+        }
+        let subject = try Subject(Self.watching())
+        await subject.eventually("both answer") { $0.gateways.map(\.isReachable) == [true, true] }
+        for gateway in ["10.1.0.1", "2001:db8:1::1"] {
+            #expect(try namespace.ip("neigh show \(gateway) dev v0").contains(" extern_learn "))
+        }
+    }
+
     @Test func `where it counts, silent gateways make the path unsatisfied (S22, S52)`() async throws {
         try namespace.uplink("v0", 1, to: peer)
         try hasten()

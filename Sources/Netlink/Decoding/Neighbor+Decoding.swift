@@ -34,6 +34,23 @@ extension Neighbor {
     }
 }
 
+extension Neighbor {
+    /// Whether another program administers the entry, as routing daemons do: whether it has a flag such as
+    /// `NTF_EXT_LEARNED`, or an extended one such as `NTF_EXT_MANAGED`.
+    ///
+    /// `NTF_ROUTER` comes from the neighbour itself, `NTF_OFFLOADED` from the driver, and a request does not clear it.
+    static func isAdministered(_ body: Span<UInt8>) -> Bool {
+        guard body.count >= 12 else { return false }
+        if body[10] & ~UInt8(NTF_ROUTER | NTF_OFFLOADED) != 0 { return true }
+        var attributes = AttributeReader(body, from: 12)
+        while attributes.advance() {
+            guard attributes.kind == NDA_FLAGS_EXT, attributes.payload.count >= 4 else { continue }
+            return attributes.payload.host32(at: 0) != 0
+        }
+        return false
+    }
+}
+
 extension BridgeEntry {
     /// `AF_BRIDGE`.
     static let family: UInt8 = 7

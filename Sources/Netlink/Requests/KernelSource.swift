@@ -74,8 +74,10 @@ public protocol KernelSource: AnyObject {
     /// Whether packets keep the TTL that they are given, as far as can be found out without reading packet filters.
     func keepsTTL() -> Bool
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
+    /// - Returns: `false` for an entry of another program, which the kernel probes when a packet goes there.
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
-    func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError)
+    @discardableResult
+    func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError) -> Bool
 }
 
 extension KernelSource {

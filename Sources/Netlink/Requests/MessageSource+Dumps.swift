@@ -131,7 +131,7 @@ extension MessageSource {
     }
 
     /// Reads one entry; `nil` when the kernel says that there is none.
-    private func one<Element>(
+    func one<Element>(
         _ question: Question,
         _ decode: (Span<UInt8>) -> Element?
     ) throws(NetlinkError) -> Element? {

@@ -55,17 +55,28 @@ extension MessageSource {
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     ///
     /// An entry with a hardware address is set to `NUD_PROBE`; without one, resolution starts. Permanent entries and
-    /// those of links without resolution stay as they are.
+    /// those of links without resolution stay as they are, and so do those that another program administers: whatever
+    /// the request says, older kernels would clear flags that they or we do not know.
+    /// - Returns: `false` for an entry of another program, which the kernel probes when a packet goes there.
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
-    public func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError) {
-        let state = try neighbor(address, index: index)?.state
-        switch state {
-        case .permanent, .noARP, .probe, .incomplete: return
+    @discardableResult
+    public func probeNeighbor(_ address: IPAddress, index: Int) throws(NetlinkError) -> Bool {
+        var isAdministered = false
+        let entry = try one(.neighbor(address, index: index)) { body -> Neighbor? in
+            isAdministered = Neighbor.isAdministered(body)
+            return Neighbor(decoding: body)
+        }
+        switch entry?.state {
+        case .permanent, .noARP, .probe, .incomplete: return true
         case .reachable, .stale, .delay:
-            _ = try ask(.setNeighbor(address, index: index, state: .probe)) { _, _ in true }
+            guard !isAdministered else { return false }
+            let isRouter = entry?.isRouter == true
+            _ = try ask(.setNeighbor(address, index: index, state: .probe, isRouter: isRouter)) { _, _ in true }
         case .failed, .some(.none), nil:
+            guard !isAdministered else { return false }
             _ = try ask(.setNeighbor(address, index: index, state: nil)) { _, _ in true }
         }
+        return true
     }
 }
 

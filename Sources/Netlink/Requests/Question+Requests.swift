@@ -68,8 +68,14 @@ extension Question {
         return question
     }
 
-    /// Sets the state of an existing entry, or makes the kernel use one (rule S52).
-    static func setNeighbor(_ address: IPAddress, index: Int, state: NeighborState?) -> Question {
+    /// Sets the state of an existing entry, which clears all flags that are not repeated, or makes the kernel use one
+    /// (rule S52).
+    static func setNeighbor(
+        _ address: IPAddress,
+        index: Int,
+        state: NeighborState?,
+        isRouter: Bool = false
+    ) -> Question {
         let flags = acknowledge | UInt16(state == nil ? NLM_F_CREATE : NLM_F_REPLACE)
         return neighbor(
             type: RTM_NEWNEIGH,
@@ -77,7 +83,7 @@ extension Question {
             address,
             index: index,
             state: state?.rawValue ?? 0,
-            entryFlags: state == nil ? UInt8(NTF_USE) : 0
+            entryFlags: UInt8(state == nil ? NTF_USE : 0) | UInt8(isRouter ? NTF_ROUTER : 0)
         )
     }
 
