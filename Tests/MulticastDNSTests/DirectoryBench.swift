@@ -108,6 +108,13 @@ struct DirectoryBench {
         )
     }
 
+    /// Receives another host's query.
+    mutating func query(_ questions: [Question], from source: UInt32 = 7) {
+        let bytes = Message(questions: questions).encoded() ?? []
+        _ = directory.receive(bytes.span, .ipv4, from: PacketOrigin(source: .v4(source), port: 5353), at: now)
+        act()
+    }
+
     mutating func beginCensus() {
         directory.beginCensus(at: now)
         act()

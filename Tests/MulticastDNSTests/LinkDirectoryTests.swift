@@ -482,7 +482,7 @@ private typealias Bench = DirectoryBench
         #expect(bench.summary == ["added Lamp"])
         bench.run(to: 126)
         #expect(bench.summary == ["added Lamp", "removed Lamp unresolvable"])
-        #expect(bench.asked(.a, .ipv4).filter { $0 > 120 }.count == 3)
+        #expect(bench.asked(.a, .ipv4).filter { $0 > 120 && $0 < 125 }.count == 3)
     }
 
     @Test func `an address that comes back in time hides the gap`() {

@@ -310,7 +310,7 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
         #expect(bench.summary.last == "lost Lamp expired")
     }
 
-    @Test func `what others ask for in vain goes after ten seconds, without a question of ours`() async throws {
+    @Test func `what others query in vain goes after ten seconds, and two queries of ours`() async throws {
         let bench = try EngineBench(families: [.ipv4])
         bench.responder.announce(lamp.all)
         bench.browse(lamp.typeName)
@@ -325,6 +325,6 @@ private let browseQuestion = Question(lamp.typeName, .ptr)
         bench.responder.send(Message(questions: [question]))
         await bench.loop.eventually(within: .seconds(60)) { bench.services.isEmpty }
         #expect(KernelClock().boot - first >= .milliseconds(9900))
-        #expect(bench.responder.times(of: question).isEmpty)
+        #expect(bench.responder.times(of: question).count >= 2)
     }
 }

@@ -43,9 +43,17 @@ struct UnansweredQueries: Hashable, Sendable {
     var since: Duration
     var last: Duration
     var count: Int
+    /// When we queried ourselves for a record that somebody wants.
+    var verified: Duration?
 
-    /// When the record is given up: ten seconds after the first, and not before there was time to answer the last.
+    /// When to query ourselves: when there was time to answer the second one.
+    var verifyAt: Duration? { count >= 2 && verified == nil ? last + RecordCache.oneSecond : nil }
+
+    /// When the record is given up: ten seconds after the first, and not before there was time to answer the last, and
+    /// our own.
     var end: Duration? {
-        count >= 2 ? max(since + RecordCache.patience, last + RecordCache.oneSecond) : nil
+        guard count >= 2 else { return nil }
+        let own = verified.map { $0 + RecordCache.verification } ?? .zero
+        return max(since + RecordCache.patience, last + RecordCache.oneSecond, own)
     }
 }

@@ -23,6 +23,7 @@ extension RecordCache {
         var end = entry.expires
         if let doubt = entry.unanswered?.end { end = min(end, doubt) }
         guard isInteresting && !entry.isLeaving else { return (end, end) }
+        if let verifyAt = entry.unanswered?.verifyAt { end = min(end, verifyAt) }
         return (min(end, refreshPoint(entry)), min(end, refreshDue(entry)))
     }
 
@@ -67,8 +68,10 @@ extension RecordCache {
         return true
     }
 
-    /// Takes note of another host's question that should bring a multicast answer (rule C8).
+    /// Records another host's query that should bring a multicast answer (rule C8).
     ///
+    /// An owner may answer us and not that host (RFC 6762 section 11): what somebody wants is queried by us as well
+    /// before it is given up.
     /// Not within a second of the record's last coming, when its owner must keep silent (RFC 6762 section 6); and
     /// questions of one burst count once.
     mutating func heard(_ question: Question, knownAnswers: [ResourceRecord], at now: Duration) {
@@ -89,7 +92,7 @@ extension RecordCache {
             unanswered.last = now
             entry.unanswered = unanswered
             put(entry, key)
-            if let doubt = unanswered.end { note(key, doubt) }
+            if let doubt = earliest(unanswered.verifyAt, unanswered.end) { note(key, doubt) }
         }
     }
 

@@ -75,8 +75,10 @@ struct RecordCache: Sendable {
 
     struct Advance: Sendable {
         var lost: [(record: ResourceRecord, loss: Loss)] = []
-        /// What to ask again, and the how manyeth time, from 1 to 4.
+        /// What to query again, and which of the four refreshes it is, from 1 (RFC 6762 section 5.2).
         var refresh: [(key: RecordKey, step: Int)] = []
+        /// What others queried in vain: to be queried twice before it is given up.
+        var verify: [RecordKey] = []
     }
 
     /// Longer lifetimes are cut: twice the 75 minutes of RFC 6762 section 10.
@@ -88,6 +90,8 @@ struct RecordCache: Sendable {
     static let oneSecond = Duration.seconds(1)
     /// How long a record may stay unanswered for (RFC 6762 sections 10.4 and 10.5).
     static let patience = Duration.seconds(10)
+    /// How long two queries of our own may take: at 0 and 1 s, and time for the answer.
+    static let verification = Duration.seconds(3)
     /// A set of more records is gone through so often at most, whatever arrives.
     static let large = 64
     static let largeGap = Duration.milliseconds(100)
@@ -282,9 +286,17 @@ struct RecordCache: Sendable {
     ) {
         guard let list = entries[key] else { return }
         var step = 0
+        var isVerified = false
         var point: Duration?
         var wake: Duration?
         for var entry in list.count == 1 ? list.entries : list.entries.sorted(by: { $0.order < $1.order }) {
+            if isInteresting, let verifyAt = entry.unanswered?.verifyAt, verifyAt <= now, entry.expires > now {
+                entry.unanswered?.verified = now
+                // Its owner must not find it among our known answers.
+                entry.isDoubted = true
+                put(entry, key)
+                isVerified = true
+            }
             if entry.expires <= now || Self.isGivenUp(entry, at: now) {
                 result.lost.append((entry.record, entry.loss))
                 remove(key, entry)
@@ -310,6 +322,7 @@ struct RecordCache: Sendable {
         points[key] = point
         wakes[key] = wake
         if step > 0 { result.refresh.append((key, step)) }
+        if isVerified { result.verify.append(key) }
     }
 
     // MARK: - Bounds

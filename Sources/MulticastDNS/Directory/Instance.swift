@@ -33,6 +33,8 @@ struct Instance: Sendable {
     /// How often resolving has failed in a row, and when to try again.
     var failures = 0
     var retryAt: Duration?
+    /// Whether it was reported, and lost its location or addresses while a pointer leads to it.
+    var isMissing = false
 
     init(type: DomainName, at now: Duration) {
         self.type = type
@@ -44,6 +46,13 @@ struct Instance: Sendable {
     var isTyped: Bool { sources.contains(where: ServiceName.isType) }
 
     var deadline: Duration? { earliest(earliest(reportAt, giveUpAt), retryAt) }
+
+    /// How long to wait after so many failures: twice as long each time.
+    var retryGap: Duration {
+        isMissing
+            ? min(LinkDirectory.missingGap * (1 << min(failures, 7)), LinkDirectory.longestMissingGap)
+            : min(LinkDirectory.retryGap * (1 << min(failures, 7)), LinkDirectory.longestRetryGap)
+    }
 
     var isResolving: Bool { published == nil && giveUpAt != nil }
 }

@@ -13,6 +13,7 @@ extension LinkDirectory {
     ) {
         if let isKnown = instances[target]?.sources.contains(source) {
             instances[target]?.lastSeen = now
+            if instances[target]?.isMissing == true { confirm(target, at: now, touched: &touched) }
             guard !isKnown, isFollowed(target, by: source) else { return }
             attach(target, to: source)
             touched.insert(target)
@@ -24,6 +25,13 @@ extension LinkDirectory {
         else { return }
         for family in AddressFamily.allCases { zones[family]?.schedule.supplement(Question(source, .ptr), at: now) }
         attach(target, to: source)
+        touched.insert(target)
+    }
+
+    /// The pointer of a service that is missing was sent again: its owner is there, and queried at once.
+    private mutating func confirm(_ target: DomainName, at now: Duration, touched: inout Set<DomainName>) {
+        instances[target]?.failures = 0
+        instances[target]?.retryAt = now
         touched.insert(target)
     }
 

@@ -37,10 +37,10 @@ extension LinkDirectory {
         zones[family]?.renew(Question(record.name, record.type), times: 2, at: now)
     }
 
-    private mutating func askMissing(_ key: RecordKey, by family: AddressFamily, at now: Duration) {
+    mutating func askMissing(_ key: RecordKey, by family: AddressFamily, at now: Duration) {
         guard ReverseName.isMulticast(key.name) else { return }
         let question = Question(key.name, key.type)
-        // A client's own series may wait for an hour; what a record made us ask goes as far as others pay for it.
+        // A client's own series may wait for an hour; what a record made us query goes as far as others pay for it.
         if wishes.wants(record: key) || wishes.wants(instance: key.name) {
             zones[family]?.renew(question, at: now)
         } else {

@@ -44,6 +44,7 @@ extension LinkDirectory {
         for source in state.sources where !isPointed(name, by: source, at: now) {
             detach(name, &state, from: source)
         }
+        state.isMissing = state.isMissing && !state.sources.isEmpty
         // What is left may be a name that nobody browses any more.
         guard isWanted(name, by: state.sources) else {
             return lose(name, state, at: now)
@@ -152,9 +153,15 @@ extension LinkDirectory {
     /// Goes on with an instance that is not reported yet.
     private mutating func resolve(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
         if let retryAt = state.retryAt, retryAt <= now {
-            state.retryAt = nil
             state.asked = []
-            state.giveUpAt = now + Self.resolving
+            if state.isMissing {
+                // One query at a time, with growing gaps, as long as the pointer lives.
+                state.retryAt = now + state.retryGap
+                state.failures += 1
+            } else {
+                state.retryAt = nil
+                state.giveUpAt = now + Self.resolving
+            }
         }
         state.usableSince = view.isUsable ? state.usableSince ?? now : nil
         state.reportAt = state.usableSince.map { reportTime(of: view, usableSince: $0, before: state.giveUpAt) }
@@ -162,7 +169,7 @@ extension LinkDirectory {
             return publish(name, &state, view, at: now)
         }
         let isNamed = wishes.wants(instance: name)
-        if state.giveUpAt != nil || isNamed { ask(for: view, &state, isNamed, at: now) }
+        if state.giveUpAt != nil || state.isMissing || isNamed { ask(for: view, &state, isNamed, at: now) }
         // All that there is of it is known.
         if !view.isOffered, view.missing.isEmpty, state.giveUpAt != nil { state.giveUpAt = now }
         if let giveUpAt = state.giveUpAt, giveUpAt <= now { fail(name, &state, view, at: now) }
@@ -185,6 +192,7 @@ extension LinkDirectory {
         state.hasToldFailure = false
         state.failures = 0
         state.retryAt = nil
+        state.isMissing = false
         state.asked.formIntersection(view.missing.filter { $0.type == .txt })
         let service = service(name, state, view)
         state.published = service
@@ -195,7 +203,7 @@ extension LinkDirectory {
     private mutating func fail(_ name: DomainName, _ state: inout Instance, _ view: View, at now: Duration) {
         state.giveUpAt = nil
         state.hasFailed = true
-        state.retryAt = now + min(Self.retryGap * (1 << min(state.failures, 7)), Self.longestRetryGap)
+        state.retryAt = now + state.retryGap
         state.failures += 1
         guard !state.hasToldFailure else { return }
         state.hasToldFailure = true
@@ -234,6 +242,11 @@ extension LinkDirectory {
             let isOfHost = key.type == .a || key.type == .aaaa
             let times = isOfHost ? (view.addresses.isEmpty ? 3 : 1) : (isNamed ? .max : 3)
             for family in AddressFamily.allCases {
+                // Between attempts: a client's own series may wait for an hour.
+                if state.isMissing, state.giveUpAt == nil {
+                    askMissing(key, by: family, at: now)
+                    continue
+                }
                 zones[family]?.ask(Question(key.name, key.type), times: times, isProvoked: !isNamed, at: now)
             }
         }
@@ -252,7 +265,11 @@ extension LinkDirectory {
             return withdraw(name, &state, published, reason: state.cause, at: now)
         }
         guard location.port != 0 else {
-            return withdraw(name, &state, published, reason: .unresolvable, at: now)
+            withdraw(name, &state, published, reason: .unresolvable, at: now)
+            // Its owner said so: nothing is missing.
+            state.isMissing = false
+            state.retryAt = nil
+            return
         }
         guard !view.addresses.isEmpty else {
             let giveUpAt = state.giveUpAt ?? now + Self.resolving
@@ -289,7 +306,9 @@ extension LinkDirectory {
         if current.host != published.host { beginHalfHost(of: view, at: now) }
     }
 
-    /// Reports a service as gone while it is still announced, and has the announcement confirmed (rule C7).
+    /// Reports a service as gone while it is still announced, has the announcement confirmed (rule C7), and queries what
+    /// is missing until it comes or the pointer goes: others may have queried in vain what its owner answers us for, and
+    /// who said goodbye may be back without announcing it.
     private mutating func withdraw(
         _ name: DomainName,
         _ state: inout Instance,
@@ -306,6 +325,9 @@ extension LinkDirectory {
         for source in state.sources {
             reconfirm(ResourceRecord(source, .ptr, .pointer(name), timeToLive: 0), at: now)
         }
+        state.isMissing = !state.sources.isEmpty
+        state.failures = 0
+        state.retryAt = state.isMissing ? now : nil
         guard wishes.wants(instance: name) else { return }
         state.asked = []
         state.giveUpAt = now + Self.resolving

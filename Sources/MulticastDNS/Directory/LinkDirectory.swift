@@ -19,6 +19,11 @@ struct LinkDirectory: Sendable {
     /// How long one that failed is left alone: the first gap, which doubles, and the longest one.
     static let retryGap = Duration.seconds(30)
     static let longestRetryGap = Duration.seconds(3600)
+    /// The same for one that is missing (``Instance/isMissing``).
+    ///
+    /// It may be back without announcing that, and is to be seen within half a minute.
+    static let missingGap = Duration.seconds(1)
+    static let longestMissingGap = Duration.seconds(25)
 
     let index: Int
     let settings: MulticastSettings
@@ -199,6 +204,7 @@ struct LinkDirectory: Sendable {
                 lose(record, loss, at: now, touched: &touched)
                 if loss == .expired { askAgain(record, by: family, at: now) }
             }
+            for key in result.verify { zones[family]?.renew(Question(key.name, key.type), times: 2, at: now) }
             for (key, step) in result.refresh {
                 // The last three tries go out by both families: the other one may still reach the owner.
                 for other in AddressFamily.allCases where other == family || step > 1 {
