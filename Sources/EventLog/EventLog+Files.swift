@@ -63,11 +63,7 @@ extension EventLog {
         if let file, let found = try? FileStatus(path: path), found.isSameFile(as: file.status) { return }
         let hidden = hidden
         do throws(EventLogError) {
-            guard options.isSafe(path) else {
-                throw .failed(operation: "open the log", file: path, reason: .notPermitted)
-            }
-            try? Paths.makeDirectory(FilePath.directory(of: path))
-            adopt(try LogFile(path: path))
+            adopt(try LogFile(path: path, in: Self.makeDirectory(of: path)))
             opening = reason
             status.reopenings += 1
             if let hidden { lose(hidden) }
@@ -85,6 +81,15 @@ extension EventLog {
 }
 
 extension EventLog {
+    /// Opens the directory of a log; it is made with mode 0750, and those above it too.
+    static func makeDirectory(of path: String) throws(EventLogError) -> TrustedDirectory {
+        do throws(FileRefusal) {
+            return try TrustedDirectory(FilePath.directory(of: path), making: 0o750)
+        } catch {
+            throw EventLogError(error, operation: "make the directory", file: FilePath.directory(of: path))
+        }
+    }
+
     /// The file system of the log's directory, or of the nearest one above that exists.
     private var directoryDevice: UInt64? {
         var directory = FilePath.directory(of: path)
@@ -116,20 +121,23 @@ extension EventLog {
 extension EventLog {
     /// Renames the file to `.1` after the others moved up, and begins a new one.
     private func rotate() throws(Errno) {
-        let new = path + Self.newSuffix
-        try Paths.remove(new)
+        let name = FilePath.name(of: path)
+        let new = name + Self.newSuffix
+        let directory: TrustedDirectory
+        do throws(EventLogError) { directory = try Self.makeDirectory(of: path) } catch { throw error.reason }
+        try directory.remove(new)
         let file: LogFile
         do throws(EventLogError) {
-            file = try LogFile(path: new, isNew: true)
+            file = try LogFile(path: path + Self.newSuffix, in: directory, isNew: true)
         } catch {
             throw error.reason
         }
         do throws(Errno) {
-            try makeRoom()
-            if options.rotation.keep > 0 { try Paths.rename(path, to: path + ".1") }
-            try Paths.rename(new, to: path)
+            try makeRoom(in: directory)
+            if options.rotation.keep > 0 { try directory.rename(name, to: name + ".1") }
+            try directory.rename(new, to: name)
         } catch {
-            try? Paths.remove(new)
+            try? directory.remove(new)
             throw error
         }
         adopt(file)
@@ -138,12 +146,13 @@ extension EventLog {
     }
 
     /// Moves `.1` to `.2` and so on, compressed or not, and removes those over the limit.
-    private func makeRoom() throws(Errno) {
+    private func makeRoom(in directory: borrowing TrustedDirectory) throws(Errno) {
+        let name = FilePath.name(of: path)
         for old in try LogSegment.numbered(beside: path).sorted(by: { $0.number > $1.number }) {
             if old.number >= options.rotation.keep {
-                try Paths.remove(old.path(of: path))
+                try directory.remove(old.path(of: name))
             } else {
-                try Paths.rename(old.path(of: path), to: old.next.path(of: path))
+                try directory.rename(old.path(of: name), to: old.next.path(of: name))
             }
         }
     }
@@ -155,6 +164,7 @@ extension EventLogError {
         case .failed(_, _, let reason): reason
         case .locked: .again
         case .foreign, .damaged: .invalid
+        case .refused(let refusal): refusal.cause.reason
         }
     }
 

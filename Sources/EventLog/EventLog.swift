@@ -17,8 +17,6 @@ public final class EventLog {
         public var rotation = RotationPolicy()
         /// How often the log looks whether its file was removed, replaced or cut.
         public var checkInterval = Duration.seconds(1)
-        /// Whether a file may be opened anew where it is, or somebody could lead it elsewhere by now.
-        public var isSafe: @Sendable (_ file: String) -> Bool = { _ in true }
 
         public init(identity: DaemonIdentity) {
             self.identity = identity
@@ -67,17 +65,17 @@ public final class EventLog {
             recovered = nil
             return
         }
-        do throws(Errno) {
-            try Paths.makeDirectory(FilePath.directory(of: path))
-        } catch {
-            throw .failed(operation: "make the directory", file: FilePath.directory(of: path), reason: error)
-        }
+        let directory = try Self.makeDirectory(of: path)
         // Nothing is left beside what can be no log.
-        if let found = try? FileStatus(path: path), !found.isRegular, !found.isDirectory { throw .notRegular(path) }
-        let lock = try LogLock(for: path)
+        do throws(FileRefusal) {
+            try directory.inspect(FilePath.name(of: path), for: .log)
+        } catch {
+            throw EventLogError(error, operation: "open the log", file: path)
+        }
+        let lock = try LogLock(for: path, in: directory)
         let file: LogFile
         do throws(EventLogError) {
-            file = try LogFile(path: path)
+            file = try LogFile(path: path, in: directory)
             if let last = file.tail?.last {
                 recovered = last.position
             } else {
@@ -88,7 +86,7 @@ public final class EventLog {
             throw error
         }
         self.lock = consume lock
-        try? Paths.remove(path + Self.newSuffix)
+        try? directory.remove(FilePath.name(of: path) + Self.newSuffix)
         status.lastRecord = recovered
         adopt(file)
     }

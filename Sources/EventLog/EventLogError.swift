@@ -11,9 +11,21 @@ public enum EventLogError: Error, Hashable, Sendable {
     /// The file has other content than our records; it is left as it is.
     case foreign(file: String, found: String)
     case damaged(file: String, reason: String)
+    /// Somebody else may have prepared the file, or a directory on its path.
+    case refused(FileRefusal)
 }
 
 extension EventLogError {
+    /// What the opening of `file` was refused for.
+    init(_ refusal: FileRefusal, operation: String, file: String) {
+        self =
+            switch refusal.cause {
+            case .failed(let reason): .failed(operation: operation, file: file, reason: reason)
+            case .notRegular: .notRegular(file)
+            default: .refused(refusal)
+            }
+    }
+
     static func notRegular(_ file: String) -> EventLogError {
         .foreign(file: file, found: "something that is not a regular file (- is standard output)")
     }
@@ -34,6 +46,7 @@ extension EventLogError: CustomStringConvertible {
                 + "nothing was changed"
         case .damaged(let file, let reason):
             "\(file): is damaged: \(reason)"
+        case .refused(let refusal): refusal.description
         }
     }
 }

@@ -10,7 +10,6 @@ struct FileStatus: Equatable {
     let size: Int64
     let links: UInt64
     let isRegular: Bool
-    let isDirectory: Bool
     /// When it was last written, in nanoseconds since 1970.
     let modified: Int64
 
@@ -33,7 +32,6 @@ struct FileStatus: Equatable {
         size = Int64(status.st_size)
         links = UInt64(status.st_nlink)
         isRegular = status.st_mode & S_IFMT == S_IFREG
-        isDirectory = status.st_mode & S_IFMT == S_IFDIR
         modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
     }
 

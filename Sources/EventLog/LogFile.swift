@@ -28,19 +28,23 @@ final class LogFile {
     ///
     /// - Parameters:
     ///   - path: The file.
+    ///   - directory: Its directory.
     ///   - isNew: Whether the file must not exist yet.
     /// - Throws: ``EventLogError/foreign(file:found:)`` when it holds something else; then nothing is changed.
-    init(path: String, isNew: Bool = false) throws(EventLogError) {
+    init(path: String, in directory: borrowing TrustedDirectory, isNew: Bool = false) throws(EventLogError) {
         isStream = false
+        do throws(FileRefusal) {
+            let name = FilePath.name(of: path)
+            descriptor = try directory.open(name, O_RDWR | O_APPEND, making: 0o640, isNew: isNew, for: .log)
+        } catch {
+            throw EventLogError(error, operation: "open the log", file: path)
+        }
         do throws(Errno) {
-            let flags = O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | (isNew ? O_EXCL : 0)
-            descriptor = try FileDescriptor(opening: path, flags: flags, mode: 0o640)
             status = try FileStatus(of: descriptor)
             size = status.size
         } catch {
             throw .failed(operation: "open the log", file: path, reason: error)
         }
-        guard status.isRegular else { throw .notRegular(path) }
         if let found = try Self.foreignContent(descriptor, path: path) { throw .foreign(file: path, found: found) }
         do throws(Errno) {
             let tail = try LogTail(reading: descriptor, size: size)

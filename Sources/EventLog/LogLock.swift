@@ -15,10 +15,17 @@ struct LogLock: ~Copyable {
     /// Takes the lock.
     ///
     /// - Throws: ``EventLogError/locked(file:holder:)`` when another process has it.
-    init(for log: String) throws(EventLogError) {
+    init(for log: String, in directory: borrowing TrustedDirectory) throws(EventLogError) {
         let path = log + ".lock"
-        let isNew = unsafe access(path, F_OK) != 0
-        let descriptor = try Self.open(path)
+        let name = FilePath.name(of: path)
+        let isNew: Bool
+        let descriptor: FileDescriptor
+        do throws(FileRefusal) {
+            isNew = try directory.inspect(name, for: .state) == nil
+            descriptor = try directory.open(name, O_RDWR, making: 0o640, for: .state)
+        } catch {
+            throw EventLogError(error, operation: "open the lock", file: path)
+        }
         guard flock(descriptor.rawValue, LOCK_EX | LOCK_NB) == 0 else {
             let reason = Errno.current
             guard reason == .again else { throw .failed(operation: "lock", file: path, reason: reason) }
@@ -44,14 +51,6 @@ struct LogLock: ~Copyable {
     /// Removes the file when this start made it; for a start that is refused.
     borrowing func giveUp() {
         if isNew { unsafe unlink(path) }
-    }
-
-    private static func open(_ path: String) throws(EventLogError) -> FileDescriptor {
-        do throws(Errno) {
-            return try FileDescriptor(opening: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW, mode: 0o640)
-        } catch {
-            throw .failed(operation: "open the lock", file: path, reason: error)
-        }
     }
 
     private static func holder(_ descriptor: borrowing FileDescriptor) -> Int32? {

@@ -28,6 +28,16 @@ public struct FileDescriptor: ~Copyable, Sendable {
         rawValue = descriptor
     }
 
+    /// Opens a file relative to an open directory, or to the current one for `AT_FDCWD`; `O_CLOEXEC` is always added.
+    ///
+    /// Source: openat(2).
+    /// - Throws: The kernel's error number.
+    init(opening name: String, in directory: Int32, flags: Int32, mode: UInt32 = 0) throws(Errno) {
+        let descriptor = unsafe Glibc.openat(directory, name, flags | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw .current }
+        rawValue = descriptor
+    }
+
     /// Closes now and reports what close(2) says, which matters for files on failing disks.
     public consuming func close() throws(Errno) {
         let descriptor = rawValue
@@ -46,6 +56,17 @@ public struct FileDescriptor: ~Copyable, Sendable {
     public borrowing func setNonBlocking() throws(Errno) {
         let flags = fcntl(rawValue, F_GETFL)
         guard flags >= 0, fcntl(rawValue, F_SETFL, flags | O_NONBLOCK) >= 0 else { throw .current }
+    }
+
+    /// Clears `O_NONBLOCK`.
+    borrowing func setBlocking() throws(Errno) {
+        let flags = fcntl(rawValue, F_GETFL)
+        guard flags >= 0, fcntl(rawValue, F_SETFL, flags & ~O_NONBLOCK) >= 0 else { throw .current }
+    }
+
+    /// Sets the permissions, fchmod(2).
+    borrowing func setMode(_ mode: UInt32) throws(Errno) {
+        guard fchmod(rawValue, mode) == 0 else { throw .current }
     }
 }
 

@@ -15,6 +15,12 @@ public enum FilePath {
         path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
     }
 
+    /// The path of a name in a directory.
+    static func path(of name: String, in directory: String) -> String {
+        directory.isEmpty || directory == "."
+            ? name : directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+
     /// The names in a directory, readdir(3), in no order, at most `limit` of them.
     /// - Throws: The errno of opendir(3).
     public static func names(in directory: String, limit: Int = .max) throws(Errno) -> [String] {

@@ -7,7 +7,7 @@ internal import Glibc
 /// It is written beside the old one, as `PATH.new`, and put in place by rename(2): a reader and a crash find the old
 /// contents or the new ones. A replacement that is given up leaves nothing behind.
 public struct FileReplacement: ~Copyable {
-    private let path: String
+    private let name: String
     private let descriptor: FileDescriptor
     private let temporary: TemporaryFile
 
@@ -20,14 +20,29 @@ public struct FileReplacement: ~Copyable {
     ///     the umask.
     /// - Throws: open(2)'s error, or fchmod(2)'s.
     public init(of path: String, mode: UInt32, isForOthers: Bool = false) throws(Errno) {
-        let new = path + ".new"
-        unsafe unlink(new)
-        let file = try FileDescriptor(opening: new, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
-        let temporary = TemporaryFile(path: new)
-        if isForOthers, fchmod(file.rawValue, mode) != 0 { throw .current }
+        let directory = try FileDescriptor(
+            opening: FilePath.directory(of: path),
+            flags: PathWalk.pathOnly | O_DIRECTORY
+        )
+        try self.init(of: FilePath.name(of: path), in: directory, mode: mode, isForOthers: isForOthers)
+    }
+
+    /// Begins to replace a file of an open directory.
+    init(
+        of name: String,
+        in directory: consuming FileDescriptor,
+        mode: UInt32,
+        isForOthers: Bool = false
+    ) throws(Errno) {
+        let new = name + ".new"
+        unsafe unlinkat(directory.rawValue, new, 0)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        let file = try FileDescriptor(opening: new, in: directory.rawValue, flags: flags, mode: mode)
+        let temporary = TemporaryFile(name: new, directory: directory)
+        if isForOthers { try file.setMode(mode) }
         descriptor = file
         self.temporary = temporary
-        self.path = path
+        self.name = name
     }
 
     public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) { try descriptor.writeAll(bytes) }
@@ -36,7 +51,7 @@ public struct FileReplacement: ~Copyable {
     /// - Throws: close(2)'s error, with which some disks tell of a failed write, or rename(2)'s.
     public consuming func commit() throws(Errno) {
         try descriptor.close()
-        try temporary.rename(to: path)
+        try temporary.rename(to: name)
     }
 
     public static func write(
@@ -53,17 +68,21 @@ public struct FileReplacement: ~Copyable {
 
 /// A file that is removed unless it gets another name; not private, because optimised code of other modules ends it.
 struct TemporaryFile: ~Copyable {
-    private let path: String
+    private let name: String
+    private let directory: FileDescriptor
     private var hasOtherName = false
 
-    init(path: String) { self.path = path }
-
-    deinit {
-        if !hasOtherName { unsafe unlink(path) }
+    init(name: String, directory: consuming FileDescriptor) {
+        self.name = name
+        self.directory = directory
     }
 
-    consuming func rename(to name: String) throws(Errno) {
-        guard unsafe Glibc.rename(path, name) == 0 else { throw .current }
+    deinit {
+        if !hasOtherName { unsafe unlinkat(directory.rawValue, name, 0) }
+    }
+
+    consuming func rename(to other: String) throws(Errno) {
+        guard unsafe renameat(directory.rawValue, name, directory.rawValue, other) == 0 else { throw .current }
         hasOtherName = true
     }
 }

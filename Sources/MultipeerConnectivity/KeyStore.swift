@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Foundation
+internal import Glibc
 internal import LinuxIO
 internal import PeerEngine
 
@@ -13,17 +14,21 @@ struct KeyStore: Sendable {
     enum Failure: Error, Hashable, CustomStringConvertible {
         /// No place is known.
         case noDirectory
-        case cannotWrite(String, Errno)
+        /// The file or its directory cannot be used.
+        case refused(FileRefusal)
 
         var description: String {
             switch self {
             case .noDirectory: "neither STATE_DIRECTORY, XDG_STATE_HOME nor HOME names a directory"
-            case .cannotWrite(let path, let error): "\(path): \(error)"
+            case .refused(let refusal): refusal.description
             }
         }
     }
 
     let directory: String?
+
+    /// More than a seed has.
+    private static let longest = 4096
 
     /// Another one than that of the environment, for the calling task.
     @TaskLocal static var chosen: KeyStore?
@@ -38,35 +43,34 @@ struct KeyStore: Sendable {
         return KeyStore(directory: parents.first { $0.hasPrefix("/") }.map { $0 + "/multipeer" })
     }
 
-    private func path(_ key: PeerKey, in directory: String) -> String { "\(directory)/\(key).seed" }
+    private static func name(_ key: PeerKey) -> String { "\(key).seed" }
 
     /// Writes a key, unless it is there.
     func keep(_ identity: PeerIdentity) throws(Failure) {
         guard let directory else { throw .noDirectory }
-        let path = path(identity.key, in: directory)
         guard self.identity(of: identity.key) == nil else { return }
-        let access: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory,
-                withIntermediateDirectories: true,
-                attributes: access
-            )
+        let opened: TrustedDirectory
+        do throws(FileRefusal) {
+            opened = try TrustedDirectory(directory, making: 0o700)
         } catch {
-            throw .cannotWrite(directory, Errno.current)
+            throw .refused(error)
         }
         do throws(Errno) {
-            try FileReplacement.write(identity.seed, to: path, mode: 0o600)
+            let file = try opened.replacement(of: Self.name(identity.key), mode: 0o600)
+            try file.write(identity.seed.span)
+            try file.commit()
         } catch {
-            throw .cannotWrite(path, error)
+            throw .refused(FileRefusal(path: "\(directory)/\(Self.name(identity.key))", cause: .failed(error)))
         }
     }
 
     /// The peer with its private key.
-    /// - Returns: `nil` when it is none of this user's.
+    /// - Returns: `nil` when it is none of this user's, or when somebody else may know or have made the key.
     func identity(of key: PeerKey) -> PeerIdentity? {
-        guard let directory, let data = FileManager.default.contents(atPath: path(key, in: directory)),
-            let identity = PeerIdentity(seed: Array(data)), identity.key == key
+        guard let directory,
+            let file = try? TrustedDirectory(directory).open(Self.name(key), O_RDONLY, for: .secret),
+            let seed = try? file.readAll(upTo: Self.longest), let identity = PeerIdentity(seed: seed),
+            identity.key == key
         else { return nil }
         return identity
     }

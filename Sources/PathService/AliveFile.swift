@@ -22,20 +22,21 @@ public struct AliveFile: ~Copyable {
     init(directory: String) {
         let state = StateFile(path: directory + "/" + Self.name)
         var (earlier, problem): (SignOfLife?, String?)
-        var flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+        var isNew = false
         var file: FileDescriptor?
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             if let bytes = try state.read(upTo: 2 * SignOfLife.length) {
                 earlier = SignOfLife(bytes)
                 if earlier == nil && SignOfLife.isOurs(bytes) {
                     problem = "\(state.path) was damaged and begins anew"
-                    flags |= O_TRUNC
                 } else if earlier == nil {
                     problem = state.setAside(because: "was no sign of life")
-                    flags |= O_EXCL
+                    isNew = true
                 }
             }
-            file = try FileDescriptor(opening: state.path, flags: flags, mode: 0o600)
+            let opened = try state.open(O_WRONLY, making: 0o600, isNew: isNew)
+            if problem != nil { ftruncate(opened.rawValue, 0) }
+            file = consume opened
         } catch {
             problem = "\(state.path) cannot be used (\(error)); of a daemon that is killed only its log will tell"
         }

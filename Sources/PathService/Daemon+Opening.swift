@@ -22,7 +22,6 @@ extension Daemon {
     static func openLog(_ configuration: Configuration, identity: DaemonIdentity) throws(ServiceError) -> EventLog {
         var options = EventLog.Options(identity: identity)
         options.rotation = configuration.rotation
-        options.isSafe = { file in (try? RuntimeDirectories().inspectLog(file)) != nil }
         do {
             return try EventLog(path: configuration.log.file, options: options)
         } catch {
@@ -35,7 +34,8 @@ extension Daemon {
         do {
             return try NetlinkRecorder(path: file)
         } catch {
-            throw .recording(file: file, reason: error)
+            guard case .failed(let reason) = error.cause else { throw .refused(error) }
+            throw .recording(file: file, reason: reason)
         }
     }
 

@@ -17,10 +17,8 @@ public enum ServiceError: Error, Equatable {
     case recording(file: String, reason: Errno)
     /// A directory cannot be made or used.
     case directory(path: String, reason: Errno)
-    /// A directory where everybody may make one belongs to somebody else, who could replace what lies in it.
-    case foreignDirectory(path: String, owner: UInt32)
-    /// The log file is a link in a directory where others could lead it elsewhere.
-    case linkedLog(path: String)
+    /// Somebody else may have prepared a file or a directory.
+    case refused(FileRefusal)
     /// A socket that was handed over can be reached by others, which the configuration does not allow.
     case exposed(address: String, name: String)
     /// A certificate, a key or the token that the configuration names cannot be used.
@@ -41,10 +39,7 @@ extension ServiceError: CustomStringConvertible {
         case .server(let error): error.description
         case .recording(let file, let reason): "\(file): cannot write the recording: \(reason)"
         case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
-        case .foreignDirectory(let path, let owner):
-            "\(path): the directory belongs to user \(owner); remove it, or set XDG_RUNTIME_DIR"
-        case .linkedLog(let path):
-            "\(path): the log file is a symbolic link in a directory that others may write to; name the file itself"
+        case .refused(let refusal): refusal.description
         case .exposed(let address, let name):
             "\(address), handed over as '\(name)', can be reached by others: set TLS, passwords or a token, "
                 + "use a loopback address, or set insecure: true"

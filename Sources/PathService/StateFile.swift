@@ -9,21 +9,38 @@ struct StateFile {
 
     private static let mode: UInt32 = 0o640
 
+    /// Opens the file, unless somebody else may have prepared it.
+    func open(
+        _ access: Int32,
+        making mode: UInt32? = nil,
+        isNew: Bool = false
+    ) throws(FileRefusal.Cause) -> FileDescriptor {
+        do throws(FileRefusal) {
+            return try TrustedDirectory(FilePath.directory(of: path))
+                .open(FilePath.name(of: path), access, making: mode, isNew: isNew, for: .state)
+        } catch {
+            throw error.cause
+        }
+    }
+
     /// The contents; a file that is longer than `limit`, or none, counts as empty.
     /// - Returns: `nil` when there is no file.
-    func read(upTo limit: Int) throws(Errno) -> [UInt8]? {
+    func read(upTo limit: Int) throws(FileRefusal.Cause) -> [UInt8]? {
         let file: FileDescriptor
-        do throws(Errno) {
-            // Whoever put a pipe or a link there does not make us wait or read elsewhere.
-            file = try FileDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        do throws(FileRefusal.Cause) {
+            file = try open(O_RDONLY)
         } catch {
-            if error == .noEntry { return nil }
+            if error == .failed(.noEntry) { return nil }
+            // Whoever put a pipe there does not make us wait.
+            if error == .notRegular || error == .failed(Errno(EISDIR)) { return [] }
             throw error
         }
-        var status = stat()
-        guard unsafe fstat(file.rawValue, &status) == 0 else { throw .current }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= limit else { return [] }
-        return try file.readAll(upTo: limit)
+        do throws(Errno) {
+            let bytes = try file.readAll(upTo: limit)
+            return bytes.count <= limit ? bytes : []
+        } catch {
+            throw .failed(error)
+        }
     }
 
     /// Keeps a file that is not ours under another name instead of writing over it.
@@ -39,9 +56,27 @@ struct StateFile {
     func remove() { unsafe unlink(path) }
 
     /// Begins new contents, which take the old ones' place when they are complete.
-    func begin() throws(Errno) -> FileReplacement { try FileReplacement(of: path, mode: Self.mode) }
+    func begin() throws(FileRefusal.Cause) -> FileReplacement {
+        let directory: TrustedDirectory
+        do throws(FileRefusal) {
+            directory = try TrustedDirectory(FilePath.directory(of: path))
+        } catch {
+            throw error.cause
+        }
+        do throws(Errno) {
+            return try directory.replacement(of: FilePath.name(of: path), mode: Self.mode)
+        } catch {
+            throw .failed(error)
+        }
+    }
 
-    func replace(with bytes: [UInt8]) throws(Errno) {
-        try FileReplacement.write(bytes, to: path, mode: Self.mode)
+    func replace(with bytes: [UInt8]) throws(FileRefusal.Cause) {
+        let replacement = try begin()
+        do throws(Errno) {
+            try replacement.write(bytes.span)
+            try replacement.commit()
+        } catch {
+            throw .failed(error)
+        }
     }
 }

@@ -20,7 +20,7 @@ final class StateFileWriter {
     private let loop: EventLoop
     private let clock: any TimeSource
     private let contents: () -> Pieces
-    private let onEnd: (Errno?) -> Void
+    private let onEnd: (FileRefusal.Cause?) -> Void
     private var timer: EventLoop.Timer?
     private var writing: Writing?
 
@@ -43,7 +43,7 @@ final class StateFileWriter {
         clock: any TimeSource,
         interval: Duration,
         contents: @escaping () -> Pieces,
-        onEnd: @escaping (Errno?) -> Void
+        onEnd: @escaping (FileRefusal.Cause?) -> Void
     ) {
         self.file = file
         self.loop = loop
@@ -91,7 +91,7 @@ final class StateFileWriter {
 
     private func begin() {
         lastBegin = clock.boot
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             let new = try file.begin()
             writing = Writing(file: new, pieces: contents())
         } catch {
@@ -109,7 +109,7 @@ final class StateFileWriter {
             }
         } catch {
             writing = nil
-            onEnd(error)
+            onEnd(.failed(error))
         }
     }
 }

@@ -75,6 +75,24 @@ import Testing
         #expect(try unarchive(try archive(peer)).identity == nil)
     }
 
+    @Test func `a key that others may know, or may have made, is none of ours`() throws {
+        let peer = MCPeerID(displayName: "Ada")
+        let data = try archive(peer)
+        let directory = try #require(store.directory)
+        let name = try #require(try FilePath.names(in: directory).first)
+        #expect(try unarchive(data).identity != nil)
+        try Command.run(["chmod", "644", "\(directory)/\(name)"])
+        #expect(try unarchive(data).identity == nil)
+        // Keeping it again makes it private.
+        #expect(try unarchive(try archive(peer)).identity != nil)
+        try Command.run(["chmod", "1777", directory])
+        try Command.run(["mv", "\(directory)/\(name)", scratch.file("key")])
+        try Command.run(["ln", "-s", scratch.file("key"), "\(directory)/\(name)"])
+        #expect(try unarchive(data).identity == nil)
+        try Command.run(["chmod", "755", directory])
+        #expect(try unarchive(data).identity == nil)
+    }
+
     @Test(arguments: [
         ("", false), ("A", true), (String(repeating: "x", count: 63), true), (String(repeating: "x", count: 64), false),
         (String(repeating: "é", count: 32), false), ("tab\there", false),

@@ -65,8 +65,23 @@ import Testing
     }
 
     @Test func `a disk that is full stops the recording without harm`() async throws {
-        #expect(throws: Errno.noSpace) { try NetlinkRecorder(path: "/dev/full") }
-        #expect(throws: Errno.noEntry) { try NetlinkRecorder(path: "/nowhere/at/all") }
+        func refusal(_ path: String, _ reason: Errno) -> FileRefusal { FileRefusal(path: path, cause: .failed(reason)) }
+        #expect(throws: refusal("/dev/full", .noSpace)) { try NetlinkRecorder(path: "/dev/full") }
+        #expect(throws: refusal("/nowhere/at", .noEntry)) { try NetlinkRecorder(path: "/nowhere/at/all") }
+    }
+
+    @Test func `a link that lies in wait is refused, and what it leads to stays whole`() throws {
+        let scratch = try Scratch()
+        try Command.run(["install", "-d", "-m", "1777", scratch.file("tmp")])
+        let marker = try scratch.write("marker", to: "marker")
+        try Command.run(["ln", "-s", marker, scratch.file("tmp/recording")])
+        let refusal = FileRefusal(path: scratch.file("tmp/recording"), cause: .link)
+        #expect(throws: refusal) { try NetlinkRecorder(path: scratch.file("tmp/recording")) }
+        #expect(try scratch.text("marker") == "marker")
+        // An earlier recording of our own is emptied.
+        try scratch.write(String(repeating: "old", count: 1000), to: "tmp/own")
+        try NetlinkRecorder(path: scratch.file("tmp/own")).finish()
+        #expect(try !scratch.text("tmp/own").contains("old"))
     }
 }
 

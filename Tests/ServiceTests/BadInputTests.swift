@@ -152,7 +152,10 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             arguments: ["--listen", "unix:@/shared/nwpath/api.sock"],
             preparation: "mkdir -p shared/nwpath; chown 1 shared/nwpath; chmod 1777 shared",
             code: 1,
-            lines: ["nwpath: @/shared/nwpath: the directory belongs to user 1; remove it, or set XDG_RUNTIME_DIR"]
+            lines: [
+                "nwpath: @/shared/nwpath: the directory belongs to user 1, where others may make one; "
+                    + "remove it, or use another place"
+            ]
         ),
         Mistake(
             testDescription: "a recording that cannot be written",

@@ -185,20 +185,24 @@ import Testing
 
     @Test func `in a shared place our own is closed to others, and anybody else's is refused`() throws {
         let scratch = try Scratch()
+        func refusal(_ name: String, _ cause: FileRefusal.Cause) -> ServiceError {
+            .refused(FileRefusal(path: scratch.file(name), cause: cause))
+        }
         try Command.run(["mkdir", "-p", "-m", "1777", scratch.file("tmp")])
-        try Command.run(["mkdir", "-m", "755", scratch.file("tmp/x")])
-        #expect(throws: ServiceError.foreignDirectory(path: scratch.file("tmp/x"), owner: geteuid())) {
+        try Command.run(["install", "-d", "-o", "60001", scratch.file("tmp/x")])
+        #expect(throws: refusal("tmp/x", .foreignDirectory(owner: 60001))) {
             try prepare(scratch, socket: "tmp/x/api.sock", as: geteuid() + 1)
         }
         try Command.run(["ln", "-s", "/run", scratch.file("tmp/link")])
-        #expect(throws: ServiceError.foreignDirectory(path: scratch.file("tmp/link"), owner: geteuid())) {
+        try Command.run(["chown", "-h", "60001", scratch.file("tmp/link")])
+        #expect(throws: refusal("tmp/link", .foreignLink(owner: 60001))) {
             try prepare(scratch, socket: "tmp/link/api.sock", as: geteuid() + 1)
         }
         // Further down it is no less theirs.
         try Command.run(["mkdir", "-p", "-m", "1777", scratch.file("tmp/deep")])
-        try Command.run(["install", "-d", "-o", "65534", scratch.file("tmp/deep/other")])
+        try Command.run(["install", "-d", "-o", "60001", scratch.file("tmp/deep/other")])
         try Command.run(["mkdir", scratch.file("tmp/deep/other/own")])
-        #expect(throws: ServiceError.foreignDirectory(path: scratch.file("tmp/deep/other"), owner: 65534)) {
+        #expect(throws: refusal("tmp/deep/other", .foreignDirectory(owner: 60001))) {
             try prepare(scratch, socket: "tmp/deep/other/own/api.sock")
         }
         // In a place of our own, whoever made it is welcome.

@@ -205,12 +205,12 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
                 "/p: cannot use the directory: Read-only file system (EROFS)"
             ),
             (
-                .foreignDirectory(path: "/tmp/x", owner: 7),
-                "/tmp/x: the directory belongs to user 7; remove it, or set XDG_RUNTIME_DIR"
+                .refused(FileRefusal(path: "/tmp/x", cause: .foreignDirectory(owner: 7))),
+                "/tmp/x: the directory belongs to user 7, where others may make one; remove it, or use another place"
             ),
             (
-                .linkedLog(path: "/tmp/l"),
-                "/tmp/l: the log file is a symbolic link in a directory that others may write to; name the file itself"
+                .log(.refused(FileRefusal(path: "/tmp/l", cause: .link))),
+                "/tmp/l: a symbolic link in a directory that others may write to; name the file itself"
             ),
             (
                 .recording(file: "/r", reason: Errno(ENOSPC)),
@@ -296,7 +296,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         try directories.prepare(configuration(other, sockets: []))
         #expect(try Command.run(["stat", "-c", "%a", other]).trimmed == "755")
         directories.user = user - 1
-        #expect(throws: ServiceError.foreignDirectory(path: path, owner: user)) {
+        #expect(throws: ServiceError.refused(FileRefusal(path: path, cause: .foreignDirectory(owner: user)))) {
             try directories.prepare(configuration(path, sockets: []))
         }
     }

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int nwp_unshare_network(void) { return unshare(CLONE_NEWNET) < 0 ? -errno : 0; }
@@ -24,4 +26,9 @@ const char *nwp_errno_name(int code) {
 const char *nwp_errno_text(int code) {
     const char *text = strerrordesc_np(code);
     return text ? text : "";
+}
+
+bool nwp_is_procfs(int descriptor) {
+    struct statfs system;
+    return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
 }

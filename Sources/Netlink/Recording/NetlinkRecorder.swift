@@ -17,15 +17,17 @@ public final class NetlinkRecorder {
     private let maximumSize: Int
 
     /// Makes the file, or empties it, and writes the beginning.
-    /// - Throws: open(2)'s or write(2)'s error.
-    public init(path: String, clock: any TimeSource = KernelClock(), maximumSize: Int = 256 << 20) throws(Errno) {
-        file = try FileDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: 0o600)
+    /// - Throws: Why the file is not opened, or write(2)'s error.
+    public init(path: String, clock: any TimeSource = KernelClock(), maximumSize: Int = 256 << 20) throws(FileRefusal) {
+        file = try TrustedDirectory.open(path: path, O_WRONLY, making: 0o600, for: .output)
+        // What is no regular file has no length; its first write tells more.
+        _ = ftruncate(file.rawValue, 0)
         self.clock = clock
         self.maximumSize = maximumSize
         let text =
             "\(RecordingFormat.header)\nstart \(clock.boot.nanoseconds) \(clock.wall.nanoseconds) \(Self.kernel)\n"
         write(Array(text.utf8))
-        if let failure { throw failure }
+        if let failure { throw FileRefusal(path: path, cause: .failed(failure)) }
     }
 
     deinit { finish() }

@@ -84,7 +84,7 @@ final class ProbeHistoryKeeper {
 
     private func open() {
         (opened, awaited) = (opened ?? clock.boot, nil)
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             let now = clock.wall
             guard let bytes = try file.read(upTo: limit) else { return }
             guard let reading = ProbeHistoryFormat.read(bytes, at: now, where: keys.contains) else {
@@ -147,7 +147,7 @@ final class ProbeHistoryKeeper {
     }
 
     /// Takes why the file could not be written; what fails is tried again with the next news.
-    private func take(_ error: Errno?) {
+    private func take(_ error: FileRefusal.Cause?) {
         if let error {
             hasNews = true
             problem = "\(file.path) cannot be written (\(error)); what probes find out now is lost at the end"

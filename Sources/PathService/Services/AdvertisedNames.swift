@@ -20,7 +20,7 @@ struct AdvertisedNames {
     init(directory: String) { file = StateFile(path: directory + "/" + Self.fileName) }
 
     mutating func read() -> [DomainName: DomainName] {
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             guard let bytes = try file.read(upTo: Self.longestFile) else { return [:] }
             if let names = Self.parse(bytes) { return names }
             problem = file.setAside(because: "was not a list of names")
@@ -31,7 +31,7 @@ struct AdvertisedNames {
     }
 
     mutating func write(_ names: [DomainName: DomainName]) {
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             try file.replace(with: Self.format(names))
             problem = nil
         } catch {

@@ -38,7 +38,7 @@ final class ServiceHistoryKeeper {
 
     /// Reads what an earlier run left.
     func open() {
-        do throws(Errno) {
+        do throws(FileRefusal.Cause) {
             guard let bytes = try file.read(upTo: ServiceHistoryFormat.longestFile) else { return }
             guard let reading = ServiceHistoryFormat.read(bytes) else {
                 problem = file.setAside(because: "was not a history of services")
@@ -88,7 +88,7 @@ final class ServiceHistoryKeeper {
     }
 
     /// Takes why the file could not be written; what fails is tried again with the next news.
-    private func take(_ error: Errno?) {
+    private func take(_ error: FileRefusal.Cause?) {
         guard let error else {
             problem = nil
             // What was learnt meanwhile is not in the file.

@@ -2,6 +2,7 @@
 #ifndef NWP_PROCESS_H
 #define NWP_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /// Moves the calling thread into a new network namespace: unshare(2) with CLONE_NEWNET. Returns 0 or a negative errno.
@@ -16,5 +17,7 @@ pid_t nwp_thread_id(void);
 const char *nwp_errno_name(int code);
 /// The English text of an errno, such as "No buffer space available"; "" when it has none.
 const char *nwp_errno_text(int code);
+/// Whether an open file, directory or link is in procfs.
+bool nwp_is_procfs(int descriptor);
 
 #endif
