@@ -44,7 +44,7 @@ enum LogSegment {
         }
         // What somebody else put beside the log is no part of it.
         let trust = FileTrust.current
-        let (place, owner) = (try? FileTrust.Facts(path: directory + "/."), (try? FileTrust.Facts(path: log))?.owner)
+        let (folder, owner) = (try? FileTrust.Facts(path: directory + "/."), (try? FileTrust.Facts(path: log))?.owner)
         var found: [(path: String, modified: Int64)] = []
         for name in names where name.hasPrefix(base + ".") || name.hasPrefix(base + "-") {
             let path = directory + "/" + name
@@ -52,7 +52,7 @@ enum LogSegment {
                 let status = try? FileStatus(path: path), status.isRegular,
                 let facts = try? FileTrust.Facts(path: path),
                 facts.kind == .regular && facts.owner == owner
-                    || place.map({ trust.refusal(opening: facts, in: $0, for: .log) == nil }) ?? false
+                    || folder.map({ trust.refusal(opening: facts, in: $0, for: .log) == nil }) ?? false
             else { continue }
             found.append((path, status.modified))
         }

@@ -22,7 +22,7 @@ public struct FileReplacement: ~Copyable {
     public init(of path: String, mode: UInt32, isForOthers: Bool = false) throws(Errno) {
         let directory = try FileDescriptor(
             opening: FilePath.directory(of: path),
-            flags: PathWalk.pathOnly | O_DIRECTORY
+            flags: PathResolution.pathOnly | O_DIRECTORY
         )
         try self.init(of: FilePath.name(of: path), in: directory, mode: mode, isForOthers: isForOthers)
     }

@@ -64,7 +64,7 @@ public struct FileTrust: Hashable, Sendable {
         directory.mode & 0o022 != 0 || !(isTrusted(directory.owner) || isUnmapped(directory.owner))
     }
 
-    /// Why a directory, or a link on the way to one, is not entered; `nil` when it is.
+    /// Why a directory, or a link on the path to one, is not entered; `nil` when it is.
     public func refusal(entering entry: Facts, in directory: Facts) -> FileRefusal.Cause? {
         guard isOpen(directory), !isTrusted(entry.owner) else { return nil }
         if entry.kind == .link { return .foreignLink(owner: entry.owner) }
@@ -83,7 +83,7 @@ public struct FileTrust: Hashable, Sendable {
         if isOpen, !isTrusted(file.owner), !isOwner(file.owner, of: directory) {
             return .foreignFile(owner: file.owner)
         }
-        // A hard link makes a file out of a place that its maker may not write to appear here.
+        // A hard link makes a file appear here that its maker may not write to.
         if isOpen, file.links > 1 { return .hardLinked }
         if purpose == .secret, file.mode & 0o077 != 0 { return .exposed(mode: file.mode) }
         return file.mode & 0o002 == 0 ? nil : .writable(mode: file.mode)
@@ -93,7 +93,7 @@ public struct FileTrust: Hashable, Sendable {
 
     private func isUnmapped(_ owner: UInt32) -> Bool { hasUnmappedOwners && owner == 65534 && owner != user }
 
-    /// All unmapped owners look the same, so none of them is known to be the directory's.
+    /// All unmapped owners have the same number, so none of them is known to be the directory's.
     private func isOwner(_ owner: UInt32, of directory: Facts) -> Bool {
         owner == directory.owner && !isUnmapped(owner)
     }

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// An open directory that nobody but trusted users could have prepared, and the opener of the files in it.
 ///
-/// The path to it is walked with `O_NOFOLLOW`, each directory and link on it is checked by ``FileTrust``, and files are
+/// The path to it is resolved with `O_NOFOLLOW`, each directory and link on it is checked by ``FileTrust``, and files are
 /// opened relative to its descriptor. So nothing can be exchanged between a check and what follows from it, and no file is
 /// read, cut or written before fstat(2) has said whose it is.
 public struct TrustedDirectory: ~Copyable {
@@ -30,33 +30,33 @@ public struct TrustedDirectory: ~Copyable {
         isExact: Bool = false,
         trust: FileTrust = .current
     ) throws(FileRefusal) {
-        let walk: PathWalk
+        let resolution: PathResolution
         do throws(FileRefusal.Cause) {
-            walk = try PathWalk(path, from: AT_FDCWD, trust: trust, links: PathWalk.mostLinks)
+            resolution = try PathResolution(path, from: AT_FDCWD, trust: trust, links: PathResolution.mostLinks)
         } catch {
             throw FileRefusal(path: path, cause: error)
         }
-        try self.init(consume walk, path: path, making: mode, isExact: isExact)
+        try self.init(consume resolution, path: path, making: mode, isExact: isExact)
     }
 
     private init(
-        _ walk: consuming PathWalk,
+        _ resolution: consuming PathResolution,
         path: String,
         making mode: UInt32? = nil,
         isExact: Bool = false
     ) throws(FileRefusal) {
-        while !walk.isDone {
+        while !resolution.isDone {
             do throws(FileRefusal.Cause) {
-                try walk.step(making: mode, isExact: isExact)
+                try resolution.step(making: mode, isExact: isExact)
             } catch {
                 // An error of a system call is one of the whole path; what is refused is named itself.
                 if case .failed = error { throw FileRefusal(path: path, cause: error) }
-                throw FileRefusal(path: walk.next, cause: error)
+                throw FileRefusal(path: resolution.next, cause: error)
             }
         }
         self.path = path
-        trust = walk.trust
-        entry = walk.end()
+        trust = resolution.trust
+        entry = resolution.end()
     }
 
     /// Opens a file by its whole path, whose directory must be there.
@@ -117,7 +117,7 @@ extension TrustedDirectory {
     ///   - mode: The permissions of a file that is made when there is none; `nil` makes none.
     ///   - isNew: Whether there must be none.
     ///   - purpose: What it is for.
-    /// - Returns: The open file, which fstat(2) was asked about.
+    /// - Returns: The open file, checked by fstat(2).
     /// - Throws: ``FileRefusal`` with the file or, behind a link, the directory that is refused.
     public borrowing func open(
         _ name: String,
@@ -126,7 +126,7 @@ extension TrustedDirectory {
         isNew: Bool = false,
         for purpose: FileTrust.Purpose
     ) throws(FileRefusal) -> FileDescriptor {
-        try open(name, access, making: mode, isNew: isNew, for: purpose, links: PathWalk.mostLinks)
+        try open(name, access, making: mode, isNew: isNew, for: purpose, links: PathResolution.mostLinks)
     }
 
     private borrowing func open(
@@ -190,7 +190,7 @@ extension TrustedDirectory {
     {
         let found: FileTrust.Facts
         do throws(Errno) {
-            found = try PathWalk.openPath(name, in: number).facts
+            found = try PathResolution.openPath(name, in: number).facts
         } catch {
             if error == .noEntry { return nil }
             throw .failed(error)
@@ -210,7 +210,7 @@ extension TrustedDirectory {
         var target: String?
         do throws(Errno) {
             guard links > 0 else { throw Errno(ELOOP) }
-            let link = try PathWalk.openPath(name, in: number)
+            let link = try PathResolution.openPath(name, in: number)
             target = try link.isOfProcesses ? nil : link.target()
         } catch {
             throw FileRefusal(path: own, cause: .failed(error))
@@ -222,15 +222,15 @@ extension TrustedDirectory {
                 throw FileRefusal(path: own, cause: error)
             }
         }
-        let walk: PathWalk
+        let resolution: PathResolution
         do throws(FileRefusal.Cause) {
             let directory = FilePath.directory(of: target)
-            walk = try PathWalk(directory, from: number, trust: trust, links: links - 1, shown: path)
+            resolution = try PathResolution(directory, from: number, trust: trust, links: links - 1, shown: path)
         } catch {
             throw FileRefusal(path: own, cause: error)
         }
         let shown = target.hasPrefix("/") ? target : FilePath.path(of: target, in: path)
-        return try TrustedDirectory(consume walk, path: FilePath.directory(of: shown))
+        return try TrustedDirectory(consume resolution, path: FilePath.directory(of: shown))
             .open(FilePath.name(of: target), access, making: mode, isNew: false, for: purpose, links: links - 1)
     }
 }

@@ -20,7 +20,7 @@ public final class NetlinkRecorder {
     /// - Throws: Why the file is not opened, or write(2)'s error.
     public init(path: String, clock: any TimeSource = KernelClock(), maximumSize: Int = 256 << 20) throws(FileRefusal) {
         file = try TrustedDirectory.open(path: path, O_WRONLY, making: 0o600, for: .output)
-        // What is no regular file has no length; its first write tells more.
+        // What is no regular file has no length; its first write fails if it must.
         _ = ftruncate(file.rawValue, 0)
         self.clock = clock
         self.maximumSize = maximumSize

@@ -4,7 +4,7 @@ internal import CLinuxShims
 internal import Glibc
 
 /// Opens one directory of a path after another, and checks each before it goes on from there.
-struct PathWalk: ~Copyable {
+struct PathResolution: ~Copyable {
     private struct Component {
         let name: String
         /// Whether it stands in the target of a link: nothing is made there.
@@ -21,7 +21,7 @@ struct PathWalk: ~Copyable {
     private var directory: OpenEntry
     /// The path of that directory, for people.
     private var shown: String
-    /// What is still to be walked, the next last.
+    /// What is still to be resolved, the next last.
     private var rest: [Component]
     private var links: Int
 
@@ -46,16 +46,16 @@ struct PathWalk: ~Copyable {
 
     var isDone: Bool { rest.isEmpty }
 
-    /// The path of what is walked next, for people.
+    /// The path of what is resolved next, for people.
     var next: String { FilePath.path(of: rest.last?.name ?? ".", in: shown) }
 
     consuming func end() -> OpenEntry { directory }
 
-    /// Walks to the next directory, or to where a link leads; what is refused stays ``next``.
+    /// Goes on to the next directory, or to where a link leads; what is refused stays ``next``.
     /// - Parameters:
     ///   - mode: The permissions with which a missing directory is made; `nil` makes none.
     ///   - isExact: Whether it gets them whatever the umask is.
-    /// - Throws: Why the walk ends there.
+    /// - Throws: Why the resolution ends there.
     mutating func step(making mode: UInt32?, isExact: Bool) throws(FileRefusal.Cause) {
         guard let component = rest.last else { return }
         let found: OpenEntry
@@ -137,7 +137,7 @@ struct PathWalk: ~Copyable {
 
 extension FileTrust.Facts {
     /// Those of what a path names, without following a link at its end.
-    public init(path: String) throws(Errno) { self = try PathWalk.openPath(path, in: AT_FDCWD).facts }
+    public init(path: String) throws(Errno) { self = try PathResolution.openPath(path, in: AT_FDCWD).facts }
 }
 
 /// An open file, directory or link, and what fstat(2) says of it.
