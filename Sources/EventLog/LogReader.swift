@@ -26,6 +26,8 @@ public final class LogReader {
     let files: [File]
     /// What is still to be read.
     private var rest: ArraySlice<File>
+    /// The first record; `nil` in an empty log.
+    public var oldest: RecordHeader? { files.first?.first }
 
     /// Opens a log for reading, compressed rotated files included.
     ///

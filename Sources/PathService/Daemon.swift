@@ -45,6 +45,9 @@ public final class Daemon {
     let manager = ServiceManager()
     /// Has a worker of its own: readers of the log must not hold it up.
     let index: HistoryIndex
+    private let outages: OutageLog
+    /// Where earlier runs end; `nil` without any.
+    private let past: EventPosition?
     private let worker: Worker
     private let identity: DaemonIdentity
     private var alive: AliveFile
@@ -82,6 +85,8 @@ public final class Daemon {
         let place = SignOfLife.continuation(of: log.recovered, after: alive.earlier, bootID: identity.bootID)
         hub = EventHub(hubOptions, after: place, clock: clock)
         hub.attach(log)
+        outages = OutageLog(directory: configuration.stateDirectory)
+        past = log.recovered == nil && !outages.exists ? nil : hub.position
         recorder = try Self.openRecording(options.recording)
         calendar = try Self.watchCalendar(on: loop, clock: clock)
         system = try Self.openSystem(loop: loop, configuration: configuration, recorder: recorder)
@@ -206,9 +211,10 @@ public final class Daemon {
             parts.start(services) { $0.start(on: configuration.multicastInterfaces(of: engine.core)) }
         }
         parts.add(headline)
+        parts.add(outages)
         parts.start(index) { index in
             guard configuration.log.file != EventLog.standardOutput else { return }
-            index.read(log: configuration.log.file, upTo: log.recovered)
+            index.read(log: configuration.log.file, outages: outages.path, upTo: past)
         }
     }
 
@@ -320,10 +326,17 @@ public final class Daemon {
         if event.status != nil { server.flush() }
         server.documentsChanged()
         index.take(event)
+        keepOutage(event)
         // What is not in the log was given out all the same.
         if log.status.outage != nil { alive.write(sign()) }
         scheduleLogRetry()
         if configuration.log.file != EventLog.standardOutput { saver.schedule() }
+    }
+
+    /// Writes what outages are worked out from where other events cannot displace it.
+    private func keepOutage(_ event: Event) {
+        guard configuration.log.file != EventLog.standardOutput, MarkList.isKept(event.name.rawValue) else { return }
+        outages.append(event)
     }
 
     // MARK: - The log's disk

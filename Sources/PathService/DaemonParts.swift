@@ -1,6 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 internal import Documents
+internal import EventLog
 internal import LinuxIO
 internal import Metrics
 
@@ -56,3 +57,7 @@ extension CalendarWatch: DaemonPart {}
 extension HostNameWatch: DaemonPart {}
 
 extension HistoryIndex: DaemonPart {}
+
+extension OutageLog: DaemonPart {
+    var problems: [ProblemDocument] { problem.map { [ProblemDocument(part: "log", message: $0)] } ?? [] }
+}

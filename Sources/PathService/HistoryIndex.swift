@@ -25,7 +25,7 @@ final class HistoryIndex {
     private var present = MarkList(capacity: capacity)
     /// The relation of the two clocks at the last event of this run.
     private var calendar: CalendarStep?
-    private var source: (log: String, end: EventPosition)?
+    private var source: (log: String, outages: String?, end: EventPosition)?
     private var ticket: Worker.Ticket?
 
     init(worker: Worker, clock: any TimeSource = KernelClock()) {
@@ -33,10 +33,10 @@ final class HistoryIndex {
         self.clock = clock
     }
 
-    /// Begins to read the records up to `end`, which earlier runs wrote.
-    func read(log path: String, upTo end: EventPosition?) {
+    /// Begins to read the records up to `end`, which earlier runs wrote; records of another stream are all theirs.
+    func read(log path: String, outages: String? = nil, upTo end: EventPosition?) {
         guard let end else { return }
-        source = (path, end)
+        source = (path, outages, end)
         read()
     }
 
@@ -46,9 +46,11 @@ final class HistoryIndex {
     }
 
     private func read() {
-        guard let (path, end) = source else { return }
+        guard let (path, outages, end) = source else { return }
         do {
-            ticket = try worker.start({ PastMarks(path: path, end: end) }) { [weak self] in self?.take($0) }
+            ticket = try worker.start({ PastMarks(path: path, outages: outages, end: end) }) { [weak self] in
+                self?.take($0)
+            }
             reading = .underWay
         } catch {
             reading = .failed(reason: "there is no thread for it")
@@ -123,17 +125,19 @@ private struct PastMarks: Worker.Job {
     private static let piece = 512
 
     let path: String
+    let outages: String?
     let end: EventPosition
-    private var reader: LogReader?
+    private var reader: OutageReader?
     private var marks = MarkList(capacity: HistoryIndex.capacity)
 
-    init(path: String, end: EventPosition) {
+    init(path: String, outages: String?, end: EventPosition) {
         self.path = path
+        self.outages = outages
         self.end = end
     }
 
     mutating func advance() throws -> MarkList? {
-        let reader = try self.reader ?? LogReader(path: path)
+        let reader = try self.reader ?? OutageReader(log: path, outages: outages)
         self.reader = reader
         do {
             let hasMore = try reader.advance(lines: Self.piece) { header, line in

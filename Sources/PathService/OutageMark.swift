@@ -161,10 +161,7 @@ struct MarkList {
 
     /// Takes a record; `read` is called only for those that matter.
     mutating func take(at time: WallTime?, name: String, read: () -> OutageMark?) {
-        let isOfInterest =
-            name.hasPrefix("path.") || name.hasPrefix("daemon.")
-            || ["headline.changed", "log.opened", "clock.jumped"].contains(name)
-        let mark = isOfInterest ? read() : nil
+        let mark = name == EventName.logOpened.rawValue || Self.isKept(name) ? read() : nil
         if case .opened(let time)? = mark {
             // Written by the next daemon already: no word of the one before it.
             opened = opened ?? time
@@ -181,6 +178,11 @@ struct MarkList {
         case nil, .alive?: return
         case let mark?: append(mark.hearing(lastHeard))
         }
+    }
+
+    /// Whether outages are worked out from the records of a name, so that they are kept apart from all others.
+    static func isKept(_ name: String) -> Bool {
+        name.hasPrefix("path.") || name.hasPrefix("daemon.") || ["headline.changed", "clock.jumped"].contains(name)
     }
 
     mutating func append(_ mark: OutageMark) {

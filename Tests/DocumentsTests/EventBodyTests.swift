@@ -335,6 +335,13 @@ struct Example: Sendable, CustomTestStringConvertible {
                 + #""previous":"# + text(moved) + "}"
         ),
         Example(
+            body: ServiceChanged(printer, changed: [.port], previous: moved, suppressed: 298),
+            summary: "info service.changed Office Printer (_ipp._tcp) changed port to 631 "
+                + "(298 earlier events suppressed)",
+            data: #""service":"# + text(printer) + #","changed":["port"],"previous":"# + text(moved)
+                + #","suppressed":298}"#
+        ),
+        Example(
             body: ServiceRemoved(printer, reason: .goodbye, seenFor: .seconds(2280)),
             summary: "info service.removed Office Printer (_ipp._tcp) went away: goodbye",
             data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#

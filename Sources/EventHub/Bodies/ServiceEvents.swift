@@ -10,17 +10,19 @@ internal import Spelling
 extension ServiceEvent {
     /// What the log tells of it; `nil` for what is no event.
     ///
-    /// - Parameter document: Shows a service.
+    /// - Parameters:
+    ///   - document: Shows a service.
+    ///   - suppressed: How many events about the same were left out before it.
     /// - Returns: The body of an event.
-    public func body(as document: (Service) -> ServiceDocument) -> (any EventBody)? {
+    public func body(as document: (Service) -> ServiceDocument, suppressed: Int = 0) -> (any EventBody)? {
         switch self {
-        case .typeAdded(let type): ServiceTypeChanged(type: type, isAdded: true)
-        case .typeRemoved(let type): ServiceTypeChanged(type: type, isAdded: false)
-        case .added(let service): ServiceAdded(document(service))
+        case .typeAdded(let type): ServiceTypeChanged(type: type, isAdded: true, suppressed: suppressed)
+        case .typeRemoved(let type): ServiceTypeChanged(type: type, isAdded: false, suppressed: suppressed)
+        case .added(let service): ServiceAdded(document(service), suppressed: suppressed)
         case .changed(let service, let fields, let previous):
-            ServiceChanged(document(service), changed: fields, previous: document(previous))
+            ServiceChanged(document(service), changed: fields, previous: document(previous), suppressed: suppressed)
         case .removed(let service, let reason, let seenFor):
-            ServiceRemoved(document(service), reason: reason, seenFor: seenFor)
+            ServiceRemoved(document(service), reason: reason, seenFor: seenFor, suppressed: suppressed)
         case .resolveFailed(let service): ServiceResolveFailed(service)
         case .censusProvisional: nil
         case .censusCompleted(let summary): CensusCompleted(summary)
@@ -31,20 +33,30 @@ extension ServiceEvent {
 /// `service.added`: a service was found and resolved.
 public struct ServiceAdded: EventBody {
     let service: ServiceDocument
+    let suppressed: Int
 
-    public init(_ service: ServiceDocument) { self.service = service }
+    public init(_ service: ServiceDocument, suppressed: Int = 0) {
+        self.service = service
+        self.suppressed = suppressed
+    }
 
     public var name: EventName { .serviceAdded }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) appeared on \(service.interface.name)" }
+    public var message: String {
+        "\(service.label) appeared on \(service.interface.name)\(Suppressed.text(suppressed))"
+    }
 
-    public func write(to object: inout JSONObjectWriter) { object.write("service", service) }
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("service", service)
+        Suppressed.write(suppressed, to: &object)
+    }
 }
 
 /// `service.changed`: a service moved, or says something else.
 public struct ServiceChanged: EventBody {
     let service: ServiceDocument
     let changed: [String]
+    let suppressed: Int
     private let news: [String]
     let previous: ServiceDocument
 
@@ -53,8 +65,15 @@ public struct ServiceChanged: EventBody {
     /// - Parameters:
     ///   - service: What it is now.
     ///   - changed: The members that differ: `host`, `port`, `addresses`, `txt`.
-    ///   - previous: What it was.
-    public init(_ service: ServiceDocument, changed: [ServiceField], previous: ServiceDocument) {
+    ///   - previous: What it was in the event before.
+    ///   - suppressed: How many changes between the two were left out.
+    public init(
+        _ service: ServiceDocument,
+        changed: [ServiceField],
+        previous: ServiceDocument,
+        suppressed: Int = 0
+    ) {
+        self.suppressed = suppressed
         self.service = service
         self.changed = changed.map(\.rawValue)
         self.previous = previous
@@ -71,7 +90,9 @@ public struct ServiceChanged: EventBody {
 
     public var name: EventName { .serviceChanged }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) changed \(news.joined(separator: ", "))" }
+    public var message: String {
+        "\(service.label) changed \(news.joined(separator: ", "))\(Suppressed.text(suppressed))"
+    }
 
     /// The pairs that are new or other ones and the keys that are gone, each cut to what a line has room for.
     private static func difference(of new: JSONValue, from old: JSONValue) -> String {
@@ -90,6 +111,7 @@ public struct ServiceChanged: EventBody {
         object.write("service", service)
         object.write("changed", changed)
         object.write("previous", previous)
+        Suppressed.write(suppressed, to: &object)
     }
 }
 
@@ -107,20 +129,23 @@ public struct ServiceRemoved: EventBody {
 
     let service: ServiceDocument
     let removed: Removed
+    let suppressed: Int
 
     /// Describes what went, why, and for how long it had been there.
-    public init(_ service: ServiceDocument, reason: RemovalReason, seenFor: Duration) {
+    public init(_ service: ServiceDocument, reason: RemovalReason, seenFor: Duration, suppressed: Int = 0) {
         self.service = service
+        self.suppressed = suppressed
         removed = Removed(reason: reason.rawValue, seenForSeconds: Rounded.seconds(seenFor))
     }
 
     public var name: EventName { .serviceRemoved }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) went away: \(removed.reason)" }
+    public var message: String { "\(service.label) went away: \(removed.reason)\(Suppressed.text(suppressed))" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("service", service)
         object.write("removed", removed)
+        Suppressed.write(suppressed, to: &object)
     }
 }
 
@@ -170,8 +195,10 @@ public struct ServiceTypeChanged: EventBody {
     let serviceType: String
     let typeName: String
     let isAdded: Bool
+    let suppressed: Int
 
-    public init(type: String, isAdded: Bool) {
+    public init(type: String, isAdded: Bool, suppressed: Int = 0) {
+        self.suppressed = suppressed
         serviceType = type
         typeName = ServiceTypeNames.name(of: type)
         self.isAdded = isAdded
@@ -179,11 +206,37 @@ public struct ServiceTypeChanged: EventBody {
 
     public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
     public var severity: Severity { .info }
-    public var message: String { "Service type \(serviceType) \(isAdded ? "appeared" : "went away")" }
+    public var message: String {
+        "Service type \(serviceType) \(isAdded ? "appeared" : "went away")\(Suppressed.text(suppressed))"
+    }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("service_type", serviceType)
         object.write("type_name", typeName)
+        Suppressed.write(suppressed, to: &object)
+    }
+}
+
+/// How many events about a service or a type were left out before the one that says so.
+private enum Suppressed {
+    static func text(_ count: Int) -> String {
+        count == 0 ? "" : " (\(count) earlier event\(count == 1 ? "" : "s") suppressed)"
+    }
+
+    static func write(_ count: Int, to object: inout JSONObjectWriter) {
+        if count > 0 { object.write("suppressed", count) }
+    }
+}
+
+extension Form {
+    /// `suppressed`.
+    fileprivate var suppressed: Form {
+        optional(
+            "suppressed",
+            .integer(from: 1),
+            "How many events about it were left out since the one before, because neighbours may write no more; "
+                + "left out when none was."
+        )
     }
 }
 
@@ -322,7 +375,7 @@ extension ServiceDocument {
 // MARK: - Forms
 
 extension ServiceAdded {
-    public static var form: Form { .object().member("service", ServiceDocument.form) }
+    public static var form: Form { .object().member("service", ServiceDocument.form).suppressed }
 }
 
 extension ServiceChanged {
@@ -331,6 +384,7 @@ extension ServiceChanged {
             .member("service", ServiceDocument.form)
             .member("changed", .list(of: .text), "The members that differ: `host`, `port`, `addresses`, `txt`.")
             .member("previous", ServiceDocument.form)
+            .suppressed
     }
 }
 
@@ -339,6 +393,7 @@ extension ServiceRemoved {
         .object()
             .member("service", ServiceDocument.form)
             .member("removed", Removed.form)
+            .suppressed
     }
 }
 
@@ -366,7 +421,7 @@ extension ServiceResolveFailed.Unresolved {
 }
 
 extension ServiceTypeChanged {
-    public static var form: Form { .object().member("service_type", .serviceType).typeName }
+    public static var form: Form { .object().member("service_type", .serviceType).typeName.suppressed }
 }
 
 extension CensusCompleted {

@@ -19,12 +19,15 @@ final class ServiceWatch {
     private let counters = ServiceCounters()
     private let hub: EventHub
     private var publisher: ServicePublisher
+    private let loop: EventLoop
+    private var timer: EventLoop.Timer?
     private let settings: ConfigurationKeeper
     private var configuration: Configuration { settings.current }
 
     init(_ settings: ConfigurationKeeper, hub: EventHub, loop: EventLoop, clock: any TimeSource, hostName: String) {
         self.settings = settings
         self.hub = hub
+        self.loop = loop
         let configuration = settings.current
         let directory = configuration.stateDirectory
         engine = MulticastEngine(loop: loop, clock: clock)
@@ -66,6 +69,17 @@ final class ServiceWatch {
         counters.count(event)
         keeper.take(event, services: census.services)
         publisher.publish(event)
+        schedule()
+    }
+
+    /// Publishes later what has to wait, once for all that does.
+    private func schedule() {
+        guard timer == nil, let deadline = publisher.nextDeadline else { return }
+        timer = loop.schedule(at: deadline) { [unowned self] in
+            timer = nil
+            publisher.publishDue()
+            schedule()
+        }
     }
 
     private func take(_ notice: MulticastEngine.Notice) {
@@ -120,6 +134,8 @@ extension ServiceWatch: DaemonPart {
     }
 
     func stop() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
         keeper.close(services: census.services)
         engine.stop()
         census.stop()

@@ -120,13 +120,18 @@ struct History: Command {
             _ = try FileDescriptor(opening: file, flags: 0)
             var history = OutageHistory(monitor: monitor, since: since, until: until, state: state)
             var last: EventPosition?
-            try LogReader(path: file).forEach { header, line in
-                history.take(at: header.time, name: header.event) {
-                    (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
+            let outages = "\(stateDirectory)/\(OutageLog.name)"
+            let reader = try OutageReader(log: file, outages: outages, isOwnStreamOnly: true)
+            while try reader.advance(
+                lines: .max,
+                { header, line in
+                    history.take(at: header.time, name: header.event) {
+                        (try? JSONValue(parsing: line)).flatMap { OutageMark($0) }
+                    }
+                    last = header.position
+                    return true
                 }
-                last = header.position
-                return true
-            }
+            ) {}
             // Whether a daemon runs is not in the file; the last sign of life may be later than its last record.
             let sign = AliveFile.read(directory: stateDirectory).flatMap { $0.isOfRun(endingAt: last) ? $0 : nil }
             history.end(alive: sign?.time)
