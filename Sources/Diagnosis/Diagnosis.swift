@@ -34,6 +34,14 @@ public struct Diagnosis: Hashable, Sendable {
         case hidden(by: VerdictCode)
         /// It was not looked at.
         case notAssessed(because: String)
+
+        /// Whether faults of the layer would have been seen.
+        public var isAssessed: Bool {
+            switch self {
+            case .sound, .faulty: true
+            case .hidden, .notAssessed: false
+            }
+        }
     }
 
     init(_ found: [Verdict], evidence: Evidence) {
@@ -64,6 +72,9 @@ public struct Diagnosis: Hashable, Sendable {
         }
         blame = Blame(verdicts, peers: evidence.peers)
     }
+
+    /// The state of a layer; `nil` when it is none of this diagnosis.
+    public func state(of layer: Layer) -> State? { ladder.first { $0.layer == layer }?.state }
 
     /// The worst severity; `nil` when nothing is wrong.
     public var severity: Severity? { verdicts.map(\.severity).max() }

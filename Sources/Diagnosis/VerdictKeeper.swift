@@ -67,8 +67,8 @@ public struct VerdictKeeper: Hashable, Sendable {
         // Worst first, so that a cause is raised before what it hides is looked at.
         for verdict in records.values.map(\.verdict).sortedByWeight() {
             let key = Key(verdict)
-            guard let rung = diagnosis.ladder.first(where: { $0.layer == verdict.code.layer }) else { continue }
-            switch rung.state {
+            guard let state = diagnosis.state(of: verdict.code.layer) else { continue }
+            switch state {
             case _ where masked.contains(key): changes += drop(key)
             case .hidden(let cause) where seen[key] == nil:
                 // A cause that is not certain yet takes nothing back.

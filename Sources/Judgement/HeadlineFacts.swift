@@ -44,7 +44,7 @@ public struct ExaminationSign: Hashable, Sendable {
     public var reachedInternet: Bool
     /// Whether a name server answered.
     public var reachedDNS: Bool
-    /// Whether hosts beyond the gateway were queried, and none answered: what answered before is no evidence any more.
+    /// Whether hosts beyond the gateway were queried, and none answered.
     public var isSilent: Bool
 
     public init(

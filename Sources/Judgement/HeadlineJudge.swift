@@ -199,13 +199,7 @@ public struct HeadlineJudge {
     }
 
     func isAnswered(_ probe: ProbeSign) -> Bool {
-        guard !probe.isFailing, let answered = probe.answered, isFresh(answered, for: probe.validity) else {
-            return false
-        }
-        guard probe.isBeyond, lastExamination(\.isSilent), let examination = facts.examination else {
-            return true
-        }
-        return answered > examination.ended
+        !probe.isFailing && probe.answered.map { isFresh($0, for: probe.validity) } ?? false
     }
 
     /// Whether something beyond the gateway answered.

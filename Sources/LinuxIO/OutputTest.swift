@@ -2,6 +2,7 @@
 
 public import Addressing
 internal import CLinuxShims
+internal import Glibc
 
 /// Whether something behind the forwarding table lets packets of this process out.
 public enum OutputVerdict: Hashable, Sendable {
@@ -30,7 +31,7 @@ public enum OutputEffort: Int32, Hashable, Sendable {
 
 /// Tries whether packets may leave; never blocks.
 ///
-/// Rules that change the TTL let out what should stay: see ``keepsTTL``.
+/// Rules that change the TTL let out what should stay: see ``keepsHopLimit(_:)``.
 /// Datagrams need no privilege, connections `CAP_NET_RAW`.
 public enum OutputTest {
     /// Tries packets of a protocol (17 UDP, or 6 TCP) to an address and a port by an interface.
@@ -53,7 +54,9 @@ public enum OutputTest {
         }
     }
 
-    /// Whether packets of this machine keep the TTL that they are given, as far as a datagram by the loopback interface
-    /// shows; `false` where none arrives.
-    public static var keepsTTL: Bool { nwp_keeps_ttl() == 1 }
+    /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram by the loopback
+    /// interface shows; `false` where none arrives.
+    public static func keepsHopLimit(_ family: AddressFamily) -> Bool {
+        nwp_keeps_hop_limit(family == .ipv4 ? AF_INET : AF_INET6) == 1
+    }
 }

@@ -22,8 +22,8 @@ public final class KernelTable: ForwardingTable {
     /// The chains as they were read last; `nil` where they may not be read.
     private var filter: PacketFilter?
     private var isFilterRead = false
-    /// Whether packets keep their TTL, where the chains may not be read.
-    private var keepsTTL = false
+    /// The families whose packets keep their TTL or hop limit, where the chains may not be read.
+    private var keepingHopLimit: Set<AddressFamily> = []
     /// Packets that were let out although a multicast group is refused: they are not sent again and again.
     private var letOut: Set<Packet> = []
     /// What became of packets that left, and under which rules: as long as these stay, and the routes, none is sent.
@@ -94,7 +94,7 @@ public final class KernelTable: ForwardingTable {
     private func answer(to packet: Packet) -> OutputAnswer {
         if !isFilterRead {
             filter = source.packetFilter(after: filter)
-            keepsTTL = filter == nil && source.keepsTTL()
+            keepingHopLimit = filter == nil ? Set(AddressFamily.allCases.filter { source.keepsHopLimit($0) }) : []
             isFilterRead = true
         }
         let family = packet.destination.family
@@ -111,12 +111,9 @@ public final class KernelTable: ForwardingTable {
         func verdict(_ effort: OutputEffort) -> OutputVerdict {
             source.output(of: packet.transport, to: packet.destination, by: packet.index, effort: effort)
         }
-        guard let filter else {
-            // A group of interface-local scope stays whatever its hop limit is (RFC 4291 section 2.7).
-            return verdict(keepsTTL || family == .ipv6 ? .nothing : .unsent)
-        }
-        guard !filter.releases(family) else { return verdict(.unsent) }
-        guard filter.isBehindOutput(family) else {
+        // What is meant to stay on this machine, or to end at the first router, would go further.
+        guard filter.map({ !$0.releases(family) }) ?? keepingHopLimit.contains(family) else { return verdict(.unsent) }
+        guard let filter, filter.isBehindOutput(family) else {
             let verdict = verdict(letOut.remove(packet) == nil ? .whereInDoubt : .nothing)
             if verdict == .doubtful { letOut.insert(packet) }
             return verdict

@@ -86,6 +86,11 @@ import Testing
         let value = try JSONValue(parsing: Array(document.utf8))
         #expect(value["verdict"]?.string == "unknown" && value["broken"]?["element"]?.string == "firewall")
         #expect(value["chains"]?.array?.first?["verdict"]?.string == "unknown")
+        // What is to stay on this machine would leave it.
+        try namespace.run(["nft", "add rule inet t o ip ttl set 65"])
+        let untried = try why.run("203.0.113.1", without: capabilities)
+        #expect(untried.code == 0)
+        #expect(untried.line("firewall") == "? firewall  not known: no packet is sent to try it", "\(untried.text)")
         withExtendedLifetime(peer) {}
     }
 

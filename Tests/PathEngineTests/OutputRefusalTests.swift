@@ -186,6 +186,23 @@ import Testing
         case destination = """
             table ip m { chain o { type nat hook output priority -100; udp dport 443 dnat to 10.1.0.1; }; }
             """
+        case allButOne = """
+            table ip m { chain o { type nat hook output priority -100; ip daddr != 10.1.0.1 udp dport 443 dnat to 10.1.0.1; }; }
+            """
+        case group = """
+            table ip m { chain o { type nat hook output priority -100; ip daddr 224.0.0.0/4 dnat to 10.1.0.1; }; }
+            """
+        case otherChain = """
+            table ip m { chain p { dnat to 10.1.0.1; }; chain q { jump p; };
+              chain o { type nat hook output priority -100; meta l4proto udp goto q; }; }
+            """
+        case map = """
+            table ip m { chain p { dnat to 10.1.0.1; };
+              chain o { type nat hook output priority -100; udp dport vmap { 443 : jump p }; }; }
+            """
+        case source = """
+            table ip m { chain o { type nat hook output priority -100; fib saddr type local udp dport 443 dnat to 10.1.0.1; }; }
+            """
         case copy = "table ip m { chain o { type filter hook output priority 0; dup to 10.1.0.1 device v0; }; }"
 
         var families: Set<AddressFamily> { self == .sixth ? [.ipv6] : [.ipv4] }
@@ -228,6 +245,15 @@ import Testing
               chain d { tcp dport 80 dnat to 10.1.0.1; }; chain s { type nat hook postrouting priority 100; masquerade; }; }
             """,
             "table ip m { chain o { type nat hook output priority -100; ip daddr 10.7.7.7 dnat to 10.1.0.1; }; }",
+            """
+            table ip m { chain p { dnat to 10.1.0.1; }; chain e { drop; };
+              chain o { type nat hook output priority -100; ip daddr . udp dport vmap { 10.7.7.7 . 443 : jump p }; };
+              chain i { type nat hook prerouting priority -100; jump p; }; }
+            """,
+            """
+            table ip m { set s { type ipv4_addr; elements = { 10.7.7.7 }; };
+              chain o { type nat hook output priority -100; ip daddr @s dnat to 10.1.0.1; }; }
+            """,
         ]
     )
     func `other rules keep nobody from trying (S55)`(rules: String) throws {
@@ -239,11 +265,17 @@ import Testing
     }
 
     @Test func `without reading the rules a datagram to oneself shows whether they set the TTL`() throws {
-        #expect(OutputTest.keepsTTL)
+        func keeping() -> [Bool] { AddressFamily.allCases.map(OutputTest.keepsHopLimit) }
+        #expect(keeping() == [true, true])
+        try namespace.run(["nft", "table ip n { chain s { type nat hook postrouting priority 100; masquerade; }; }"])
+        #expect(keeping() == [true, true])
         try namespace.run(["nft", Releasing.output.rawValue])
-        #expect(!OutputTest.keepsTTL)
+        #expect(keeping() == [false, true])
+        let chain = "type filter hook output priority 0; ip6 hoplimit set 9;"
+        try namespace.run(["nft", "table ip6 m { chain o { \(chain) }; }"])
+        #expect(keeping() == [false, false])
         try namespace.run(["nft", "flush ruleset"])
-        #expect(OutputTest.keepsTTL)
+        #expect(keeping() == [true, true])
     }
 
     @Test func `rules that did not change are not read again`() throws {

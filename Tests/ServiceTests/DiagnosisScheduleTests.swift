@@ -48,12 +48,14 @@ import Testing
         var schedule = DiagnosisSchedule(at: .zero)
         schedule.begin(at: .seconds(100))
         schedule.end(.sound, isFrugal: false, at: .seconds(101), chance: 0)
-        schedule.probeChanged(at: .seconds(102))
+        schedule.probeChanged(isFrugal: false, at: .seconds(102))
         #expect(schedule.next == .seconds(110))
         schedule.begin(at: .seconds(110))
         schedule.end(.sound, isFrugal: true, at: .seconds(111), chance: 0)
-        schedule.probeChanged(at: .seconds(300))
-        #expect(schedule.next == .seconds(300))
+        schedule.probeChanged(isFrugal: true, at: .seconds(150))
+        #expect(schedule.next == .seconds(210))
+        schedule.probeChanged(isFrugal: false, at: .seconds(160))
+        #expect(schedule.next == .seconds(160))
     }
 
     @Test func `what happens during a round has it repeated, whatever the round finds`() {
@@ -64,7 +66,7 @@ import Testing
             schedule.end(finding, isFrugal: true, at: .seconds(108), chance: 0)
             #expect(schedule.next == .seconds(108))
             schedule.begin(at: .seconds(108))
-            schedule.probeChanged(at: .seconds(109))
+            schedule.probeChanged(isFrugal: false, at: .seconds(109))
             schedule.end(finding, isFrugal: true, at: .seconds(110), chance: 0)
             #expect(schedule.next == .seconds(118))
             schedule.begin(at: .seconds(118))
@@ -152,11 +154,15 @@ import Testing
         #expect(Self.headline(Self.found([Self.verdict]), at: .seconds(200)) == .noInternet)
     }
 
-    @Test func `a probe that answers ends what was found broken, and leaves what is degraded`() {
+    @Test func `a probe that answers ends what was found broken on the path of its family, and nothing else`() {
         let slow = Verdict(.performanceLoss, .degraded, say: "packets are lost", action: "wait")
-        var found = Self.found([Self.verdict, slow])
-        found.contradict()
-        #expect(found.verdicts == [slow])
+        let names = Verdict(.dnsUnreachable, .broken, say: "no name server answers", action: "wait")
+        let sixth = Verdict(.wanDown, .broken, family: .ipv6, say: "nothing answers", action: "wait")
+        var found = Self.found([Self.verdict, slow, names, sixth])
+        found.contradict(.ipv4)
+        #expect(found.verdicts == [slow, names, sixth])
+        found.contradict(nil)
+        #expect(found.verdicts == [slow, names])
     }
 
     @Test func `of another way it says nothing, and how the way is does not matter`() {

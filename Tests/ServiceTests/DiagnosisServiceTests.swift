@@ -80,6 +80,32 @@ import Testing
         withExtendedLifetime((far, scratch)) {}
     }
 
+    @Test func `a probe that fails has the network examined at once, and one that answers again ends the outage`()
+        async throws
+    {
+        let far = try Self.connect()
+        let scratch = try Scratch()
+        let text = """
+            diagnosis: {enabled: true, anchors: [{name: a, addr4: 198.51.100.80}]}
+            probes: {active: {far: {target: 198.51.100.80, interval: 1s, timeout: 1s, threshold: 2}}}
+
+            """
+        try scratch.write(text, to: "nwpath.yaml")
+        let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch)
+        try await Self.waitForRound(service) { $0["complete"]?.bool == true }
+        try far.ip("address del 198.51.100.80/32 dev eth1")
+        try await service.eventually("verdict.raised")
+        func time(_ text: String?) throws -> WallTime { try #require(text.flatMap(WallTime.init)) }
+        let failed = try time(try service.records("probe.failed").first?["time"]?.string)
+        let raised = try time(try service.records("verdict.raised").first?["verdict"]?["since"]?.string)
+        #expect(raised - failed < .seconds(45), "by itself the next round comes a minute after the first")
+        #expect(try Self.headline(service) == "no_internet")
+        try far.ip("address add 198.51.100.80/32 dev eth1")
+        try await service.eventually("verdict.cleared")
+        try await Namespace.current.loop.eventually("the Internet") { try Self.headline(service) == "online" }
+        withExtendedLifetime((far, scratch)) {}
+    }
+
     @Test func `a carrier that goes once is gone, and one that comes and goes is told as that`() async throws {
         let far = try Self.connect()
         let (service, scratch) = try await Self.start()

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,33 +127,40 @@ int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t p
     return verdict;
 }
 
-static int received_ttl(int descriptor) {
+static int received_hop_limit(int descriptor) {
+    // The datagram may be received on another processor.
+    struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+    if (poll(&wait, 1, 20) <= 0) return -EAGAIN;
     char byte, control[CMSG_SPACE(sizeof(int))];
     struct iovec part = {.iov_base = &byte, .iov_len = sizeof byte};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     if (recvmsg(descriptor, &message, MSG_DONTWAIT) < 0) return -errno;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_level != IPPROTO_IP || header->cmsg_type != IP_TTL) return -ENOMSG;
-    int ttl;
-    memcpy(&ttl, CMSG_DATA(header), sizeof ttl);
-    return ttl;
+    if (!header || header->cmsg_len < CMSG_LEN(sizeof(int))) return -ENOMSG;
+    int limit;
+    memcpy(&limit, CMSG_DATA(header), sizeof limit);
+    return limit;
 }
 
-int nwp_keeps_ttl(void) {
-    int descriptor = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (descriptor < 0) return -errno;
-    int one = 1, result;
-    struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof own;
-    struct sockaddr *address = (struct sockaddr *)&own;
-    if (bind(descriptor, address, size) || getsockname(descriptor, address, &size) || connect(descriptor, address, size) ||
-        setsockopt(descriptor, IPPROTO_IP, IP_TTL, &one, sizeof one) ||
-        setsockopt(descriptor, IPPROTO_IP, IP_RECVTTL, &one, sizeof one) || send(descriptor, "", 1, MSG_DONTWAIT) < 0)
-        result = -errno;
+int nwp_keeps_hop_limit(int family) {
+    int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    // Two sockets: what rewrites the source does not keep the datagram from arriving.
+    int receiver = socket(family, type, 0), sender = socket(family, type, 0), one = 1, result;
+    int is4 = family == AF_INET, level = is4 ? IPPROTO_IP : IPPROTO_IPV6;
+    const uint8_t loopback4[4] = {127, 0, 0, 1}, loopback6[16] = {[15] = 1};
+    target_t target;
+    socklen_t size = make_target(&target, is4 ? loopback4 : loopback6, is4 ? 4 : 16, 0, 0);
+    if (receiver < 0 || sender < 0 || bind(receiver, &target.any, size) || getsockname(receiver, &target.any, &size) ||
+        setsockopt(receiver, level, is4 ? IP_RECVTTL : IPV6_RECVHOPLIMIT, &one, sizeof one) ||
+        setsockopt(sender, level, is4 ? IP_TTL : IPV6_UNICAST_HOPS, &one, sizeof one) ||
+        sendto(sender, "", 1, MSG_DONTWAIT, &target.any, size) < 0)
+        // What refuses this one refuses, and shows, what is tried next.
+        result = errno == EPERM ? 1 : -errno;
     else {
-        int ttl = received_ttl(descriptor);
-        result = ttl < 0 ? ttl : ttl == one;
+        int limit = received_hop_limit(receiver);
+        result = limit < 0 ? limit : limit == one;
     }
-    close(descriptor);
+    if (receiver >= 0) close(receiver);
+    if (sender >= 0) close(sender);
     return result;
 }

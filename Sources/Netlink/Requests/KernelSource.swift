@@ -71,8 +71,8 @@ public protocol KernelSource: AnyObject {
     /// The packet filters of this machine, which are not read again while they are those of `previous`; `nil` where they
     /// may not be read.
     func packetFilter(after previous: PacketFilter?) -> PacketFilter?
-    /// Whether packets keep the TTL that they are given, as far as can be found out without reading packet filters.
-    func keepsTTL() -> Bool
+    /// Whether packets of a family keep the TTL or hop limit that they are given, as far as a datagram to this machine shows.
+    func keepsHopLimit(_ family: AddressFamily) -> Bool
     /// Makes the kernel find out whether a neighbour answers; the result comes as an event (rule S52).
     /// - Returns: `false` for an entry of another program, which the kernel probes when a packet goes there.
     /// - Throws: ``NetlinkError/notPermitted(request:)`` without `CAP_NET_ADMIN`.
@@ -95,7 +95,7 @@ extension KernelSource {
     /// Nobody can tell.
     public func packetFilter(after previous: PacketFilter?) -> PacketFilter? { nil }
 
-    public func keepsTTL() -> Bool { false }
+    public func keepsHopLimit(_ family: AddressFamily) -> Bool { false }
 }
 
 /// A kernel source that is asked in netlink messages; everything else follows from that.

@@ -108,12 +108,14 @@ public final class LiveKernel: MessageSource {
         return OutputTest.verdict(of: number, to: destination, port: port, by: index, effort: effort)
     }
 
-    /// The chains of nf_tables; `nil` without `CAP_NET_ADMIN`.
+    /// The chains of nf_tables, and what is known of iptables beside it; `nil` without `CAP_NET_ADMIN`.
     public func packetFilter(after previous: PacketFilter?) -> PacketFilter? {
-        try? PacketFilter.read(after: previous)
+        guard var filter = try? PacketFilter.read(after: previous) else { return nil }
+        filter.legacyReleasing = Set(AddressFamily.allCases.filter(LegacyTables.mayWriteHopLimit))
+        return filter
     }
 
-    public func keepsTTL() -> Bool { OutputTest.keepsTTL }
+    public func keepsHopLimit(_ family: AddressFamily) -> Bool { OutputTest.keepsHopLimit(family) }
 
     /// Waits 10 ms.
     public func pauseBeforeRetry() { usleep(10_000) }

@@ -37,6 +37,8 @@ public struct PacketFilter: Hashable, Sendable {
     /// The families of which a packet that should stay on this machine, or end at the first router, may go further: a rule
     /// writes the TTL or the hop limit, sends packets to another destination, or sends a copy.
     public var releasing: Set<AddressFamily>
+    /// The same of iptables beside nf_tables.
+    public var legacyReleasing: Set<AddressFamily> = []
 
     public init(generation: UInt32, chains: [Chain], releasing: Set<AddressFamily> = []) {
         self.generation = generation
@@ -45,7 +47,9 @@ public struct PacketFilter: Hashable, Sendable {
     }
 
     /// Whether a packet that is tried may leave.
-    public func releases(_ family: AddressFamily) -> Bool { releasing.contains(family) }
+    public func releases(_ family: AddressFamily) -> Bool {
+        releasing.contains(family) || legacyReleasing.contains(family)
+    }
 
     /// The chains that packets of an address family pass.
     public func chains(_ family: AddressFamily) -> [Chain] { chains.filter { $0.sees(family) } }
@@ -70,17 +74,15 @@ public struct PacketFilter: Hashable, Sendable {
             }
         }
         if let previous, previous.generation == generation { return previous }
-        var (chains, hooks): ([Chain], [FilterRule.Chain: UInt32]) = ([], [:])
+        var (chains, rules): ([Chain], FilterRules) = ([], FilterRules())
         try socket.exchange(.filterChains, sequence: 2) { _, body in
             if let chain = Chain(decoding: body) { chains.append(chain) }
-            if let (chain, hook) = FilterRule.Chain.base(body) { hooks[chain] = hook }
+            rules.add(chain: body)
         }
-        var releasing = Set<AddressFamily>()
         try socket.exchange(.filterRules, sequence: 3) { _, body in
-            guard releasing.count < AddressFamily.allCases.count, let rule = FilterRule(decoding: body) else { return }
-            releasing.formUnion(rule.releasing(at: hooks[rule.chain]))
+            if let rule = FilterRule(decoding: body) { rules.add(rule) }
         }
-        return PacketFilter(generation: generation, chains: chains, releasing: releasing)
+        return PacketFilter(generation: generation, chains: chains, releasing: rules.releasedFamilies)
     }
 }
 

@@ -89,7 +89,9 @@ struct DiagnosisSchedule: Hashable {
     }
 
     /// A probe answers again, or fails: what was found is doubtful.
-    mutating func probeChanged(at now: Duration) { bringForward(to: now, gap: Self.probeGap) }
+    mutating func probeChanged(isFrugal: Bool, at now: Duration) {
+        bringForward(to: now, gap: isFrugal ? Self.probeGap * Self.frugality : Self.probeGap)
+    }
 
     private mutating func bringForward(to now: Duration, gap: Duration) {
         let due = max(now, (lastStart ?? now - gap) + gap)

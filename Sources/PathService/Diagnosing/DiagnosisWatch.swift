@@ -133,11 +133,13 @@ final class DiagnosisWatch {
     func handle(_ change: ProbeChange) {
         guard settings.isEnabled else {
             let core = engine.core
-            let isBeyond = ProbeSign(change.probe, state: core.state, servers: core.path.dns.servers).isBeyond
-            if change.isAnswering, isBeyond { requested?.contradict() }
+            let probe = ProbeSign(change.probe, state: core.state, servers: core.path.dns.servers)
+            if change.isAnswering, probe.isBeyond { requested?.contradict(probe.family) }
             return
         }
-        schedule.probeChanged(at: clock.boot)
+        let path = engine.core.path
+        let isFrugal = standing.isEmpty && (path.isExpensive || path.isConstrained)
+        schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
     }
 
@@ -261,7 +263,13 @@ final class DiagnosisWatch {
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
         let standing = Set(keeper.standing.map { FaultName($0.verdict) })
         let seen = Set(diagnosis.verdicts.map(FaultName.init))
-        guard standing == seen else { return standing.isSuperset(of: seen) ? .recovering : .unsettled }
+        guard standing == seen else {
+            // A layer that was not assessed says nothing about its faults.
+            let isRecovering =
+                standing.isSuperset(of: seen)
+                && standing.subtracting(seen).allSatisfy { diagnosis.state(of: $0.code.layer)?.isAssessed == true }
+            return isRecovering ? .recovering : .unsettled
+        }
         return seen.isEmpty ? .sound : .broken
     }
 

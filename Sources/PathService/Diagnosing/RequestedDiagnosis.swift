@@ -25,8 +25,13 @@ struct RequestedDiagnosis {
         end = sign.ended + sign.validity
     }
 
-    /// Something beyond the gateway answers: that nothing gets through is not so any more.
-    mutating func contradict() { verdicts.removeAll { $0.severity == .broken } }
+    /// Something beyond the gateway answers again by a family: that nothing gets through by it is not so any more.
+    mutating func contradict(_ family: AddressFamily?) {
+        verdicts.removeAll { verdict in
+            verdict.severity == .broken && verdict.code.layer <= .wan
+                && (verdict.family == nil || family == nil || verdict.family == family)
+        }
+    }
 
     /// Takes a change of the path: of another way nobody found anything.
     mutating func take(_ change: PathChange) {

@@ -95,6 +95,9 @@ final class HTTPConnection {
     private var isCancelled = false
     /// Whether the body exceeds the limit; the library lets nobody answer before its end.
     private var isTooLarge = false
+    /// How many bytes of such a body were dropped, and how many may be.
+    private var dropped = 0
+    private static let mostDropped = 4 << 20
     private var stream: OutgoingStream?
     private var upgrade: HTTPUpgrade?
     private var upgraded: UpgradedConnection?
@@ -136,7 +139,7 @@ final class HTTPConnection {
         }
     }
 
-    /// Receives bytes of the body; those of one that is too large are dropped, until its deadline.
+    /// Receives bytes of the body; those of one that is too large are dropped, up to a limit and its deadline.
     /// - Returns: `false` when the connection is to be closed.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard phase == .body, let known else { return phase == .answered }
@@ -146,7 +149,8 @@ final class HTTPConnection {
         else {
             isTooLarge = true
             request?.body = []
-            return true
+            dropped += bytes.count
+            return dropped <= Self.mostDropped
         }
         unsafe request?.body.append(contentsOf: bytes)
         return true

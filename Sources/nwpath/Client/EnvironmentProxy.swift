@@ -7,24 +7,38 @@ internal import Glibc
 struct EnvironmentProxy: Equatable, CustomStringConvertible {
     /// The variable, such as `http_proxy`.
     let variable: String
-    let url: String
+    /// Its URL; `nil` where it cannot be shown without the password.
+    let url: String?
 
     /// Reads libcurl's note, such as `http_proxy == 'http://127.0.0.1:3128'`; `nil` without one.
+    ///
+    /// A note that was cut has no quotation mark at its end, and may have been cut within the password.
     init?(note: String) {
-        let words = note.split(separator: " ", maxSplits: 2)
+        let words = note.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard words.count == 3, words[1] == "==" else { return nil }
         variable = String(words[0])
-        let text = words[2].drop { $0 == "'" }.prefix { $0 != "'" }
+        var text = words[2]
+        while text.last?.isNewline == true { text.removeLast() }
+        guard text.count >= 2, text.first == "'", text.last == "'" else {
+            url = nil
+            return
+        }
+        text = text.dropFirst().dropLast()
         guard let mark = text.lastIndex(of: "@") else {
             url = String(text)
             return
         }
-        let colon = text.firstIndex(of: ":").flatMap { text[$0...].hasPrefix("://") ? $0 : nil }
-        let scheme = colon.map { "\(text[..<$0])://" } ?? ""
-        url = scheme + String(text[text.index(after: mark)...])
+        let scheme = text.prefix { $0.isLetter || $0.isNumber }
+        let start = text[scheme.endIndex...].hasPrefix("://") ? "\(scheme)://" : ""
+        url = start + String(text[text.index(after: mark)...])
     }
 
-    var description: String { "the proxy \(url) of \(variable)" }
+    var description: String { "the proxy \(url.map { "\($0) of " } ?? "of ")\(variable)" }
+
+    /// What libcurl says of a failure, without the URL of a proxy that it does not understand.
+    static func reason(_ text: String) -> String {
+        text.contains("proxy") && text.contains("'") ? "libcurl does not understand the proxy's URL" : text
+    }
 }
 
 extension StatusClient.Endpoint {

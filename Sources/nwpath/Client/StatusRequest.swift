@@ -134,7 +134,7 @@ internal import CCurl
     private func failure(_ result: nwp_curl_result) -> StatusClientError {
         let proxy = EnvironmentProxy(note: unsafe String(cString: nwp_curl_proxy(raw)))
         let place = proxy.map { "\(endpoint) through \($0)" } ?? endpoint.description
-        let reason = unsafe String(cString: nwp_curl_error(raw))
+        let reason = EnvironmentProxy.reason(unsafe String(cString: nwp_curl_error(raw)))
         switch result {
         case NWP_CURL_UNREACHABLE: return .notReachable(place: place, reason: reason)
         case NWP_CURL_DENIED: return .permissionDenied(place: place)

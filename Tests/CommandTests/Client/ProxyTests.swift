@@ -14,11 +14,19 @@ import Testing
             ("http_proxy == 'http://127.0.0.1:9'", "the proxy http://127.0.0.1:9 of http_proxy"),
             ("HTTPS_PROXY == 'http://user:p@ss@proxy:3128/'", "the proxy http://proxy:3128/ of HTTPS_PROXY"),
             ("all_proxy == 'user:pass://word@proxy'", "the proxy proxy of all_proxy"),
+            ("http_proxy == 'http://user:se'cret@proxy:9'\n", "the proxy http://proxy:9 of http_proxy"),
+            ("http_proxy == 'http://user:sec", "the proxy of http_proxy"),
             ("", nil), ("http_proxy", nil),
         ] as [(String, String?)]
     )
     func `a proxy is named without its password`(note: String, text: String?) {
         #expect(EnvironmentProxy(note: note)?.description == text)
+    }
+
+    @Test func `what libcurl says of a proxy that it does not understand is said without its URL`() {
+        let unsupported = "Unsupported proxy syntax in 'http://user:secret@127.0.0.1:99999'"
+        #expect(EnvironmentProxy.reason(unsupported) == "libcurl does not understand the proxy's URL")
+        #expect(EnvironmentProxy.reason("Connection refused") == "Connection refused")
     }
 
     @Test(arguments: [

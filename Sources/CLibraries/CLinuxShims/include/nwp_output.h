@@ -29,8 +29,9 @@ enum { NWP_OUTPUT_CONNECTS = 0, NWP_OUTPUT_STAYS = 1, NWP_OUTPUT_CONFIRMS = 2, N
 /// nothing.
 int nwp_test_output(int protocol, const uint8_t *address, int length, uint16_t port, uint32_t interface, int effort);
 
-/// Whether an IPv4 datagram from 127.0.0.1 to a socket of its own arrives there with the TTL that it was given: 1 if so, 0
-/// with another one, a negative errno when it cannot be sent or does not arrive.
-int nwp_keeps_ttl(void);
+/// Whether a datagram to a socket of this process at 127.0.0.1 or ::1 arrives with the TTL or hop limit that it was given:
+/// 1 if so, or if a filter refuses it (EPERM), 0 with another one, a negative errno when it cannot be sent or does not arrive
+/// within 20 ms.
+int nwp_keeps_hop_limit(int family);
 
 #endif
