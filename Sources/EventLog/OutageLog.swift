@@ -59,22 +59,45 @@ public final class OutageLog {
     }
 }
 
-/// Reads the outages of a log, and then the log itself: each record once, oldest first.
+/// Reads a log together with the outages that were kept beside it: each record once, those of a stream in order.
+///
+/// Outages come before the first record of the log that is younger, so that it does not matter which files of the log are
+/// missing or left over.
 public final class OutageReader {
-    private let log: LogReader
-    private var outages: LogReader?
-    private let isOwnStreamOnly: Bool
+    private struct Kept {
+        let header: RecordHeader
+        let line: [UInt8]
+    }
 
-    /// Opens both.
+    private let log: LogReader
+    /// The streams of the outages, oldest first.
+    private var streams: [StreamID] = []
+    private var kept: [StreamID: ArraySlice<Kept>] = [:]
+    private let isOwnStreamOnly: Bool
+    private var isOver = false
+
+    /// Opens the log, and reads the outages.
     /// - Parameters:
     ///   - log: The path of the event log.
-    ///   - outages: That of the ``OutageLog``; none, or one that cannot be read is left out.
-    ///   - isOwnStreamOnly: Whether outages count only where they are of the stream with which the log begins.
+    ///   - outages: That of the ``OutageLog``; none, or what cannot be read of it is left out.
+    ///   - isOwnStreamOnly: Whether outages count only where they are of a stream of the log.
     /// - Throws: ``EventLogError`` when the event log cannot be read, or is none.
     public init(log: String, outages: String?, isOwnStreamOnly: Bool = false) throws(EventLogError) {
         self.log = try LogReader(path: log)
-        self.outages = outages.flatMap { try? LogReader(path: $0) }
         self.isOwnStreamOnly = isOwnStreamOnly
+        guard let outages, let reader = try? LogReader(path: outages) else { return }
+        var hasMore = true
+        while hasMore {
+            // After an error the reader goes on with the file after it.
+            do { hasMore = try reader.advance(lines: .max, keep) } catch { continue }
+        }
+    }
+
+    private func keep(_ header: RecordHeader, _ line: ArraySlice<UInt8>) -> Bool {
+        let stream = header.position.stream
+        if kept[stream] == nil { streams.append(stream) }
+        kept[stream, default: []].append(Kept(header: header, line: Array(line)))
+        return true
     }
 
     /// Goes on from the oldest record, as ``LogReader/advance(lines:_:)`` does.
@@ -82,23 +105,36 @@ public final class OutageReader {
         lines: Int,
         _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool
     ) throws(EventLogError) -> Bool {
-        guard let outages else { return try log.advance(lines: lines, body) }
-        do throws(EventLogError) {
-            let hasMore = try outages.advance(lines: lines) { header, line in
-                guard isOlderThanLog(header) else { return false }
-                return isOwnStreamOnly && header.position.stream != log.oldest?.position.stream || body(header, line)
+        var isWanted = true
+        let hasMore = try log.advance(lines: lines) { header, line in
+            isWanted = giveOut(before: header, body) && body(header, line)
+            return isWanted
+        }
+        if !hasMore, isWanted, !isOver {
+            isOver = true
+            _ = giveOut(before: nil, body)
+        }
+        return hasMore
+    }
+
+    /// Hands over the outages that are older than a record of the log, or all that are left.
+    private func giveOut(before record: RecordHeader?, _ body: (RecordHeader, ArraySlice<UInt8>) -> Bool) -> Bool {
+        for stream in streams where !(kept[stream]?.isEmpty ?? true) {
+            if isOwnStreamOnly, stream != (record ?? log.oldest)?.position.stream { continue }
+            while let first = kept[stream]?.first, record.map({ first.header.isOlder(than: $0) }) ?? true {
+                kept[stream]?.removeFirst()
+                guard body(first.header, first.line[...]) else { return false }
             }
-            if !hasMore { self.outages = nil }
-        } catch {
-            // The next call goes on with the file after it.
+            if let record, kept[stream]?.first?.header.position == record.position { kept[stream]?.removeFirst() }
         }
         return true
     }
+}
 
-    private func isOlderThanLog(_ header: RecordHeader) -> Bool {
-        guard let oldest = log.oldest else { return true }
-        if header.position.stream == oldest.position.stream { return header.sequence < oldest.sequence }
-        guard let time = header.time, let first = oldest.time else { return false }
-        return time < first
+extension RecordHeader {
+    fileprivate func isOlder(than other: RecordHeader) -> Bool {
+        if position.stream == other.position.stream { return sequence < other.sequence }
+        guard let time, let otherTime = other.time else { return false }
+        return time < otherTime
     }
 }

@@ -141,7 +141,7 @@ extension FileRefusal.Cause: CustomStringConvertible {
         switch self {
         case .failed(let reason): "\(reason)"
         case .foreignDirectory(let owner):
-            "the directory belongs to user \(owner), where others may make one; remove it, or use another place"
+            "the directory belongs to user \(owner), where others may make one; run as that user, or use another place"
         case .foreignLink(let owner):
             "the symbolic link belongs to user \(owner), where others may make one; remove it, or use another place"
         case .foreignFile(let owner):

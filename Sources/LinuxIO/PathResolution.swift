@@ -116,9 +116,7 @@ struct PathResolution: ~Copyable {
             // mkdir(2) applies the umask, which could make root's directory unreachable for readers.
             if isMade, isExact {
                 let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
-                try FileDescriptor(opening: component.name, in: directory.descriptor.rawValue, flags: flags).setMode(
-                    mode
-                )
+                try FileDescriptor(opening: ".", in: made.descriptor.rawValue, flags: flags).setMode(mode)
             }
             return made
         }

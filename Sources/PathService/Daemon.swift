@@ -46,6 +46,8 @@ public final class Daemon {
     /// Has a worker of its own: readers of the log must not hold it up.
     let index: HistoryIndex
     private let outages: OutageLog
+    /// The status and the reason of each monitor that were kept last.
+    private var keptStates: [String: [String]] = [:]
     /// Where earlier runs end; `nil` without any.
     private let past: EventPosition?
     private let worker: Worker
@@ -336,6 +338,11 @@ public final class Daemon {
     /// Writes what outages are worked out from where other events cannot displace it.
     private func keepOutage(_ event: Event) {
         guard configuration.log.file != EventLog.standardOutput, MarkList.isKept(event.name.rawValue) else { return }
+        if let status = event.status {
+            // Routers and neighbours can change a path that stays as satisfied as it was.
+            let state = [status.status.rawValue, status.reason?.rawValue ?? ""]
+            guard keptStates.updateValue(state, forKey: status.monitor) != state else { return }
+        }
         outages.append(event)
     }
 

@@ -182,7 +182,8 @@ struct MarkList {
 
     /// Whether outages are worked out from the records of a name, so that they are kept apart from all others.
     static func isKept(_ name: String) -> Bool {
-        name.hasPrefix("path.") || name.hasPrefix("daemon.") || ["headline.changed", "clock.jumped"].contains(name)
+        name.hasPrefix("daemon.")
+            || ["path.snapshot", "path.changed", "headline.changed", "clock.jumped"].contains(name)
     }
 
     mutating func append(_ mark: OutageMark) {

@@ -154,7 +154,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             code: 1,
             lines: [
                 "nwpath: @/shared/nwpath: the directory belongs to user 1, where others may make one; "
-                    + "remove it, or use another place"
+                    + "run as that user, or use another place"
             ]
         ),
         Mistake(

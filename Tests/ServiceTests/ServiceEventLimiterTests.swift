@@ -151,6 +151,7 @@ private func made(_ name: String, saying text: String) throws -> MulticastDNS.Se
             tell(Path(status: .satisfied, reason: nil), to: hub)
         }
         #expect(try await outages(since: begin, kept).map(\.durationSeconds) == [10])
+        let firstRun = scratch.read("events.jsonl")
         kept = try run { hub in
             for number in 0..<100 {
                 let service = try made("Lamp \(number)", saying: String(repeating: "x", count: 200))
@@ -161,6 +162,11 @@ private func made(_ name: String, saying text: String) throws -> MulticastDNS.Se
         #expect(!scratch.read("events.jsonl.1").contains("no_carrier"))
         #expect(try await outages(since: begin, kept).map(\.durationSeconds) == [10])
         #expect(kept.problem == nil)
+        // An old copy beside the log begins with the oldest record, and what followed is missing.
+        let oldest = firstRun.split(separator: "\n").prefix(2).map { $0 + "\n" }.joined()
+        try scratch.write(oldest, to: "events.jsonl.bak")
+        #expect(try await outages(since: begin, kept).map(\.durationSeconds) == [10])
+        #expect(try await outages(since: begin, kept).map(\.reason) == ["no_carrier"])
     }
 
     @Test func `it is bounded, and goes on after it was removed or cannot be written`() throws {

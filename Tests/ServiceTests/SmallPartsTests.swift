@@ -206,7 +206,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             ),
             (
                 .refused(FileRefusal(path: "/tmp/x", cause: .foreignDirectory(owner: 7))),
-                "/tmp/x: the directory belongs to user 7, where others may make one; remove it, or use another place"
+                "/tmp/x: the directory belongs to user 7, where others may make one; run as that user, or use another place"
             ),
             (
                 .log(.refused(FileRefusal(path: "/tmp/l", cause: .link))),

@@ -42,6 +42,7 @@ struct ServiceEventLimiter {
         var suppressed = 0
         /// When an event of a kind was published last.
         var last: [Kind: Duration] = [:]
+        var isWaiting = false
 
         /// What must be published for the current state; `nil` when it was.
         var kind: Kind? {
@@ -54,14 +55,16 @@ struct ServiceEventLimiter {
             }
         }
 
-        /// When it may be published.
-        var earliest: Duration? { kind.map { kind in last[kind].map { $0 + ServiceEventLimiter.interval } ?? .zero } }
+        /// When an event of a kind may be published.
+        func earliest(_ kind: Kind) -> Duration { last[kind].map { $0 + ServiceEventLimiter.interval } ?? .zero }
     }
 
     private var bucket: TokenBucket
     private var entries: [Subject: Entry] = [:]
-    /// What is to be published, the one that waits longest first.
+    /// What is to be published, the one that waits longest first; a change that was undone meanwhile stays until it is due.
     private var waiting: [Subject] = []
+    /// Before this time nothing of it is due; `nil` while nothing waits.
+    private var soonest: Duration?
     /// Events without a state, to be published now or never.
     private var passing: [ServiceEvent] = []
     private var nextPurge = Duration.zero
@@ -93,15 +96,21 @@ struct ServiceEventLimiter {
     /// The next event that may be published at `now`; ``charge(_:at:)`` follows with its size.
     mutating func next(at now: Duration) -> Update? {
         if !passing.isEmpty { return Update(event: passing.removeFirst(), suppressed: 0) }
-        guard bucket.hasTokens(at: now) else { return nil }
-        for index in waiting.indices {
-            let subject = waiting[index]
-            guard let kind = entries[subject]?.kind, let earliest = entries[subject]?.earliest, earliest <= now else {
-                continue
+        guard let soonest, soonest <= now, bucket.hasTokens(at: now) else { return nil }
+        var next: Duration?
+        for (index, subject) in waiting.enumerated() {
+            guard let entry = entries[subject], let kind = entry.kind else { continue }
+            let earliest = entry.earliest(kind)
+            guard earliest > now else {
+                waiting.remove(at: index)
+                entries[subject]?.isWaiting = false
+                return publish(subject, kind, at: now)
             }
-            waiting.remove(at: index)
-            return publish(subject, kind, at: now)
+            next = min(next ?? earliest, earliest)
         }
+        for subject in waiting where entries[subject]?.kind == nil { entries[subject]?.isWaiting = false }
+        waiting = waiting.filter { entries[$0]?.isWaiting == true }
+        self.soonest = next
         return nil
     }
 
@@ -109,22 +118,22 @@ struct ServiceEventLimiter {
     mutating func charge(_ bytes: Int, at now: Duration) { bucket.spend(bytes, at: now) }
 
     /// When there may be something to publish; `nil` when nothing waits.
-    var nextDeadline: Duration? {
-        waiting.lazy.compactMap { entries[$0]?.earliest }.min().map { max($0, bucket.refilled) }
-    }
+    var nextDeadline: Duration? { soonest.map { max($0, bucket.refilled) } }
 
     private mutating func set(
         _ subject: Subject,
         to state: State?,
         _ removal: (reason: RemovalReason, seenFor: Duration)? = nil
     ) {
-        let wasWaiting = entries[subject]?.kind != nil
         entries[subject, default: Entry()].current = state
         entries[subject]?.removal = removal
         entries[subject]?.suppressed += 1
-        let isWaiting = entries[subject]?.kind != nil
-        if isWaiting, !wasWaiting { waiting.append(subject) }
-        if wasWaiting, !isWaiting { waiting.removeAll { $0 == subject } }
+        guard let entry = entries[subject], let kind = entry.kind else { return }
+        let earliest = entry.earliest(kind)
+        soonest = min(soonest ?? earliest, earliest)
+        guard !entry.isWaiting else { return }
+        waiting.append(subject)
+        entries[subject]?.isWaiting = true
     }
 
     private mutating func publish(_ subject: Subject, _ kind: Kind, at now: Duration) -> Update? {
@@ -153,7 +162,7 @@ struct ServiceEventLimiter {
         guard now >= nextPurge else { return }
         nextPurge = now + Self.interval
         entries = entries.filter { _, entry in
-            entry.published != nil || entry.current != nil
+            entry.published != nil || entry.current != nil || entry.isWaiting
                 || entry.last.values.contains { now < $0 + Self.interval }
         }
     }

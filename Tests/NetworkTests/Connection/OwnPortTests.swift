@@ -18,10 +18,10 @@ import Testing
         await namespace.loop.eventually(what, condition)
     }
 
-    /// Of two ports the kernel chooses each as often as the other.
+    /// Of four ports the kernel chooses each as often as the others, but none of a client that is not closed yet.
     @Test(arguments: ["127.0.0.1", "::1"])
     func `a client of UDP never gets the port of its peer`(host: String) async throws {
-        try allowPorts("40000 40001")
+        try allowPorts("40000 40003")
         for _ in 0..<32 {
             let client = Watched(to: host, 40000, .udp).start()
             await eventually("ready, but \(client.state)") { client.state == .ready }
@@ -29,7 +29,7 @@ import Testing
                 Issue.record("no local endpoint")
                 return
             }
-            #expect(port == 40001)
+            #expect(port != 40000)
             client.receiveMessage()
             client.send("hello")
             await eventually("the refusal") { client.state == .failed(.posix(.ECONNREFUSED)) }
