@@ -209,35 +209,18 @@ struct FilterRules {
     /// Those that redirect packets to a group or lead them to another chain, by their chain.
     private var rules: [FilterRule.Chain: [FilterRule]] = [:]
 
-    /// `NF_INET_LOCAL_OUT`, `NF_INET_POST_ROUTING` and `NF_NETDEV_EGRESS`.
-    private static let (output, postrouting, egress) = (UInt32(3), UInt32(4), UInt32(1))
+    /// `NF_NETDEV_EGRESS`.
+    private static let egress: UInt32 = 1
     private static let netdev: UInt8 = 5
 
-    /// Adds a chain of an NFT_MSG_NEWCHAIN; all chains come before the rules.
-    mutating func add(chain body: Span<UInt8>) {
-        guard body.count >= 4 else { return }
-        var (chain, hook): (FilterRule.Chain, UInt32?) = (.init(family: body[0]), nil)
-        var attributes = AttributeReader(body, from: 4)
-        while attributes.advance() {
-            switch attributes.kind {
-            case 1: chain.table = attributes.text
-            case 3: chain.name = attributes.text
-            case 4:
-                var details = AttributeReader(attributes.payload)
-                while details.advance() {
-                    if details.kind == 1, details.payload.count >= 4 { hook = details.payload.network32(at: 0) }
-                }
-            default: break
-            }
-        }
-        if let hook { hooks[chain] = hook }
-    }
+    /// Adds a chain; all chains come before the rules.
+    mutating func add(_ base: BaseChain) { hooks[base.chain] = base.hook }
 
     mutating func add(_ rule: FilterRule) {
         switch hooks[rule.chain] {
         case nil: break
         case Self.egress? where rule.chain.family == Self.netdev: break
-        case Self.output?, Self.postrouting?: break
+        case BaseChain.output?, BaseChain.postrouting?: break
         // Packets of this machine do not pass it when they leave, and no chain leads to a base chain.
         default: return
         }
@@ -248,7 +231,7 @@ struct FilterRules {
     /// The families of which a packet that should stay here, or end at the first router, may go further.
     var releasedFamilies: Set<AddressFamily> {
         var families = releasing
-        for (chain, hook) in hooks where hook == Self.output && chain.family != Self.netdev {
+        for (chain, hook) in hooks where hook == BaseChain.output && chain.family != Self.netdev {
             var seen: Set<FilterRule.Chain> = []
             if redirects(chain, &seen) { families.formUnion(FilterRule.passing[chain.family] ?? []) }
         }

@@ -68,7 +68,7 @@ public struct PacketFilter: Hashable, Sendable {
         try socket.limitWaiting(to: .seconds(2))
         var generation: UInt32 = 0
         try socket.exchange(.filterGeneration, sequence: 1) { _, body in
-            var attributes = AttributeReader(body, from: Chain.headerLength)
+            var attributes = AttributeReader(body, from: BaseChain.headerLength)
             while attributes.advance() {
                 if attributes.kind == 1 { generation = attributes.payload.network32(at: 0) }
             }
@@ -76,8 +76,9 @@ public struct PacketFilter: Hashable, Sendable {
         if let previous, previous.generation == generation { return previous }
         var (chains, rules): ([Chain], FilterRules) = ([], FilterRules())
         try socket.exchange(.filterChains, sequence: 2) { _, body in
-            if let chain = Chain(decoding: body) { chains.append(chain) }
-            rules.add(chain: body)
+            guard let base = BaseChain(decoding: body) else { return }
+            if let chain = Chain(base) { chains.append(chain) }
+            rules.add(base)
         }
         try socket.exchange(.filterRules, sequence: 3) { _, body in
             if let rule = FilterRule(decoding: body) { rules.add(rule) }
@@ -97,42 +98,64 @@ extension Question {
     fileprivate static let filterRules = Question(type: filters | 7, flags: dump, body: [0, 0, 0, 0])
 }
 
-extension PacketFilter.Chain {
+/// A chain of nf_tables that the kernel calls at a hook, as an NFT_MSG_NEWCHAIN describes it (the NFTA_CHAIN_* of
+/// linux/netfilter/nf_tables.h).
+struct BaseChain {
+    var chain: FilterRule.Chain
+    var hook: UInt32
+    /// `filter`, `route` or `nat`.
+    var kind = ""
+    /// How many rules it has.
+    var uses: UInt32 = 0
+    /// What becomes of packets that no rule decides: `NF_ACCEPT` is 1.
+    var policy: UInt32 = 1
+
     /// The length of `struct nfgenmsg`.
     fileprivate static let headerLength = 4
-    /// NFPROTO_INET, NFPROTO_IPV4 and NFPROTO_IPV6.
-    private static let families: [UInt8: String] = [1: "inet", 2: "ip", 10: "ip6"]
-    private static let localOut: UInt32 = 3
-    private static let postrouting: UInt32 = 4
+    /// `NF_INET_LOCAL_OUT` and `NF_INET_POST_ROUTING`.
+    static let (output, postrouting) = (UInt32(3), UInt32(4))
 
-    /// Reads an NFT_MSG_NEWCHAIN (the NFTA_CHAIN_* of linux/netfilter/nf_tables.h).
-    /// - Returns: `nil` for one that packets of this machine do not pass on their way out.
+    /// Reads a message.
+    /// - Returns: `nil` for a chain that only other chains lead to.
     init?(decoding body: Span<UInt8>) {
-        guard body.count >= Self.headerLength, let family = Self.families[body[0]] else { return nil }
-        var (table, name, kind, hook, uses, policy) = ("", "", "", UInt32.max, UInt32(0), UInt32(1))
+        guard body.count >= Self.headerLength else { return nil }
+        chain = FilterRule.Chain(family: body[0])
+        var hook: UInt32?
         var attributes = AttributeReader(body, from: Self.headerLength)
         while attributes.advance() {
             switch attributes.kind {
-            case 1: table = attributes.text
-            case 3: name = attributes.text
+            case 1: chain.table = attributes.text
+            case 3: chain.name = attributes.text
             case 4:
                 var details = AttributeReader(attributes.payload)
                 while details.advance() {
-                    if details.kind == 1 { hook = details.payload.network32(at: 0) }
+                    if details.kind == 1, details.payload.count >= 4 { hook = details.payload.network32(at: 0) }
                 }
-            case 5: policy = attributes.payload.network32(at: 0)
-            case 6: uses = attributes.payload.network32(at: 0)
+            case 5 where attributes.payload.count >= 4: policy = attributes.payload.network32(at: 0)
+            case 6 where attributes.payload.count >= 4: uses = attributes.payload.network32(at: 0)
             case 7: kind = attributes.text
             default: break
             }
         }
-        guard hook == Self.localOut || hook == Self.postrouting else { return nil }
+        guard let hook else { return nil }
+        self.hook = hook
+    }
+}
+
+extension PacketFilter.Chain {
+    /// NFPROTO_INET, NFPROTO_IPV4 and NFPROTO_IPV6.
+    private static let families: [UInt8: String] = [1: "inet", 2: "ip", 10: "ip6"]
+
+    /// - Returns: `nil` for one that packets of this machine do not pass when they leave.
+    init?(_ base: BaseChain) {
+        guard let family = Self.families[base.chain.family],
+            base.hook == BaseChain.output || base.hook == BaseChain.postrouting
+        else { return nil }
         self.family = family
-        self.table = table
-        self.name = name
-        self.kind = kind
-        isPostrouting = hook == Self.postrouting
-        // NF_ACCEPT is 1.
-        isIdle = uses == 0 && policy == 1
+        table = base.chain.table
+        name = base.chain.name
+        kind = base.kind
+        isPostrouting = base.hook == BaseChain.postrouting
+        isIdle = base.uses == 0 && base.policy == 1
     }
 }

@@ -75,7 +75,7 @@ struct DiagnosisSchedule: Hashable {
             brokenRounds += 1
         }
         if isFrugal { pause = pause * Self.frugality }
-        if finding == .broken || finding == .recovering { pause = min(pause, Self.longestFrugal) }
+        if finding == .broken { pause = min(pause, Self.longestFrugal) }
         next = now + pause
         if let repetition { next = min(next, max(now, repetition)) }
         isRunning = false

@@ -29,7 +29,7 @@ struct DiagnosisSurroundings {
         carriers = core.state.links.mapValues(\.carrierChanges)
         servers = path.dns.servers
         policy = core.settings.policy
-        isFrugal = path.isExpensive || path.isConstrained
+        isFrugal = path.isFrugal
     }
 }
 
@@ -137,8 +137,7 @@ final class DiagnosisWatch {
             if change.isAnswering, probe.isBeyond { requested?.contradict(probe.family) }
             return
         }
-        let path = engine.core.path
-        let isFrugal = standing.isEmpty && (path.isExpensive || path.isConstrained)
+        let isFrugal = standing.isEmpty && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
     }
@@ -334,6 +333,11 @@ extension DiagnosisWatch: DaemonPart {
         isStopped = true
         cancel()
     }
+}
+
+extension Path {
+    /// Whether it costs money or should be spared.
+    fileprivate var isFrugal: Bool { isExpensive || isConstrained }
 }
 
 /// What tells one fault from another.
