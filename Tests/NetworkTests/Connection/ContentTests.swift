@@ -71,6 +71,7 @@ import Testing
         let server = try #require(listener.accepted.values.first)
         server.receive(5, 5)
         await eventually("fresh") { server.received.values == [Receipt("fresh")] }
+        await eventually("both completions") { client.sent.values.count == 2 }
         #expect(client.sent.values == [.posix(.ETIMEDOUT), nil])
     }
 
