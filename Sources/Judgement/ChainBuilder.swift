@@ -21,7 +21,7 @@ struct ChainBuilder {
     /// What the headline blames is broken, or degraded where something still works.
     private func blamed(_ element: ChainElement) -> ChainElement {
         guard element.kind == finding.element else { return element }
-        let condition: ChainElement.Condition = finding.state == .slow || finding.state.isGood ? .degraded : .broken
+        let condition: ChainElement.Condition = finding.state.level == .bad ? .broken : .degraded
         return ChainElement(element.kind, element.name, condition, roundTrip: element.roundTrip)
     }
 

@@ -8,13 +8,19 @@ public struct Headline: Hashable, Sendable {
     public enum State: String, Hashable, Sendable, CaseIterable {
         /// Something beyond the gateway answered.
         case online
-        /// The kernel would send; nothing beyond the gateway was asked.
+        /// The kernel would send; nothing beyond the gateway was tested.
         case connected
-        /// Something beyond answers, worse than it should.
+        /// Tests failed, or have no result yet; a few seconds decide.
+        case checking
+        /// Something beyond answers, slower than it should.
         case slow
+        /// Most tests fail, or one of two families does.
+        case degraded
+        /// Something beyond the gateway answers, and no name is found.
+        case dnsBroken = "dns_broken"
         /// A portal wants a login first.
         case loginNeeded = "login_needed"
-        /// Packets leave, and nothing beyond the gateway answers, or no name is found.
+        /// Packets leave, and nothing beyond the gateway answers.
         case noInternet = "no_internet"
         /// An interface works, and no way leads beyond its network.
         case localOnly = "local_only"
@@ -26,7 +32,10 @@ public struct Headline: Hashable, Sendable {
             switch self {
             case .online: "Online"
             case .connected: "Connected"
+            case .checking: "Checking"
             case .slow: "Slow"
+            case .degraded: "Degraded"
+            case .dnsBroken: "DNS broken"
             case .loginNeeded: "Login needed"
             case .noInternet: "No Internet"
             case .localOnly: "Local only"
@@ -34,26 +43,32 @@ public struct Headline: Hashable, Sendable {
             }
         }
 
-        public var isGood: Bool { level == .good }
+        /// Whether nothing is known to be wrong.
+        public var isGood: Bool { level == .good || level == .untested }
 
         /// How bad it is.
         public var level: Level {
             switch self {
-            case .online, .connected: .good
-            case .slow: .worse
-            case .loginNeeded, .noInternet, .localOnly, .offline: .bad
+            case .online: .good
+            case .connected, .checking: .untested
+            case .slow, .degraded: .worse
+            case .dnsBroken, .loginNeeded, .noInternet, .localOnly, .offline: .bad
             }
         }
     }
 
     /// How bad a state is; every surface has one sign, colour or exit code for each.
     public enum Level: Hashable, Sendable, CaseIterable {
-        case good, worse, bad
+        case good
+        /// Nothing is known to be wrong, and no test shows that it works.
+        case untested
+        case worse, bad
 
         /// The sign for people, beside a colour or without.
         public var sign: String {
             switch self {
             case .good: "\u{2713}"
+            case .untested: "?"
             case .worse: "!"
             case .bad: "\u{2717}"
             }

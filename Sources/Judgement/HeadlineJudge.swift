@@ -11,9 +11,10 @@ internal import PathModel
 /// 2. No gateway in use answers: `local_only`.
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
-/// 5. No name server is configured or in reach, or a verdict or all probes say that none answers: `no_internet`.
+/// 5. No name server is configured or in reach, or a verdict or all probes say that none answers: `dns_broken`.
 /// 6. All probes beyond the gateway fail, and nothing else beyond answered: `no_internet`.
-/// 7. A verdict says that something is worse than it should be, or most probes fail: `slow`.
+/// 7. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most probes fail:
+///    `degraded`.
 /// 8. Something beyond answered: `online`; else `connected`.
 public struct HeadlineJudge {
     private let facts: HeadlineFacts
@@ -114,12 +115,12 @@ public struct HeadlineJudge {
 
     private var withoutNames: Finding? {
         if let verdict = facts.verdicts.first(where: { $0.code.layer == .dns && $0.severity == .broken }) {
-            return Finding(state: .noInternet, verdict, .dns)
+            return Finding(state: .dnsBroken, verdict, .dns)
         }
         let asked = facts.probes.filter { $0.place == .nameServer }
         if !asked.isEmpty, asked.allSatisfy(\.isFailing), !hasNames, silentProbes == nil {
             return Finding(
-                state: .noInternet,
+                state: .dnsBroken,
                 message: "no name server answers: \(tally(asked, of: asked))",
                 hint: "`nwpath diagnose` finds out why",
                 element: .dns
@@ -129,7 +130,7 @@ public struct HeadlineJudge {
         guard !dns.isUsable else { return nil }
         let servers = dns.servers.map(\.description).joined(separator: ", ")
         return Finding(
-            state: .noInternet,
+            state: .dnsBroken,
             message: servers.isEmpty ? "no name server is configured" : "no name server can be reached: \(servers)",
             hint: "`nwpath dns` shows them and where they come from",
             element: .dns
@@ -150,14 +151,14 @@ public struct HeadlineJudge {
 
     private var worse: Finding? {
         if let verdict = facts.verdicts.first(where: { $0.severity >= .degraded }), !lastExamination(\.isSilent) {
-            return Finding(state: .slow, verdict, verdict.code.layer == .dns ? .dns : .internet)
+            return Finding(state: verdict.code.isSlowness ? .slow : .degraded, verdict, verdict.code.layer == .dns ? .dns : .internet)
         }
         let asked = facts.probes.filter { $0.isBeyond || $0.place == .nameServer }
         let failing = asked.filter(\.isFailing)
         guard failing.count * 2 > asked.count else { return nil }
         let isNames = failing.allSatisfy { $0.place == .nameServer }
         return Finding(
-            state: .slow,
+            state: .degraded,
             message: tally(failing, of: asked),
             hint: "`nwpath probe` shows why, `nwpath diagnose` where it ends",
             element: isNames ? .dns : .internet
@@ -220,6 +221,18 @@ public struct HeadlineJudge {
 extension HeadlineJudge.Finding {
     init(state: Headline.State, _ verdict: Verdict, _ element: ChainElement.Kind) {
         self.init(state: state, message: verdict.say, hint: verdict.action, element: element)
+    }
+}
+
+extension VerdictCode {
+    /// Whether what it is about works, and takes longer than it should.
+    fileprivate var isSlowness: Bool {
+        switch self {
+        case .dnsSlow, .dnsAAAATimeout, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
+            .performanceLowThroughput:
+            true
+        default: false
+        }
     }
 }
 

@@ -134,7 +134,7 @@ final class DocumentStore {
                 return isSatisfied ? BadgeState("satisfied", .good) : BadgeState("unsatisfied", .bad)
             }
             let state = headline.judge().headline.state
-            let levels: [Headline.Level: BadgeState.Level] = [.good: .good, .worse: .worse]
+            let levels: [Headline.Level: BadgeState.Level] = [.good: .good, .untested: .untested, .worse: .worse]
             return BadgeState(state.word, levels[state.level] ?? .bad)
         }
     }

@@ -36,7 +36,7 @@ public struct HeadlineChanged: EventBody {
     public var name: EventName { .headlineChanged }
     public var severity: Severity {
         switch change.headline.state.level {
-        case .good: .info
+        case .good, .untested: .info
         case .worse: .warning
         case .bad: .error
         }

@@ -13,6 +13,7 @@ struct Badge {
         let (symbol, colour) =
             switch state.level {
             case .good: ("\u{2713}", "#1b6e2e")
+            case .untested: ("?", "#8a5a00")
             case .worse: ("!", "#8a5a00")
             case .bad: ("\u{2717}", "#a8201a")
             }

@@ -156,7 +156,7 @@ public enum RunStart: Equatable, Sendable {
 /// What a badge says.
 public struct BadgeState: Hashable, Sendable {
     public enum Level: Hashable, Sendable {
-        case good, worse, bad
+        case good, untested, worse, bad
     }
 
     public let word: String

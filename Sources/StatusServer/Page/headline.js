@@ -1,8 +1,8 @@
 // The headline, the way out as a chain, and what is asked at once.
 
 const headlines = {
-  online: ['ok', 'Online'], connected: ['ok', 'Connected'], slow: ['warn', 'Slow'], login_needed: ['bad', 'Login needed'],
-  no_internet: ['bad', 'No Internet'], local_only: ['bad', 'Local only'], offline: ['bad', 'Offline'],
+  online: ['ok', 'Online'], connected: ['untested', 'Connected'], checking: ['untested', 'Checking'], slow: ['warn', 'Slow'],
+  degraded: ['warn', 'Degraded'], dns_broken: ['bad', 'DNS broken'], login_needed: ['bad', 'Login needed'], no_internet: ['bad', 'No Internet'], local_only: ['bad', 'Local only'], offline: ['bad', 'Offline'],
 };
 const isBad = (state) => headlines[state]?.[0] === 'bad';
 
@@ -17,9 +17,8 @@ function showHeadline(status) {
   const text = isPlain ? way(status) : sentence(message, names);
   setText('message', text);
   const advice = [!isPlain && hint, ...status.path.warnings.map(words)].filter(Boolean).map((part) => sentence(part));
-  if (state === 'connected') advice.unshift('Nothing beyond was asked.');
   update('hint', advice, () => marked(advice.join(' ')));
-  const sign = { ok: '✓', warn: '!', bad: '✗' }[kind] ?? '…';
+  const sign = { ok: '✓', untested: '?', warn: '!', bad: '✗' }[kind] ?? '…';
   document.title = `${sign} ${status.host}: ${word}${isPlain ? '' : `, ${message}`}`;
   setText('host', status.host);
   setText('version', `nwpath ${status.daemon.version}`);

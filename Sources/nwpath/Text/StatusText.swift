@@ -85,7 +85,9 @@ struct StatusText {
         guard let headline = status["headline"], let state = headline["state"]?.string else { return verdict(status) }
         let known = Headline.State(rawValue: state)
         let level = known?.level ?? .bad
-        let tones: [Headline.Level: Palette.Tone] = [.good: .good, .worse: .warning, .bad: .bad]
+        let tones: [Headline.Level: Palette.Tone] = [
+            .good: .good, .untested: .warning, .worse: .warning, .bad: .bad,
+        ]
         let word = "\(level.sign) \(known?.word ?? state)"
         return sheet.paint(word, tones[level]) + age(since: headline["since"]?.string)
     }
