@@ -9,6 +9,8 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     public var method: ProbeMethod?
     public var target: String?
     public var interval = Duration.seconds(30)
+    /// From one attempt to the next while failures are few; `nil` is a second, or the interval where that is shorter.
+    public var retryInterval: Duration?
     /// How long an answer may take; `nil` is two seconds, or the interval where that is shorter.
     public var timeout: Duration?
     /// How many failures in a row are told.
@@ -52,6 +54,13 @@ extension ActiveProbeSettings: ConfigurationEntry {
             \.interval,
             .duration(.seconds(1)...(.seconds(86_400))),
             "From the start of one attempt to that of the next; up to a tenth less, so that machines do not ask in step."
+        ),
+        Setting(
+            "retry_interval",
+            \.retryInterval,
+            ValueForm.duration(.milliseconds(100)...(.seconds(3600))).optional,
+            "The same after a first failure, until as many as the threshold failed in a row, then doubling up to the "
+                + "interval; 1s by default."
         ),
         Setting(
             "timeout",
@@ -134,7 +143,10 @@ extension ActiveProbeSettings {
             ]
         }
         var found: [(key: String, sentence: String)] = []
-        if let timeout, timeout > interval { found.append(("timeout", "must not be longer than the interval")) }
+        for (key, duration) in [("timeout", timeout), ("retry_interval", retryInterval)] {
+            guard let duration, duration > interval else { continue }
+            found.append((key, "must not be longer than the interval"))
+        }
         let pages = [("expect_status", statuses != nil), ("ca", authorities != nil)]
         let questions = [
             ("server", server != nil), ("record", record != nil), ("transport", transport != nil),
@@ -165,6 +177,7 @@ extension ActiveProbeSettings {
             ),
             question: ServerQuestion(server: server, record: record ?? .a, transport: transport ?? .udp),
             interval: interval,
+            retryInterval: retryInterval ?? min(.seconds(1), interval),
             timeout: timeout ?? min(.seconds(2), interval),
             threshold: threshold
         )

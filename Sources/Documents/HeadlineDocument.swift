@@ -5,18 +5,20 @@ public import Judgement
 public import LinuxIO
 public import OrderedJSON
 
-/// The machine's way out in one word and one sentence.
+/// The machine's connection in one word and one sentence.
 public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
-    /// `online`, `connected`, `slow`, `login_needed`, `no_internet`, `local_only` or `offline`.
+    /// The raw value of a ``Headline/State``.
     public var state: String
     public var message: String
     public var hint: String?
+    public var cause: String?
     public var since: String?
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("state", state)
         object.write("message", message)
         object.write("hint", hint)
+        object.write("cause", cause)
         object.writeIfPresent("since", since)
     }
 
@@ -24,6 +26,7 @@ public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
         state = headline.state.rawValue
         message = headline.message
         hint = headline.hint
+        cause = headline.cause?.code
         self.since = since?.description
     }
 }
@@ -71,11 +74,17 @@ public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
 
 extension HeadlineDocument {
     public static var form: Form {
-        .named("Headline", "The way out as a whole: what the kernel would do, and what answered.")
+        .named("Headline", "The connection as a whole: what the kernel would do, and what answered.")
             .member("state", .oneOf(Headline.State.self))
             .member("message", .text, "The cause, one sentence for people.")
             .member("hint", .text.orNull, "What to do; `null` when there is nothing to be done.")
-            .served("since", .time, "Since when the state stands.")
+            .member(
+                "cause",
+                .text.orNull,
+                "The reason of the path, the code of a verdict, `tests`, `portal` or `no_name_server`; `null` when nothing "
+                    + "is known to be wrong."
+            )
+            .served("since", .time, "Since when the state stands: the first test that failed, or answered again.")
     }
 }
 

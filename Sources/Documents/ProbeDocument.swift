@@ -34,6 +34,7 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
     public var attempts: UInt64
     public var failures: UInt64
     public var consecutiveFailures: Int
+    public var failingSince: String?
     public var last: ProbeResultDocument?
     public var lossPercent: Double?
     public var minSeconds: Double?
@@ -58,6 +59,7 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("attempts", attempts)
         object.write("failures", failures)
         object.write("consecutive_failures", consecutiveFailures)
+        object.write("failing_since", failingSince)
         object.write("last", last)
         object.write("loss_percent", lossPercent)
         object.write("min_seconds", minSeconds)
@@ -84,6 +86,7 @@ public struct ProbeDocument: JSONObjectWritable, Equatable, Sendable {
         attempts = probe.attempts
         failures = probe.failures
         consecutiveFailures = schedule.consecutiveFailures
+        failingSince = schedule.failingSince.map { clock.calendar(at: $0).description }
         last = probe.last.map {
             ProbeResultDocument($0, time: probe.lastEnd.map { clock.calendar(at: $0) })
         }
@@ -199,6 +202,11 @@ extension ProbeDocument {
             .member("attempts", .count, "How many attempts ended since the start.")
             .member("failures", .count)
             .member("consecutive_failures", .count)
+            .member(
+                "failing_since",
+                .time.orNull,
+                "When the first of them started; `null` unless the last attempt failed."
+            )
             .member("last", ProbeResultDocument.form.orNull, "The last attempt; `null` before the first one ends.")
             .member("loss_percent", .percent.orNull, "Of the last 60 attempts; `null` before the first one ends.")
             .member("min_seconds", .seconds.orNull, "The shortest of their durations; `null` without a success.")

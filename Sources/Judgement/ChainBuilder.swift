@@ -3,10 +3,11 @@
 internal import Diagnosis
 internal import PathModel
 
-/// Shows where on the way out something is wrong, and what nobody asked.
+/// Shows which element between this machine and the name server is at fault, and which are not tested.
 struct ChainBuilder {
     let facts: HeadlineFacts
-    let signs: HeadlineJudge
+    let verdicts: [VerdictTracker.Standing]
+    let evaluation: HeadlineJudge
     let finding: HeadlineJudge.Finding
 
     var chain: [ChainElement] {
@@ -36,11 +37,12 @@ struct ChainBuilder {
     private var gateway: ChainElement {
         let gateways = facts.path.gateways
         let name = gateways.first.map { "\($0.address)" }
-        let roundTrip = facts.probes.first { $0.place == .gateway && signs.isAnswered($0) }?.roundTrip
+        let roundTrip = facts.probes.first { $0.position == .gateway && evaluation.isAnswered($0) }?.roundTrip
         let condition: ChainElement.Condition =
             if gateways.contains(where: { $0.isReachable == false }) || hasWarning(of: [.gateway]) {
                 .degraded
-            } else if signs.hasInternet || roundTrip != nil || gateways.contains(where: { $0.isReachable == true }) {
+            } else if evaluation.hasInternet || roundTrip != nil || gateways.contains(where: { $0.isReachable == true })
+            {
                 .good
             } else {
                 .notAsked
@@ -49,22 +51,26 @@ struct ChainBuilder {
     }
 
     private var internet: ChainElement {
-        let answers = facts.probes.filter { $0.place == .beyond && signs.isAnswered($0) }.compactMap(\.roundTrip)
-        let isFailing = facts.probes.contains { $0.place == .beyond && $0.isFailing }
+        let answers = facts.probes.filter { $0.position == .beyond && evaluation.isAnswered($0) }.compactMap(
+            \.roundTrip
+        )
+        let isFailing = facts.probes.contains { $0.position == .beyond && $0.isFailing }
         let isWorse = isFailing || hasWarning(of: [.wan, .transport])
-        let condition: ChainElement.Condition = isWorse ? .degraded : signs.hasInternet ? .good : .notAsked
+        let condition: ChainElement.Condition = isWorse ? .degraded : evaluation.hasInternet ? .good : .notAsked
         return ChainElement(.internet, nil, condition, roundTrip: answers.min())
     }
 
     private var dns: ChainElement {
         let name = facts.path.dns.servers.first?.description
-        let answers = facts.probes.filter { $0.place == .nameServer && signs.isAnswered($0) }.compactMap(\.roundTrip)
-        let isWorse = facts.probes.contains { $0.place == .nameServer && $0.isFailing } || hasWarning(of: [.dns])
-        let condition: ChainElement.Condition = isWorse ? .degraded : signs.hasNames ? .good : .notAsked
+        let answers = facts.probes.filter { $0.position == .nameServer && evaluation.isAnswered($0) }.compactMap(
+            \.roundTrip
+        )
+        let isWorse = facts.probes.contains { $0.position == .nameServer && $0.isFailing } || hasWarning(of: [.dns])
+        let condition: ChainElement.Condition = isWorse ? .degraded : evaluation.hasNames ? .good : .notAsked
         return ChainElement(.dns, name, condition, roundTrip: answers.min())
     }
 
     private func hasWarning(of layers: [Layer]) -> Bool {
-        facts.verdicts.contains { layers.contains($0.code.layer) && $0.severity >= .warning }
+        verdicts.contains { layers.contains($0.verdict.code.layer) && $0.verdict.severity >= .warning }
     }
 }

@@ -80,10 +80,29 @@ public struct Headline: Hashable, Sendable {
     public let message: String
     /// What to do; `nil` when there is nothing to be done.
     public let hint: String?
+    /// What it is concluded from; `nil` when nothing is known to be wrong.
+    public let cause: Cause?
+    /// When the first test failed that led to it, or the first one answered again, as time since boot; `nil` where the
+    /// kernel's state alone says it.
+    public let began: Duration?
     /// From this machine to the name server.
     public let chain: [ChainElement]
     /// The same for IPv4 and IPv6, where something is wrong with one of them only; else empty.
     public internal(set) var familyChains: [FamilyChain] = []
+
+    /// What a state is concluded from.
+    public struct Cause: Hashable, Sendable {
+        /// Such as `no_carrier` (the reason of the path), `wan.down` (a verdict), `tests` or `portal`.
+        public let code: String
+        /// Whether it names the broken element, and not only what fails.
+        public let isSpecific: Bool
+
+        public init(_ code: String, isSpecific: Bool = true) {
+            (self.code, self.isSpecific) = (code, isSpecific)
+        }
+
+        static let tests = Cause("tests", isSpecific: false)
+    }
 }
 
 /// The way out of one family's packets.

@@ -11,10 +11,14 @@ public struct HeadlineFacts: Sendable {
     /// Since when the path's status stands, as time since boot: what answered before is no evidence.
     public var statusSince: Duration
     /// The root causes that stand, worst first.
-    public var verdicts: [Verdict] = []
+    public var verdicts: [VerdictTracker.Standing] = []
     /// The last examination; `nil` without one.
-    public var examination: ExaminationSign?
-    public var probes: [ProbeSign] = []
+    public var examination: ExaminationSummary?
+    /// Whether the first examination is to come.
+    public var awaitsExamination = false
+    public var probes: [ProbeObservation] = []
+    /// Since when the state stands that was reported last, as time since boot.
+    public var reportedSince = Duration.zero
     public var now: Duration
 
     public init(host: String, path: Path, statusSince: Duration = .zero, now: Duration = .zero) {
@@ -28,17 +32,18 @@ public struct HeadlineFacts: Sendable {
     func restricted(to family: AddressFamily) -> HeadlineFacts {
         var facts = self
         if family == .ipv4 { facts.path.ipv6 = nil } else { facts.path.ipv4 = nil }
-        facts.verdicts.removeAll { $0.family != nil && $0.family != family }
+        facts.verdicts.removeAll { $0.verdict.family != nil && $0.verdict.family != family }
         facts.probes.removeAll { $0.family != nil && $0.family != family }
         return facts
     }
 }
 
-/// What an examination found out by asking.
-public struct ExaminationSign: Hashable, Sendable {
-    /// When it ended, as time since boot.
+/// What an examination found.
+public struct ExaminationSummary: Hashable, Sendable {
+    /// When it started, as time since boot: what it proves was so no later.
+    public var started: Duration
     public var ended: Duration
-    /// How long it counts.
+    /// How long after its end it counts.
     public var validity: Duration
     /// Whether something beyond the gateway answered.
     public var reachedInternet: Bool
@@ -48,12 +53,14 @@ public struct ExaminationSign: Hashable, Sendable {
     public var isSilent: Bool
 
     public init(
+        started: Duration,
         ended: Duration,
         validity: Duration,
         reachedInternet: Bool,
         reachedDNS: Bool,
         isSilent: Bool = false
     ) {
+        self.started = started
         self.ended = ended
         self.validity = validity
         self.reachedInternet = reachedInternet
@@ -61,11 +68,18 @@ public struct ExaminationSign: Hashable, Sendable {
         self.isSilent = isSilent
     }
 
-    /// Makes a sign of the layers of a diagnosis.
-    public init(_ diagnosis: Diagnosis, reach: [ReachEvidence], ended: Duration, validity: Duration) {
+    /// Sums up a diagnosis.
+    public init(
+        _ diagnosis: Diagnosis,
+        reach: [ReachEvidence],
+        started: Duration,
+        ended: Duration,
+        validity: Duration
+    ) {
         func isSound(_ layer: Layer) -> Bool { diagnosis.ladder.contains { $0.layer == layer && $0.state == .sound } }
         let answered = reach.compactMap(\.isAlive)
         self.init(
+            started: started,
             ended: ended,
             validity: validity,
             reachedInternet: isSound(.wan),
@@ -75,9 +89,9 @@ public struct ExaminationSign: Hashable, Sendable {
     }
 }
 
-/// What an active probe says.
-public struct ProbeSign: Hashable, Sendable {
-    public enum Place: Hashable, Sendable {
+/// What an active probe found.
+public struct ProbeObservation: Hashable, Sendable {
+    public enum Position: Hashable, Sendable {
         /// On this machine or the networks it is part of.
         case near
         case gateway
@@ -87,47 +101,70 @@ public struct ProbeSign: Hashable, Sendable {
     }
 
     public var name: String
-    public var place: Place
-    /// Whether its target is beyond the gateway.
-    public var isBeyond: Bool { place == .beyond }
+    public var position: Position
+    /// The address that is tested, for people; `nil` where none is known yet.
+    public var address: String?
     /// The family of its packets; `nil` where it may be either.
     public var family: AddressFamily?
-    /// Whether it failed as often as is told.
+    /// Whether consecutive failures reached `threshold`.
     public var isFailing: Bool
-    /// Whether a portal answered in its place.
+    /// When the first of the present row of failures started, as time since boot; `nil` after a success.
+    public var failingSince: Duration?
+    /// Whether a portal answered in its position.
     public var isCaptive: Bool
     /// When its last right answer came, as time since boot.
     public var answered: Duration?
+    /// When the first of the present row of right answers came.
+    public var answeringSince: Duration?
+    /// When the run of its last result started; `nil` before the first.
+    public var lastStart: Duration?
+    /// Whether this process may run it.
+    public var isAssessable: Bool
     /// How long an answer counts.
     public var validity: Duration
     /// How long the last right answer took.
     public var roundTrip: Duration?
     /// Whether its right answers show that names are found.
     public var findsName: Bool
-    /// Why it fails, in words.
+    /// Why it fails, in one word, such as `timeout`.
     public var failure: String?
+    /// The same in a sentence.
+    public var failureDetail: String?
 
+    /// Describes a probe; what is not given follows from the rest.
     public init(
         _ name: String,
-        _ place: Place,
+        _ position: Position,
+        address: String? = nil,
         family: AddressFamily? = nil,
         isFailing: Bool = false,
+        failingSince: Duration? = nil,
         isCaptive: Bool = false,
         answered: Duration? = nil,
+        answeringSince: Duration? = nil,
+        lastStart: Duration? = nil,
+        isAssessable: Bool = true,
         validity: Duration = .seconds(180),
         roundTrip: Duration? = nil,
         findsName: Bool = false,
-        failure: String? = nil
+        failure: String? = nil,
+        failureDetail: String? = nil
     ) {
         self.name = name
-        self.place = place
+        self.position = position
+        self.address = address
         self.family = family
         self.isFailing = isFailing
+        self.failingSince = failingSince ?? (isFailing ? answered ?? .zero : nil)
         self.isCaptive = isCaptive
         self.answered = answered
+        self.answeringSince = answeringSince ?? (self.failingSince == nil ? answered : nil)
+        self.lastStart = lastStart
+        self.isAssessable = isAssessable
         self.validity = validity
         self.roundTrip = roundTrip
-        self.findsName = findsName || place == .nameServer
+        self.findsName = findsName || position == .nameServer
         self.failure = failure
+        self.failureDetail = failureDetail
     }
 }

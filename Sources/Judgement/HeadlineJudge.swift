@@ -4,23 +4,32 @@ internal import Addressing
 internal import Diagnosis
 internal import PathModel
 
-/// Judges the machine's way out as a whole: what the kernel would do, and what answered.
+/// Evaluates the machine's connection as a whole: what the kernel would do, and what answered.
 ///
 /// The first rule that fits gives the state, so that a cause comes before what follows from it:
 /// 1. The path is not satisfied: `offline`, or `local_only` when only a route is missing.
 /// 2. No gateway in use answers: `local_only`.
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
-/// 5. No name server is configured or in reach, or a verdict or all probes say that none answers: `dns_broken`.
-/// 6. All probes beyond the gateway fail, and nothing else beyond answered: `no_internet`.
-/// 7. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most probes fail:
+/// 5. A test answers again, and others that failed have not been repeated since: `checking`.
+/// 6. All tests beyond the gateway fail, one of all as often as its threshold: `no_internet`.
+/// 7. No name server is configured or in reach, or a verdict or all tests say that none answers: `dns_broken`.
+/// 8. A test failed, and nothing of its kind answered since, or nothing has a result: `checking`.
+/// 9. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail:
 ///    `degraded`.
-/// 8. Something beyond answered: `online`; else `connected`.
+/// 10. Something beyond answered: `online`; else `connected`.
+///
+/// An answer counts until a test of the same kind fails after it. A verdict that something stops all traffic does not
+/// stand against an answer that is newer than its last confirmation.
 public struct HeadlineJudge {
     private let facts: HeadlineFacts
+    private let verdicts: [VerdictTracker.Standing]
+    private let text: HeadlineText
 
     public init(_ facts: HeadlineFacts) {
         self.facts = facts
+        text = HeadlineText(path: facts.path)
+        verdicts = facts.verdicts.filter { !facts.contradict($0) }
     }
 
     /// The headline.
@@ -30,17 +39,17 @@ public struct HeadlineJudge {
             state: finding.state,
             message: finding.message,
             hint: finding.hint,
-            chain: chain,
+            cause: finding.cause,
+            began: finding.began,
+            chain: ChainBuilder(facts: facts, verdicts: verdicts, evaluation: self, finding: finding).chain,
             familyChains: familyChains
         )
     }
 
-    private var chain: [ChainElement] { ChainBuilder(facts: facts, signs: self, finding: finding).chain }
-
     private var familyChains: [FamilyChain] {
         guard facts.path.status == .satisfied, facts.path.supportsIPv4, facts.path.supportsIPv6 else { return [] }
         let chains = AddressFamily.allCases.map { family in
-            FamilyChain(family, HeadlineJudge(facts.restricted(to: family)).chain)
+            FamilyChain(family, HeadlineJudge(facts.restricted(to: family)).headline.chain)
         }
         let wrong = chains.map { $0.chain.map(\.condition.isWrong) }
         return Set(wrong).count > 1 ? chains : []
@@ -50,12 +59,16 @@ public struct HeadlineJudge {
         var state: Headline.State
         var message: String
         var hint: String?
-        /// The element of the chain that is to blame.
+        var cause: Headline.Cause?
+        /// When it began; see ``Headline/began``.
+        var began: Duration?
+        /// The element of the chain that is at fault.
         var element: ChainElement.Kind?
     }
 
     private var finding: Finding {
-        unsatisfied ?? silentGateways ?? portal ?? stopped ?? withoutNames ?? silentProbes ?? worse ?? good
+        unsatisfied ?? silentGateways ?? portal ?? stopped ?? recovering ?? silent ?? withoutNames ?? checking ?? worse
+            ?? good
     }
 
     // MARK: - Rules
@@ -69,6 +82,7 @@ public struct HeadlineJudge {
             state: isLocal ? .localOnly : .offline,
             message: text.clause,
             hint: text.hint,
+            cause: Headline.Cause(reason.rawValue),
             element: isLocal ? .gateway : .interface
         )
     }
@@ -76,151 +90,242 @@ public struct HeadlineJudge {
     private var silentGateways: Finding? {
         let gateways = facts.path.gateways
         guard let first = gateways.first, gateways.allSatisfy({ $0.isReachable == false }) else { return nil }
-        let names = gateways.map { "\($0.address)" }.joined(separator: " and ")
-        let text = ReasonText(.gatewayUnreachable, ReasonSubject(interface: first.interface))
-        let verb = gateways.count == 1 ? "does" : "do"
         return Finding(
             state: .localOnly,
-            message: "\(names) on \(first.interface) \(verb) not answer",
-            hint: text.hint,
+            message: text.silent(gateways, on: first.interface),
+            hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: first.interface)).hint,
+            cause: Headline.Cause(UnsatisfiedReason.gatewayUnreachable.rawValue),
+            began: firstFailure(of: beyond),
             element: .gateway
         )
     }
 
     private var portal: Finding? {
-        if let verdict = facts.verdicts.first(where: { $0.code == .captivePortal || $0.code == .captiveAPI }) {
-            return Finding(state: .loginNeeded, verdict, .internet)
+        if let standing = verdicts.first(where: { $0.verdict.code == .captivePortal || $0.verdict.code == .captiveAPI })
+        {
+            return Finding(state: .loginNeeded, standing, .internet)
         }
         guard let probe = facts.probes.first(where: \.isCaptive) else { return nil }
         return Finding(
             state: .loginNeeded,
-            message: "a portal answers the probe \(probe.name)",
-            hint: "open a web page and log in",
+            message: text.portal(probe),
+            hint: HeadlineText.portalHint,
+            cause: Headline.Cause("portal"),
+            began: probe.failingSince,
             element: .internet
         )
     }
 
     private var stopped: Finding? {
-        let broken = facts.verdicts.filter { $0.severity == .broken && $0.isOfWay }
-        let lost = broken.map { verdict in verdict.family.map { [$0] } ?? AddressFamily.allCases }.joined()
+        let broken = verdicts.filter { $0.verdict.severity == .broken && $0.verdict.stopsEverything }
+        let lost = broken.map { $0.verdict.family.map { [$0] } ?? AddressFamily.allCases }.joined()
         let used = AddressFamily.allCases.filter { $0 == .ipv4 ? facts.path.supportsIPv4 : facts.path.supportsIPv6 }
-        guard let verdict = broken.first, Set(used).isSubset(of: lost) else { return nil }
-        switch verdict.code.layer {
-        case .link, .address, .local: return Finding(state: .offline, verdict, .interface)
-        case .gateway where verdict.code == .gatewayUnresolved: return Finding(state: .localOnly, verdict, .gateway)
-        case .gateway: return Finding(state: .noInternet, verdict, .gateway)
-        default: return Finding(state: .noInternet, verdict, .internet)
+        guard let standing = broken.first, Set(used).isSubset(of: lost) else { return nil }
+        var finding: Finding
+        switch standing.verdict.code.layer {
+        case .link, .address, .local: finding = Finding(state: .offline, standing, .interface)
+        case .gateway where standing.verdict.code == .gatewayUnresolved:
+            finding = Finding(state: .localOnly, standing, .gateway)
+        case .gateway: finding = Finding(state: .noInternet, standing, .gateway)
+        default: finding = Finding(state: .noInternet, standing, .internet)
         }
+        finding.began = [standing.since, firstFailure(of: beyond)].compactMap(\.self).min()
+        return finding
+    }
+
+    /// One answers again, and others that failed have not been repeated since.
+    private var recovering: Finding? {
+        let probes = beyond + servers
+        guard let newest = probes.compactMap(\.answeringSince).max(),
+            probes.contains(where: { $0.isFailing && ($0.lastStart ?? newest) < newest }),
+            let probe = probes.first(where: { $0.answeringSince == newest })
+        else { return nil }
+        return Finding(state: .checking, message: text.answersAgain(probe))
     }
 
     private var withoutNames: Finding? {
-        if let verdict = facts.verdicts.first(where: { $0.code.layer == .dns && $0.severity == .broken }) {
-            return Finding(state: .dnsBroken, verdict, .dns)
+        if let standing = verdicts.first(where: { $0.verdict.code.layer == .dns && $0.verdict.severity == .broken }) {
+            var finding = Finding(state: .dnsBroken, standing, .dns)
+            finding.began = [standing.since, firstFailure(of: servers)].compactMap(\.self).min()
+            return finding
         }
-        let asked = facts.probes.filter { $0.place == .nameServer }
-        if !asked.isEmpty, asked.allSatisfy(\.isFailing), !hasNames, silentProbes == nil {
+        if isDecided(servers), !hasNames {
             return Finding(
                 state: .dnsBroken,
-                message: "no name server answers: \(tally(asked, of: asked))",
-                hint: "`nwpath diagnose` finds out why",
+                message: text.namesFail(servers),
+                hint: HeadlineText.namesFailHint,
+                cause: .tests,
+                began: firstFailure(of: servers),
                 element: .dns
             )
         }
         let dns = facts.path.dns
         guard !dns.isUsable else { return nil }
-        let servers = dns.servers.map(\.description).joined(separator: ", ")
         return Finding(
             state: .dnsBroken,
-            message: servers.isEmpty ? "no name server is configured" : "no name server can be reached: \(servers)",
-            hint: "`nwpath dns` shows them and where they come from",
+            message: text.noNameServer(dns.servers),
+            hint: HeadlineText.noNameServerHint,
+            cause: Headline.Cause("no_name_server"),
             element: .dns
         )
     }
 
-    private var silentProbes: Finding? {
-        let beyond = beyond
-        guard !beyond.isEmpty, beyond.allSatisfy(\.isFailing), !hasInternet else { return nil }
-        let gateway = facts.path.gateways.first.map { "beyond \($0.address)" } ?? "that was asked"
+    private var silent: Finding? {
+        // Where name servers fail as well, one test that failed often enough decides for all.
+        guard isDecided(beyond) || isDecided(beyond + servers), !beyond.isEmpty, !hasInternet else { return nil }
         return Finding(
             state: .noInternet,
-            message: "nothing \(gateway) answers: \(tally(beyond, of: beyond))",
-            hint: "`nwpath diagnose` finds out where it ends",
+            message: text.nothingAnswers(beyond),
+            hint: HeadlineText.nothingAnswersHint,
+            cause: .tests,
+            began: firstFailure(of: beyond),
             element: .internet
         )
     }
 
-    private var worse: Finding? {
-        if let verdict = facts.verdicts.first(where: { $0.severity >= .degraded }), !lastExamination(\.isSilent) {
-            return Finding(state: verdict.code.isSlowness ? .slow : .degraded, verdict, verdict.code.layer == .dns ? .dns : .internet)
+    private var checking: Finding? {
+        if !hasInternet, let probe = beyond.first(where: { $0.failingSince != nil }) {
+            return Finding(state: .checking, message: text.failed(probe), began: firstFailure(of: beyond))
         }
-        let asked = facts.probes.filter { $0.isBeyond || $0.place == .nameServer }
-        let failing = asked.filter(\.isFailing)
-        guard failing.count * 2 > asked.count else { return nil }
-        let isNames = failing.allSatisfy { $0.place == .nameServer }
+        if !hasNames, let probe = servers.first(where: { $0.failingSince != nil }) {
+            return Finding(state: .checking, message: text.failed(probe), began: firstFailure(of: servers))
+        }
+        guard !hasInternet else { return nil }
+        if facts.awaitsExamination || !beyond.isEmpty {
+            return Finding(state: .checking, message: HeadlineText.noResultYet)
+        }
+        guard lastExamination(\.isSilent), let examination = facts.examination else { return nil }
+        return Finding(state: .checking, message: HeadlineText.silentExamination, began: examination.ended)
+    }
+
+    private var worse: Finding? {
+        if let standing = verdicts.first(where: { $0.verdict.severity >= .degraded }) {
+            let state: Headline.State = standing.verdict.code.isSlowness ? .slow : .degraded
+            var finding = Finding(state: state, standing, standing.verdict.code.layer == .dns ? .dns : .internet)
+            finding.began = max(standing.since, recovery ?? .zero)
+            return finding
+        }
+        let tested = beyond + servers
+        let failing = tested.filter(\.isFailing)
+        guard failing.count * 2 > tested.count else { return nil }
+        let since = failing.compactMap(\.failingSince).sorted()
         return Finding(
             state: .degraded,
-            message: tally(failing, of: asked),
-            hint: "`nwpath probe` shows why, `nwpath diagnose` where it ends",
-            element: isNames ? .dns : .internet
+            message: text.tally(failing, of: tested),
+            hint: HeadlineText.someFailHint,
+            cause: .tests,
+            began: max(since[tested.count / 2], recovery ?? .zero),
+            element: failing.allSatisfy { $0.position == .nameServer } ? .dns : .internet
         )
     }
 
     private var good: Finding {
-        let by = facts.path.interfaces.first.map { " through \($0.name)" } ?? ""
-        let to = facts.path.gateways.first.map { " to \($0.address)" } ?? ""
         guard hasInternet else {
-            let isSilent = lastExamination(\.isSilent)
-            return Finding(
-                state: .connected,
-                message: "the kernel would send\(by)\(to); "
-                    + (isSilent ? "nothing beyond answered when it was tested last" : "nobody beyond was asked"),
-                hint: isSilent ? "it is tested again in a moment" : "`nwpath diagnose` asks"
-            )
+            return Finding(state: .connected, message: text.connected, hint: HeadlineText.connectedHint)
         }
         let failing = beyond.filter(\.isFailing)
-        let exception = failing.isEmpty ? "" : "; \(tally(failing, of: beyond))"
         return Finding(
             state: .online,
-            message: "what was asked answers\(by)\(to)\(exception)",
-            hint: failing.isEmpty ? nil : "`nwpath probe` shows why"
+            message: text.online(failing: failing, of: beyond),
+            hint: failing.isEmpty ? nil : HeadlineText.onlineHint,
+            began: recovery
         )
     }
 
-    // MARK: - Signs
+    // MARK: - Evidence
 
-    private var beyond: [ProbeSign] { facts.probes.filter(\.isBeyond) }
+    private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && $0.isAssessable } }
+    private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && $0.isAssessable } }
 
-    private func lastExamination(_ what: KeyPath<ExaminationSign, Bool>) -> Bool {
+    private func lastExamination(_ what: KeyPath<ExaminationSummary, Bool>) -> Bool {
         guard let examination = facts.examination else { return false }
         return examination[keyPath: what] && isFresh(examination.ended, for: examination.validity)
     }
 
-    private func isFresh(_ moment: Duration, for validity: Duration) -> Bool {
-        moment >= facts.statusSince && facts.now - moment <= validity
+    private func isFresh(_ time: Duration, for validity: Duration) -> Bool {
+        time >= facts.statusSince && facts.now - time <= validity
     }
 
-    func isAnswered(_ probe: ProbeSign) -> Bool {
-        !probe.isFailing && probe.answered.map { isFresh($0, for: probe.validity) } ?? false
+    /// Whether its answer counts: it is the newest result of that probe, and newer than any failure of its kind.
+    func isAnswered(_ probe: ProbeObservation) -> Bool {
+        guard probe.failingSince == nil, let answered = probe.answered else { return false }
+        let limit: Duration =
+            switch probe.position {
+            case .beyond: lastUnanswered
+            case .nameServer: newestFailure(of: servers)
+            case .gateway, .near: .zero
+            }
+        return isFresh(answered, for: probe.validity) && answered >= limit
     }
 
     /// Whether something beyond the gateway answered.
-    var hasInternet: Bool { lastExamination(\.reachedInternet) || beyond.contains(where: isAnswered) }
+    var hasInternet: Bool {
+        beyond.contains(where: isAnswered)
+            || lastExamination(\.reachedInternet) && startOfExamination >= newestFailure(of: beyond)
+    }
 
     /// Whether a name server answered.
     var hasNames: Bool {
-        lastExamination(\.reachedDNS) || facts.probes.contains { $0.findsName && isAnswered($0) }
+        let limit = newestFailure(of: servers)
+        return facts.probes.contains { $0.findsName && isAnswered($0) && ($0.answered ?? .zero) >= limit }
+            || lastExamination(\.reachedDNS) && startOfExamination >= limit
     }
 
-    private func tally(_ failing: [ProbeSign], of all: [ProbeSign]) -> String {
-        let names = failing.prefix(3).map { probe in probe.name + (probe.failure.map { " (\($0))" } ?? "") }
-        let more = failing.count > names.count ? " and others" : ""
-        return "\(failing.count) of \(all.count) probes fail: \(names.joined(separator: ", "))\(more)"
+    private var startOfExamination: Duration { facts.examination?.started ?? .zero }
+
+    /// When the newest row of failures started.
+    private func newestFailure(of probes: [ProbeObservation]) -> Duration {
+        probes.compactMap(\.failingSince).max() ?? .zero
+    }
+
+    /// When a test beyond the gateway last began to fail, or an examination ended in which nothing there answered.
+    private var lastUnanswered: Duration {
+        let unanswered = lastExamination(\.isSilent) ? facts.examination?.ended ?? .zero : .zero
+        return max(newestFailure(of: beyond), unanswered)
+    }
+
+    /// Whether each fails, and one of those that failed after the last answer as often as its threshold.
+    private func isDecided(_ probes: [ProbeObservation]) -> Bool {
+        guard let first = firstFailure(of: probes), probes.allSatisfy({ $0.failingSince != nil }) else { return false }
+        return probes.contains { $0.isFailing && ($0.failingSince ?? .zero) >= first }
+    }
+
+    /// When the first test failed after the last answer of any of them.
+    private func firstFailure(of probes: [ProbeObservation]) -> Duration? {
+        let answered = probes.compactMap(\.answered).max() ?? .zero
+        return probes.compactMap(\.failingSince).filter { $0 >= answered }.min()
+    }
+
+    /// When the first of those tests answered again that answer since the reported state began.
+    private var recovery: Duration? {
+        (beyond + servers).compactMap(\.answeringSince).filter { $0 > facts.reportedSince }.min()
     }
 }
 
 extension HeadlineJudge.Finding {
-    init(state: Headline.State, _ verdict: Verdict, _ element: ChainElement.Kind) {
-        self.init(state: state, message: verdict.say, hint: verdict.action, element: element)
+    init(state: Headline.State, _ standing: VerdictTracker.Standing, _ element: ChainElement.Kind) {
+        self.init(
+            state: state,
+            message: standing.verdict.say,
+            hint: standing.verdict.action,
+            cause: Headline.Cause(standing.verdict.code.rawValue),
+            began: standing.since,
+            element: element
+        )
+    }
+}
+
+extension HeadlineFacts {
+    /// Whether a probe answered what a verdict says that it cannot, after the verdict was confirmed last.
+    fileprivate func contradict(_ standing: VerdictTracker.Standing) -> Bool {
+        let verdict = standing.verdict
+        guard verdict.severity == .broken else { return false }
+        return probes.contains { probe in
+            guard let answered = probe.answered, answered > standing.lastSeen else { return false }
+            if verdict.code.layer == .dns { return probe.position == .nameServer }
+            return probe.position == .beyond && verdict.stopsEverything
+                && (verdict.family == nil || verdict.family == probe.family)
+        }
     }
 }
 
@@ -238,7 +343,7 @@ extension VerdictCode {
 
 extension Verdict {
     /// Whether it is about what every packet needs.
-    fileprivate var isOfWay: Bool { code.layer <= .wan && code.layer != .captive }
+    fileprivate var stopsEverything: Bool { code.layer <= .wan && code.layer != .captive }
 }
 
 extension UnsatisfiedReason {

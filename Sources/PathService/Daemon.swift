@@ -203,11 +203,12 @@ public final class Daemon {
         parts.add(settings)
         parts.start(probes) { probes in
             probes.start(configuration.probeDefinitions) { [unowned self] in
-                diagnosis.handle($0)
+                diagnosis.probeChanged()
             } onResult: { [unowned self] in
                 takeAnswers()
             }
         }
+        diagnosis.onNoAnswer = { [unowned self] in probes.runAll() }
         parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in takeAnswers() } }
         if let services {
             parts.start(services) { $0.start(on: configuration.multicastInterfaces(of: engine.core)) }

@@ -21,7 +21,7 @@ final class HeadlineWatch {
     private let probes: ProbeWatch
     private let diagnosis: DiagnosisWatch
     private let hostName: HostNameWatch
-    private var keeper = HeadlineKeeper()
+    private var tracker = HeadlineTracker()
     private var timer: EventLoop.Timer?
 
     init(
@@ -46,8 +46,10 @@ final class HeadlineWatch {
         let statusSince = core.monitors.first?.tracker.statusSince ?? now
         var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
         facts.verdicts = diagnosis.verdicts
-        facts.examination = diagnosis.sign
-        facts.probes = probes.states.map { ProbeSign($0, state: core.state, servers: core.path.dns.servers) }
+        facts.examination = diagnosis.summary
+        facts.awaitsExamination = diagnosis.isContinuous && (diagnosis.summary?.ended ?? .zero) < statusSince
+        facts.reportedSince = tracker.reportedSince
+        facts.probes = probes.states.map { ProbeObservation($0, state: core.state, servers: core.path.dns.servers) }
         return facts
     }
 
@@ -56,14 +58,14 @@ final class HeadlineWatch {
     func judge() -> (headline: Headline, since: Duration) {
         let facts = facts
         let headline = HeadlineJudge(facts).headline
-        keeper.note(headline, at: facts.now)
-        if timer == nil, let due = keeper.due {
+        tracker.note(headline, at: facts.now)
+        if timer == nil, let due = tracker.due {
             timer = loop.schedule(at: due) { [weak self] in self?.tell() }
         }
-        return (headline, keeper.since)
+        return (headline, tracker.since)
     }
 
-    /// Such as `✓ Connected: the kernel would send through eth0 to 192.0.2.1; nobody beyond was asked`.
+    /// Such as `✓ Online: all tests answer via eth0 and 192.0.2.1`.
     var sentence: String {
         let headline = judge().headline
         return "\(headline.state.level.sign) \(headline.state.word): \(headline.message)"
@@ -73,8 +75,8 @@ final class HeadlineWatch {
     private func tell() {
         judge()
         timer = nil
-        if let change = keeper.takeChange(at: loop.clock.boot) {
-            let previousSince = loop.clock.calendar(at: change.since - change.previousDuration)
+        if let change = tracker.takeChange(at: loop.clock.boot) {
+            let previousSince = loop.clock.calendar(at: change.previousSince)
             let since = loop.clock.calendar(at: change.since)
             hub.publish(HeadlineChanged(change, since: since, previousSince: previousSince))
         }
@@ -97,30 +99,37 @@ extension HeadlineWatch: DaemonPart {
     }
 }
 
-extension ProbeSign {
+extension ProbeObservation {
     /// What a probe says; a target on one of this machine's networks says nothing of what is beyond.
     init(_ probe: ProbeState, state: KernelState, servers: [DNSServer]) {
         let (definition, last) = (probe.definition, probe.last)
         let address = last?.address?.address
-        let place: Place =
+        let position: Position =
             switch (definition.method, definition.target) {
             case (.dns, _) where definition.question.server.map { $0.isAmong(servers) } ?? true: .nameServer
             case (_, .gateway): .gateway
             default: address.map(state.isNear) ?? false ? .near : .beyond
             }
-        var failure: String?
-        if case .failure(let reason, _) = last?.outcome { failure = reason.rawValue }
+        var (failure, detail): (String?, String?)
+        if case .failure(let reason, let text) = last?.outcome { (failure, detail) = (reason.rawValue, text) }
+        let server = position == .nameServer ? definition.question.server.map { "\($0.address)" } : nil
         self.init(
             definition.name,
-            place,
+            position,
+            address: server ?? address.map { "\($0)" },
             family: definition.family ?? address?.family,
             isFailing: probe.schedule.isFailing,
+            failingSince: probe.schedule.failingSince,
             isCaptive: probe.schedule.isCaptive,
             answered: probe.lastSuccess,
+            answeringSince: probe.schedule.answeringSince,
+            lastStart: probe.lastStart,
+            isAssessable: last?.isAssessed ?? true,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
             findsName: last?.isSuccess == true && last?.resolution != nil,
-            failure: failure
+            failure: failure,
+            failureDetail: detail
         )
     }
 }

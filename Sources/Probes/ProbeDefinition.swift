@@ -106,6 +106,8 @@ public struct ProbeDefinition: Hashable, Sendable {
     public var question: ServerQuestion
     /// From the start of one attempt to that of the next.
     public var interval: Duration
+    /// From the start of a first failed attempt to that of the next; it doubles with each failure up to the interval.
+    public var retryInterval: Duration
     /// How long an answer may take, looking up the name included.
     public var timeout: Duration
     /// How many attempts in a row must fail before it is told.
@@ -120,6 +122,7 @@ public struct ProbeDefinition: Hashable, Sendable {
         page: PageExpectation = PageExpectation(),
         question: ServerQuestion = ServerQuestion(),
         interval: Duration = .seconds(30),
+        retryInterval: Duration = .seconds(1),
         timeout: Duration = .seconds(2),
         threshold: Int = 3
     ) {
@@ -131,6 +134,7 @@ public struct ProbeDefinition: Hashable, Sendable {
         self.page = page
         self.question = question
         self.interval = interval
+        self.retryInterval = retryInterval
         self.timeout = timeout
         self.threshold = threshold
     }

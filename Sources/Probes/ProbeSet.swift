@@ -10,7 +10,9 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var history = ProbeHistory()
     /// The last result; `nil` before the first.
     public internal(set) var last: ProbeResult?
-    /// When the last run ended, as time since boot.
+    /// When the run of the last result started, as time since boot.
+    public internal(set) var lastStart: Duration?
+    /// When it ended.
     public internal(set) var lastEnd: Duration?
     /// When the last right answer came, as time since boot.
     public internal(set) var lastSuccess: Duration?
@@ -18,7 +20,7 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var attempts: UInt64 = 0
     public internal(set) var failures: UInt64 = 0
 
-    public var isRunning: Bool { schedule.deadline == nil }
+    public var isRunning: Bool { schedule.isRunning }
 }
 
 /// The configured probes: runs each on its schedule and tells what changes.
@@ -29,6 +31,8 @@ public final class ProbeSet {
     public enum Event: Hashable, Sendable {
         case finished(ProbeState, ProbeResult)
         case transition(ProbeState, ProbeSchedule.Transition, ProbeResult)
+        /// It answers after one failure or more, whether they were reported or not.
+        case answersAgain(ProbeState)
     }
 
     private let loop: EventLoop
@@ -41,7 +45,8 @@ public final class ProbeSet {
 
     private struct Entry {
         var state: ProbeState
-        var attempt: ProbeAttempt?
+        /// The runs that are going on, by their start.
+        var attempts: [Duration: ProbeAttempt] = [:]
     }
 
     /// Makes a set without probes.
@@ -60,11 +65,14 @@ public final class ProbeSet {
     /// Replaces the probes; those whose definition did not change go on as if nothing had happened.
     public func setDefinitions(_ definitions: [ProbeDefinition]) {
         let old = entries
-        for entry in old where !definitions.contains(entry.state.definition) { entry.attempt?.cancel() }
+        for entry in old where !definitions.contains(entry.state.definition) {
+            for attempt in entry.attempts.values { attempt.cancel() }
+        }
         entries = definitions.map { definition in
             if let kept = old.first(where: { $0.state.definition == definition }) { return kept }
             let schedule = ProbeSchedule(
                 interval: definition.interval,
+                retryInterval: definition.retryInterval,
                 threshold: definition.threshold,
                 at: loop.clock.boot,
                 chance: .random(in: 0..<1)
@@ -80,6 +88,26 @@ public final class ProbeSet {
             entries[index].state.schedule.pathChanged(at: loop.clock.boot, chance: .random(in: 0..<1))
         }
         arm()
+    }
+
+    /// Runs every probe at once because something else found that its answer may be out of date.
+    public func runAll() {
+        for index in entries.indices { entries[index].state.schedule.otherAnswered(at: loop.clock.boot) }
+        arm()
+    }
+
+    /// A probe failed for the first time, or is late: whether it is that target alone, the others show.
+    private func repeatAnswering() {
+        for index in entries.indices where entries[index].state.schedule.failingSince == nil {
+            entries[index].state.schedule.otherFailed(at: loop.clock.boot)
+        }
+    }
+
+    /// A probe answers again: perhaps the others do too.
+    private func repeatFailing() {
+        for index in entries.indices where entries[index].state.schedule.failingSince != nil {
+            entries[index].state.schedule.otherAnswered(at: loop.clock.boot)
+        }
     }
 
     /// Runs a probe at once; `nil` when there is none of that name.
@@ -106,35 +134,52 @@ public final class ProbeSet {
         for index in entries.indices {
             guard let deadline = entries[index].state.schedule.deadline, deadline <= now else { continue }
             let definition = entries[index].state.definition
-            entries[index].state.schedule.start(at: now)
-            entries[index].attempt = ProbeAttempt(
+            let isRetry = entries[index].state.isRunning
+            entries[index].state.schedule.start(at: now, isPrompt: entries[index].state.isPrompt)
+            entries[index].attempts[now] = ProbeAttempt(
                 definition,
                 surroundings: surroundings,
                 loop: loop,
                 pages: pages
-            ) { [weak self] result in self?.finish(definition, result) }
+            ) { [weak self] result in self?.finish(definition, result, started: now) }
+            if isRetry, entries[index].state.schedule.failingSince == nil { repeatAnswering() }
         }
         arm()
     }
 
-    private func finish(_ definition: ProbeDefinition, _ result: ProbeResult) {
+    private func finish(_ definition: ProbeDefinition, _ result: ProbeResult, started: Duration) {
         guard let index = entries.firstIndex(where: { $0.state.definition == definition }) else { return }
         let now = loop.clock.boot
-        entries[index].attempt = nil
-        let told = entries[index].state.schedule.finish(result, at: now, chance: .random(in: 0..<1))
-        entries[index].state.take(result, at: now)
+        entries[index].attempts[started] = nil
+        let before = entries[index].state.schedule
+        let transitions = entries[index].state.schedule.finish(
+            result,
+            started: started,
+            at: now,
+            chance: .random(in: 0..<1)
+        )
+        entries[index].state.take(result, started: started, at: now)
         let state = entries[index].state
+        if before.failingSince == nil, state.schedule.failingSince != nil { repeatAnswering() }
+        if before.answeringSince == nil, state.schedule.answeringSince != nil { repeatFailing() }
         arm()
         onEvent(.finished(state, result))
-        for transition in told { onEvent(.transition(state, transition, result)) }
+        if before.failingSince != nil, state.schedule.failingSince == nil { onEvent(.answersAgain(state)) }
+        for transition in transitions { onEvent(.transition(state, transition, result)) }
     }
 }
 
 extension ProbeState {
-    mutating func take(_ result: ProbeResult, at now: Duration) {
-        last = result
-        lastEnd = now
+    /// Whether its answers come long before a retry is due.
+    var isPrompt: Bool {
+        guard let usual = history.summary?.p95 else { return false }
+        return usual * 2 < definition.retryInterval
+    }
+
+    mutating func take(_ result: ProbeResult, started: Duration, at now: Duration) {
         history.append(result)
+        // The failure of a run that a newer one overtook with success counts as loss only.
+        if result.reason == nil || schedule.failingSince != nil { (last, lastStart, lastEnd) = (result, started, now) }
         if case .notAssessed = result.outcome { return }
         attempts += 1
         if result.isSuccess { lastSuccess = now } else { failures += 1 }

@@ -17,17 +17,17 @@ extension Example {
         headline(
             Sample.satisfied,
             after: Sample.unsatisfied,
-            "info headline.changed Connected after 9 s of Offline: the kernel would send through eth0 to 192.0.2.1; "
-                + "nobody beyond was asked"
+            "info headline.changed Connected after 9 s of Offline: the route via eth0 and 192.0.2.1 looks fine; "
+                + "nothing beyond has been tested"
         ),
     ]
 
     private static func headline(_ path: Path, after old: Path, _ summary: String) -> Example {
         func judge(_ path: Path) -> Headline { HeadlineJudge(HeadlineFacts(host: "edge-17", path: path)).headline }
-        var keeper = HeadlineKeeper()
-        keeper.note(judge(old), at: .seconds(1))
-        keeper.note(judge(path), at: .seconds(10))
-        guard let change = keeper.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
+        var tracker = HeadlineTracker()
+        tracker.note(judge(old), at: .seconds(1))
+        tracker.note(judge(path), at: .seconds(10))
+        guard let change = tracker.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
         let chain = change.headline.chain.map { text(ChainElementDocument($0)) }.joined(separator: ",")
         let shown = text(HeadlineDocument(change.headline, since: began))
         let previous = text(HeadlineDocument(judge(old), since: began - .seconds(9)))

@@ -51,7 +51,7 @@ enum ProbeSample {
             let now = Duration.seconds(1000 + 60 * index)
             state.schedule.start(at: now)
             _ = state.schedule.finish(result, at: now, chance: 0)
-            state.take(result, at: now)
+            state.take(result, started: now, at: now)
         }
         return state
     }
@@ -132,7 +132,7 @@ extension Example {
                 == #"{"name":"web","method":"tcp","target":"example.test:443","interface":null,"family":null,"#
                 + #""interval_seconds":60,"timeout_seconds":1,"threshold":3,"state":"pending","failing":false,"#
                 + #""captive_portal":false,"running":false,"attempts":0,"failures":0,"consecutive_failures":0,"#
-                + #""last":null,"loss_percent":null,"min_seconds":null,"avg_seconds":null,"p95_seconds":null,"#
+                + #""failing_since":null,"last":null,"loss_percent":null,"min_seconds":null,"avg_seconds":null,"p95_seconds":null,"#
                 + #""max_seconds":null,"recent_seconds":[]}"#
         )
     }

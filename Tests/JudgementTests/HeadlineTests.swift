@@ -50,8 +50,9 @@ import Testing
         _ code: VerdictCode,
         _ severity: Severity = .broken,
         family: AddressFamily? = nil
-    ) -> Verdict {
-        Verdict(code, severity, family: family, say: "\(code.rawValue) it is", action: "mend it")
+    ) -> VerdictTracker.Standing {
+        let verdict = Verdict(code, severity, family: family, say: "\(code.rawValue) it is", action: "mend it")
+        return VerdictTracker.Standing(verdict, since: .seconds(280), lastSeen: .seconds(295))
     }
 
     private static func judge(_ facts: HeadlineFacts, _ change: (inout HeadlineFacts) -> Void = { _ in }) -> Headline {
@@ -69,24 +70,25 @@ import Testing
         return headline.chain.compactMap { letters[$0.condition] }.joined()
     }
 
-    private static let fresh = ProbeSign("web", .beyond, answered: .seconds(290), roundTrip: .milliseconds(12))
+    private static let fresh = ProbeObservation("web", .beyond, answered: .seconds(290), roundTrip: .milliseconds(12))
 
-    @Test func `nobody beyond was asked: connected, and it says so`() {
+    @Test func `nothing beyond was tested: connected, and it says so`() {
         let headline = Self.judge(Self.facts())
         #expect(headline.state == .connected)
-        #expect(headline.message == "the kernel would send through eth0 to 192.0.2.1; nobody beyond was asked")
-        #expect(headline.hint == "`nwpath diagnose` asks")
+        #expect(headline.message == "the route via eth0 and 192.0.2.1 looks fine; nothing beyond has been tested")
+        #expect(headline.hint == "run `nwpath diagnose` to test it")
         #expect(Self.chain(headline) == "++???")
     }
 
     @Test func `an answer from beyond makes it online, and those in between good`() {
         let headline = Self.judge(Self.facts()) { $0.probes = [Self.fresh] }
         #expect(headline.state == .online && headline.hint == nil)
-        #expect(headline.message == "what was asked answers through eth0 to 192.0.2.1")
+        #expect(headline.message == "all tests answer via eth0 and 192.0.2.1")
         #expect(Self.chain(headline) == "++++?")
         #expect(headline.chain[3].roundTrip == .milliseconds(12))
         let examined = Self.judge(Self.facts()) {
-            $0.examination = ExaminationSign(
+            $0.examination = ExaminationSummary(
+                started: .seconds(240),
                 ended: .seconds(250),
                 validity: .seconds(60),
                 reachedInternet: true,
@@ -96,38 +98,134 @@ import Testing
         #expect(examined.state == .online && Self.chain(examined) == "+++++")
     }
 
-    @Test(
-        arguments: [
-            // It is too old, or from before the path was what it is.
-            ProbeSign("web", .beyond, answered: .seconds(110)), ProbeSign("web", .beyond, answered: .seconds(99)),
-            ProbeSign("web", .beyond), ProbeSign("printer", .near, answered: .seconds(299)),
-            ProbeSign("router", .gateway, answered: .seconds(299)),
-        ]
-    )
-    func `what is no evidence of the Internet leaves it connected`(probe: ProbeSign) {
+    @Test(arguments: [
+        ProbeObservation("printer", .near, answered: .seconds(299)),
+        ProbeObservation("router", .gateway, answered: .seconds(299)),
+        ProbeObservation("ping", .beyond, isAssessable: false),
+    ])
+    func `what is no evidence of the Internet leaves it connected`(probe: ProbeObservation) {
         #expect(Self.judge(Self.facts()) { $0.probes = [probe] }.state == .connected)
     }
 
-    @Test func `an examination in which nobody answered says so, and nothing is slow then`() {
-        func state(probed: Int?, _ verdicts: [Verdict] = []) -> Headline {
+    @Test(arguments: [
+        // Too old, from before the path was what it is, or no result yet.
+        ProbeObservation("web", .beyond, answered: .seconds(110)),
+        ProbeObservation("web", .beyond, answered: .seconds(99)),
+        ProbeObservation("web", .beyond),
+    ])
+    func `while a first result is to come it is being checked`(probe: ProbeObservation) {
+        let headline = Self.judge(Self.facts()) { $0.probes = [probe] }
+        #expect(headline.state == .checking && headline.message == "no test has a result yet")
+        #expect(headline.began == nil && headline.cause == nil && Self.chain(headline) == "++???")
+        #expect(Self.judge(Self.facts()) { $0.awaitsExamination = true }.state == .checking)
+    }
+
+    @Test func `between the first failure and the decision it is being checked`() {
+        func sign(_ name: String, failing: Int? = nil, decided: Bool = false, answered: Int? = nil) -> ProbeObservation
+        {
+            ProbeObservation(
+                name,
+                .beyond,
+                isFailing: decided,
+                failingSince: failing.map { .seconds($0) },
+                answered: answered.map { .seconds($0) },
+                failure: failing == nil ? nil : "timeout"
+            )
+        }
+        func judge(_ probes: ProbeObservation...) -> Headline { Self.judge(Self.facts()) { $0.probes = probes } }
+        // The other one answered before that, which proves nothing any more.
+        let first = judge(sign("a", failing: 292, answered: 270), sign("b", answered: 280))
+        #expect(first.state == .checking && first.began == .seconds(292))
+        #expect(first.message == "a (timeout) failed; testing again" && Self.chain(first) == "++???")
+        #expect(judge(sign("a", failing: 292, answered: 270), sign("b", answered: 293)).state == .online)
+        let both = judge(sign("a", failing: 292, answered: 270), sign("b", failing: 294, answered: 280))
+        #expect(both.state == .checking && both.began == .seconds(292))
+        // One failed as often as its threshold, the other at least once.
+        let decided = judge(
+            sign("a", failing: 292, decided: true, answered: 270),
+            sign("b", failing: 294, answered: 280)
+        )
+        #expect(decided.state == .noInternet && decided.began == .seconds(292))
+        // A target that has been dead for long decides nothing about the one that begins to fail.
+        let old = judge(sign("dead", failing: 10, decided: true), sign("b", failing: 294, answered: 290))
+        #expect(old.state == .checking && old.began == .seconds(294))
+        let all = judge(sign("dead", failing: 10, decided: true), sign("b", failing: 294, decided: true, answered: 290))
+        #expect(all.state == .noInternet && all.began == .seconds(294))
+    }
+
+    @Test func `the first answer after an outage is followed by a test of the others`() {
+        let a = ProbeObservation("a", .beyond, answered: .seconds(298), answeringSince: .seconds(298))
+        var b = ProbeObservation("b", .beyond, isFailing: true, failingSince: .seconds(200), lastStart: .seconds(290))
+        let first = Self.judge(Self.facts()) { $0.probes = [a, b] }
+        #expect(first.state == .checking && first.message == "a answers again; testing the others")
+        #expect(first.began == nil)
+        b.lastStart = .seconds(299)
+        let half = Self.judge(Self.facts()) { ($0.probes, $0.reportedSince) = ([a, b], .seconds(200)) }
+        #expect(half.state == .online && half.began == .seconds(298))
+        let c = ProbeObservation("c", .beyond, isFailing: true, failingSince: .seconds(200), lastStart: .seconds(299))
+        let most = Self.judge(Self.facts()) { ($0.probes, $0.reportedSince) = ([a, b, c], .seconds(200)) }
+        #expect(most.state == .degraded && most.began == .seconds(298))
+    }
+
+    @Test func `an answer that is newer than a verdict stands against it`() {
+        func state(_ code: VerdictCode, _ position: ProbeObservation.Position, answered: Int) -> Headline.State {
+            Self.judge(Self.facts(hasIPv6: false)) {
+                $0.verdicts = [Self.verdict(code, family: .ipv4)]
+                $0.probes = [ProbeObservation("a", position, family: .ipv4, answered: .seconds(answered))]
+            }.state
+        }
+        #expect(state(.wanDown, .beyond, answered: 294) == .noInternet, "it was seen at 295")
+        #expect(state(.wanDown, .beyond, answered: 296) == .online)
+        #expect(state(.wanDown, .nameServer, answered: 296) == .noInternet)
+        #expect(state(.dnsUnreachable, .nameServer, answered: 296) == .connected)
+        #expect(state(.dnsUnreachable, .beyond, answered: 296) == .dnsBroken)
+        #expect(state(.captivePortal, .beyond, answered: 296) == .loginNeeded)
+        let other = Self.judge(Self.facts()) {
+            $0.verdicts = [Self.verdict(.upstreamBlackhole, family: .ipv6)]
+            $0.probes = [ProbeObservation("a", .beyond, family: .ipv4, answered: .seconds(296))]
+        }
+        #expect(other.state == .degraded, "it is about the other family")
+    }
+
+    @Test func `an examination proves nothing that failed after it began`() {
+        func state(failing: Int) -> Headline.State {
             Self.judge(Self.facts()) {
-                $0.examination = ExaminationSign(
+                $0.examination = ExaminationSummary(
+                    started: .seconds(280),
+                    ended: .seconds(290),
+                    validity: .seconds(60),
+                    reachedInternet: true,
+                    reachedDNS: true
+                )
+                $0.probes = [ProbeObservation("a", .beyond, isFailing: true, failingSince: .seconds(failing))]
+            }.state
+        }
+        #expect(state(failing: 270) == .degraded && state(failing: 281) == .noInternet)
+    }
+
+    @Test func `an examination in which nothing answered is repeated, and nothing is slow then`() {
+        func state(probed: Int?, _ verdicts: [VerdictTracker.Standing] = []) -> Headline {
+            Self.judge(Self.facts()) {
+                $0.examination = ExaminationSummary(
+                    started: .seconds(270),
                     ended: .seconds(280),
                     validity: .seconds(60),
                     reachedInternet: false,
                     reachedDNS: false,
                     isSilent: true
                 )
-                $0.probes = probed.map { [ProbeSign("web", .beyond, answered: .seconds($0))] } ?? []
+                $0.probes = probed.map { [ProbeObservation("web", .beyond, answered: .seconds($0))] } ?? []
                 $0.verdicts = verdicts
             }
         }
         let silent = state(probed: nil)
-        #expect(silent.state == .connected)
-        #expect(silent.message.hasSuffix("; nothing beyond answered when it was tested last"))
-        #expect(state(probed: 270).state == .online, "one round is not certain yet")
-        #expect(state(probed: nil, [Self.verdict(.performanceLoss, .degraded)]).state == .connected)
-        #expect(state(probed: 290, [Self.verdict(.wanDown)]).state == .noInternet)
+        #expect(silent.state == .checking && silent.began == .seconds(280))
+        #expect(silent.message == "nothing answered the last examination; testing again")
+        #expect(state(probed: 275).state == .checking, "it answered before that")
+        #expect(state(probed: 281).state == .online)
+        #expect(state(probed: nil, [Self.verdict(.performanceLoss, .degraded)]).state == .checking)
+        let down = state(probed: 290, [Self.verdict(.wanDown)])
+        #expect(down.state == .noInternet && down.began == .seconds(280) && down.cause?.code == "wan.down")
     }
 
     @Test(arguments: UnsatisfiedReason.allCases)
@@ -135,7 +233,7 @@ import Testing
         let headline = Self.judge(Self.offline(reason)) {
             // What was said before the cable was pulled explains nothing.
             $0.verdicts = [Self.verdict(.wanDown), Self.verdict(.dnsUnreachable)]
-            $0.probes = [ProbeSign("web", .beyond, isFailing: true)]
+            $0.probes = [ProbeObservation("web", .beyond, isFailing: true)]
         }
         let local: Set<UnsatisfiedReason> = [
             .noDefaultRoute, .routeUnreachable, .routeProhibited, .routeBlackhole, .gatewayUnreachable,
@@ -157,7 +255,7 @@ import Testing
     }
 
     @Test func `a portal wants a login, whoever found it`() {
-        let probe = Self.judge(Self.facts()) { $0.probes = [ProbeSign("web", .beyond, isCaptive: true)] }
+        let probe = Self.judge(Self.facts()) { $0.probes = [ProbeObservation("web", .beyond, isCaptive: true)] }
         #expect(probe.state == .loginNeeded && Self.chain(probe) == "++?x.")
         let verdict = Self.judge(Self.facts()) { $0.verdicts = [Self.verdict(.captivePortal, .degraded)] }
         #expect(verdict.state == .loginNeeded && verdict.message == "captive.portal it is")
@@ -180,68 +278,110 @@ import Testing
         let one = Self.verdict(.upstreamBlackhole, family: .ipv6)
         let other = Self.verdict(.upstreamBlackhole, family: .ipv4)
         let half = Self.judge(Self.facts()) { ($0.verdicts, $0.probes) = ([one], [Self.fresh]) }
-        #expect(half.state == .slow && Self.chain(half) == "+++~?")
+        #expect(half.state == .degraded && Self.chain(half) == "+++~?")
         #expect(Self.judge(Self.facts()) { $0.verdicts = [one, other] }.state == .noInternet)
         #expect(Self.judge(Self.facts(hasIPv6: false)) { $0.verdicts = [other] }.state == .noInternet)
     }
 
-    @Test func `without names there is no Internet, and the chain says that the way is there`() {
+    @Test func `without names DNS is broken, and the chain shows that the rest is not`() {
         let verdict = Self.judge(Self.facts()) {
             ($0.verdicts, $0.probes) = ([Self.verdict(.dnsUnreachable)], [Self.fresh])
         }
-        #expect(verdict.state == .noInternet && Self.chain(verdict) == "++++x")
+        #expect(verdict.state == .dnsBroken && Self.chain(verdict) == "++++x")
         let server = DNSServer(ScopedAddress(Self.address("192.0.2.53")))
         let unusable = Self.judge(Self.facts(dns: DNSState(servers: [server], isUsable: false)))
-        #expect(unusable.state == .noInternet)
-        #expect(unusable.message == "no name server can be reached: 192.0.2.53")
+        #expect(unusable.state == .dnsBroken)
+        #expect(unusable.message == "no name server is reachable: 192.0.2.53")
         // Such as a systemd-resolved without any upstream, which refuses every name.
         let none = Self.judge(Self.facts(dns: DNSState())) { $0.probes = [Self.fresh] }
-        #expect(none.state == .noInternet && Self.chain(none) == "++++x")
+        #expect(none.state == .dnsBroken && Self.chain(none) == "++++x")
         #expect(none.message == "no name server is configured")
     }
 
     @Test func `all probes beyond fail: no Internet, unless an examination got through`() {
         let failing = [
-            ProbeSign("a", .beyond, isFailing: true, failure: "timeout"), ProbeSign("b", .beyond, isFailing: true),
-            ProbeSign("router", .gateway, answered: .seconds(299), roundTrip: .milliseconds(1)),
+            ProbeObservation("a", .beyond, isFailing: true, failure: "timeout"),
+            ProbeObservation("b", .beyond, isFailing: true),
+            ProbeObservation("router", .gateway, answered: .seconds(299), roundTrip: .milliseconds(1)),
         ]
         let headline = Self.judge(Self.facts()) { $0.probes = failing }
         #expect(headline.state == .noInternet)
-        #expect(headline.message == "nothing beyond 192.0.2.1 answers: 2 of 2 probes fail: a (timeout), b")
+        #expect(headline.message == "nothing beyond 192.0.2.1 answers (2 of 2 tests fail: a (timeout), b)")
         #expect(Self.chain(headline) == "+++x." && headline.chain[2].roundTrip == .milliseconds(1))
         let examined = Self.judge(Self.facts()) {
             $0.probes = failing
-            $0.examination = ExaminationSign(
+            $0.examination = ExaminationSummary(
+                started: .seconds(240),
                 ended: .seconds(299),
                 validity: .seconds(60),
                 reachedInternet: true,
                 reachedDNS: false
             )
         }
-        #expect(examined.state == .slow && examined.message == "2 of 2 probes fail: a (timeout), b")
+        #expect(examined.state == .degraded && examined.message == "2 of 2 tests fail: a (timeout), b")
     }
 
-    @Test func `no name is found: no Internet, unless nothing else answers either`() {
-        let names = ProbeSign("names", .nameServer, isFailing: true, failure: "timeout")
+    @Test func `no name is found: DNS is broken, unless nothing else answers either`() {
+        func sign(
+            _ name: String,
+            _ failure: String,
+            _ detail: String? = nil,
+            at address: String = "192.0.2.53"
+        ) -> ProbeObservation {
+            ProbeObservation(
+                name,
+                .nameServer,
+                address: address,
+                isFailing: true,
+                failure: failure,
+                failureDetail: detail
+            )
+        }
+        let names = sign("names", "timeout")
         let alone = Self.judge(Self.facts()) { $0.probes = [names] }
-        #expect(alone.state == .noInternet && alone.chain[4].condition == .broken)
-        #expect(alone.message == "no name server answers: 1 of 1 probes fail: names (timeout)")
+        #expect(alone.state == .dnsBroken && alone.chain[4].condition == .broken)
+        #expect(alone.message == "192.0.2.53 does not answer")
         let beside = Self.judge(Self.facts()) { $0.probes = [names, Self.fresh] }
-        #expect(beside.state == .noInternet && Self.chain(beside) == "++++x")
-        let second = Self.judge(Self.facts()) { $0.probes = [names, ProbeSign("n2", .nameServer), Self.fresh] }
+        #expect(beside.state == .dnsBroken && Self.chain(beside) == "++++x")
+        let answering = ProbeObservation("n2", .nameServer, answered: .seconds(290))
+        let second = Self.judge(Self.facts()) { $0.probes = [names, answering, Self.fresh] }
         #expect(second.state == .online && Self.chain(second) == "++++~")
-        let dead = Self.judge(Self.facts()) { $0.probes = [names, ProbeSign("far", .beyond, isFailing: true)] }
-        #expect(dead.state == .noInternet && dead.message.hasPrefix("nothing beyond 192.0.2.1 answers: "))
+        let dead = Self.judge(Self.facts()) { $0.probes = [names, ProbeObservation("far", .beyond, isFailing: true)] }
+        #expect(
+            dead.state == .noInternet && dead.message.hasPrefix("nothing beyond 192.0.2.1 answers (1 of 1 tests fails")
+        )
+        func message(_ probes: ProbeObservation...) -> String {
+            Self.judge(Self.facts()) { $0.probes = probes }.message
+        }
+        #expect(message(sign("names", "refused", "connection refused")) == "192.0.2.53 refuses queries")
+        #expect(
+            message(sign("names", "dns", "the server refused to answer (REFUSED)")) == "192.0.2.53 refuses queries"
+        )
+        #expect(
+            message(sign("names", "dns", "the server could not find out (SERVFAIL)"))
+                == "192.0.2.53 answers SERVFAIL, so it cannot reach other name servers"
+        )
+        #expect(
+            message(sign("names", "dns", "there is no such name (NXDOMAIN)"))
+                == "192.0.2.53 gives no address for the tested name: there is no such name (NXDOMAIN)"
+        )
+        #expect(
+            message(names, sign("n2", "refused", at: "192.0.2.54"))
+                == "no name server answers (2 of 2 tests fail: names (timeout), n2 (refused))"
+        )
     }
 
-    @Test func `most probes fail: slow; a few: online with a word about them`() {
-        let bad = ["a", "b", "c", "d"].map { ProbeSign($0, .beyond, isFailing: true) }
+    @Test func `most tests fail: degraded; a few: online with a word about them`() {
+        let bad = ["a", "b", "c", "d"].map { ProbeObservation($0, .beyond, isFailing: true) }
         let most = Self.judge(Self.facts()) { $0.probes = [Self.fresh] + bad.prefix(3) }
-        #expect(most.state == .slow && most.message == "3 of 4 probes fail: a, b, c" && Self.chain(most) == "+++~?")
+        #expect(most.state == .degraded && most.message == "3 of 4 tests fail: a, b, c" && Self.chain(most) == "+++~?")
         let many = Self.judge(Self.facts()) { $0.probes = [Self.fresh] + bad }
-        #expect(many.message == "4 of 5 probes fail: a, b, c and others")
+        #expect(many.message == "4 of 5 tests fail: a, b, c and others")
         let few = Self.judge(Self.facts()) { $0.probes = [Self.fresh, Self.fresh, bad[0]] }
-        #expect(few.state == .online && few.message.hasSuffix("; 1 of 3 probes fail: a") && Self.chain(few) == "+++~?")
+        #expect(
+            few.state == .online && few.message == "it works via eth0 and 192.0.2.1, but 1 of 3 tests fails: a"
+                && Self.chain(few) == "+++~?"
+        )
     }
 
     @Test func `what is degraded is slow, and what is a warning is not`() {
@@ -261,38 +401,15 @@ import Testing
         #expect(Self.chain(Self.judge(Self.facts()) { $0.probes = [probe] }) == "+++++")
     }
 
-    @Test func `a change is told once its state stood for a second, with how long the one before stood`() {
-        let (good, bad) = (Self.judge(Self.facts()), Self.judge(Self.offline(.noCarrier)))
-        var keeper = HeadlineKeeper()
-        keeper.note(good, at: .seconds(1))
-        #expect(keeper.due == nil && keeper.takeChange(at: .seconds(9)) == nil, "the first is told by nobody")
-        let better = Self.judge(Self.facts(gateways: true))
-        keeper.note(better, at: .seconds(2))
-        #expect(keeper.due == nil && keeper.since == .seconds(1), "the state is the same")
-        keeper.note(bad, at: .seconds(10))
-        #expect(keeper.due == .seconds(11) && keeper.takeChange(at: .milliseconds(10_900)) == nil)
-        let change = keeper.takeChange(at: .seconds(11))
-        #expect(change?.headline == bad && change?.since == .seconds(10))
-        #expect(change?.previous == better, "as it was judged last")
-        #expect(change?.previous.state == .connected && change?.previousDuration == .seconds(9))
-        #expect(keeper.due == nil && keeper.takeChange(at: .seconds(12)) == nil, "it was told")
-        // What is over within a second is not told.
-        keeper.note(good, at: .seconds(20))
-        keeper.note(bad, at: .milliseconds(20_500))
-        #expect(keeper.due == nil && keeper.since == .milliseconds(20_500))
-        keeper.note(good, at: .seconds(30))
-        #expect(keeper.takeChange(at: .seconds(31))?.previousDuration == .seconds(20))
-    }
-
     @Test func `each family has a chain of its own where one alone is broken`() throws {
         func conditions(_ headline: Headline) -> [String] {
             headline.familyChains.map { chain in
                 "\(chain.family) " + chain.chain.map(\.condition.rawValue).joined(separator: " ")
             }
         }
-        let far = ProbeSign("far", .beyond, family: .ipv4, answered: .seconds(290))
-        let far6 = ProbeSign("far6", .beyond, family: .ipv6, isFailing: true, answered: .seconds(150))
-        let names = ProbeSign("names", .nameServer, answered: .seconds(290))
+        let far = ProbeObservation("far", .beyond, family: .ipv4, answered: .seconds(290))
+        let far6 = ProbeObservation("far6", .beyond, family: .ipv6, isFailing: true, answered: .seconds(150))
+        let names = ProbeObservation("names", .nameServer, answered: .seconds(290))
         let one = Self.judge(Self.facts(gateways: true)) { $0.probes = [far, far6, names] }
         #expect(one.state == .online)
         #expect(
@@ -307,7 +424,7 @@ import Testing
         #expect(conditions(Self.judge(Self.facts()) { $0.probes = [far, names] }).isEmpty)
         #expect(conditions(Self.judge(Self.facts())).isEmpty)
         let both = Self.judge(Self.facts()) { facts in
-            facts.probes = [ProbeSign("far", .beyond, family: .ipv4, isFailing: true), far6]
+            facts.probes = [ProbeObservation("far", .beyond, family: .ipv4, isFailing: true), far6]
         }
         #expect(both.state == .noInternet && conditions(both).isEmpty)
         #expect(conditions(Self.judge(Self.facts(hasIPv6: false)) { $0.probes = [far, far6] }).isEmpty)

@@ -55,14 +55,14 @@ import Testing
         #expect(schedule.deadline == Self.start + .seconds(5))
     }
 
-    @Test(arguments: 1...4)
-    func `as many failures as the threshold says are told once, and the recovery`(threshold: Int) {
+    @Test(arguments: [(1, 91), (2, 62), (3, 33), (4, 18)])
+    func `as many failures as the threshold says are reported once, and the recovery`(threshold: Int, seconds: Int) {
         var schedule = Self.make(threshold: threshold)
         let told = Self.run(&schedule, [ProbeResult](repeating: Self.failure(), count: 6))
         #expect(told.enumerated().allSatisfy { $1 == ($0 == threshold - 1 ? [.failed] : []) })
         #expect(schedule.isFailing && schedule.consecutiveFailures == 6)
-        // The first of the six began at the start; the recovery ends its run a second after six intervals.
-        #expect(Self.run(&schedule, [Self.success]) == [[.recovered(after: .seconds(181))]])
+        // The first of the six began at the start; the pauses are a second up to the threshold, and double then.
+        #expect(Self.run(&schedule, [Self.success]) == [[.recovered(after: .seconds(seconds))]])
         #expect(!schedule.isFailing && schedule.consecutiveFailures == 0)
         #expect(Self.run(&schedule, [Self.success]) == [[]])
     }
@@ -85,7 +85,7 @@ import Testing
         #expect(told[0] == [.portalDetected])
         #expect(told[1] == [])
         #expect(told[2] == [.failed])
-        #expect(told[3] == [.portalCleared, .recovered(after: .seconds(91))])
+        #expect(told[3] == [.portalCleared, .recovered(after: .seconds(5))])
         #expect(told[4] == [])
     }
 
@@ -131,6 +131,74 @@ import Testing
         schedule.start(at: Self.start + .seconds(1))
         _ = schedule.finish(Self.success, at: Self.start + .seconds(1), chance: 0)
         #expect(schedule.deadline == Self.start + .seconds(31))
+    }
+
+    @Test func `a first failure is followed by retries that decide within seconds, whatever the interval is`() {
+        for interval in [5, 30, 86_400] {
+            var schedule = Self.make(interval: .seconds(interval))
+            var starts: [Duration] = []
+            for _ in 0..<8 {
+                let due = schedule.deadline ?? Self.start
+                starts.append(due - Self.start)
+                schedule.start(at: due)
+                _ = schedule.finish(Self.failure(.refused), at: due + .milliseconds(1), chance: 0)
+            }
+            #expect(Array(starts.prefix(5)) == [0, 1, 2, 4, 8].map { Duration.seconds($0) })
+            #expect(starts[7] - starts[6] == .seconds(min(interval, 32)))
+            #expect(schedule.failingSince == Self.start)
+        }
+    }
+
+    @Test func `an answer that is late is not waited for: the next runs start beside it`() {
+        var schedule = Self.make()
+        schedule.start(at: Self.start, isPrompt: true)
+        var starts = [Self.start]
+        while let due = schedule.deadline, starts.count < 9 {
+            starts.append(due)
+            schedule.start(at: due, isPrompt: true)
+        }
+        #expect(starts.map { $0 - Self.start } == [.zero, .milliseconds(950), .milliseconds(1900)])
+        var found: [ProbeSchedule.Transition] = []
+        for start in starts {
+            found += schedule.finish(Self.failure(), started: start, at: start + .seconds(2), chance: 0)
+        }
+        #expect(found == [.failed] && schedule.failingSince == Self.start && !schedule.isRunning)
+        #expect(schedule.deadline == Self.start + .milliseconds(3900))
+        // With a threshold of one there is nothing to confirm.
+        var single = Self.make(threshold: 1)
+        single.start(at: Self.start, isPrompt: true)
+        #expect(single.deadline == nil)
+    }
+
+    @Test func `a packet that was lost before a newer one was answered is no failure in a row`() {
+        var schedule = Self.make()
+        schedule.start(at: Self.start, isPrompt: true)
+        schedule.start(at: Self.start + .seconds(1), isPrompt: true)
+        let second = Self.start + .seconds(1)
+        _ = schedule.finish(Self.success, started: second, at: second + .milliseconds(10), chance: 0)
+        #expect(schedule.deadline == second + .seconds(30) && schedule.isRunning)
+        #expect(schedule.finish(Self.failure(), started: Self.start, at: Self.start + .seconds(2), chance: 0) == [])
+        #expect(schedule.failingSince == nil && schedule.consecutiveFailures == 0 && !schedule.isRunning)
+        #expect(schedule.answeringSince == second + .milliseconds(10))
+        #expect(schedule.deadline == second + .seconds(30))
+    }
+
+    @Test func `another test that fails or answers again brings the next run forward`() {
+        var schedule = Self.make()
+        _ = Self.run(&schedule, [Self.success])
+        schedule.otherFailed(at: Self.start + .seconds(10))
+        #expect(schedule.deadline == Self.start + .seconds(10))
+        schedule.start(at: Self.start + .seconds(10))
+        schedule.otherFailed(at: Self.start + .seconds(11))
+        #expect(schedule.deadline == nil, "the run that goes on is as good")
+        schedule.otherAnswered(at: Self.start + .milliseconds(10_400))
+        #expect(schedule.deadline == Self.start + .seconds(11), "it cannot know; but a second is between two")
+        schedule.start(at: Self.start + .seconds(11))
+        let first = Self.start + .seconds(10)
+        _ = schedule.finish(Self.failure(), started: first, at: Self.start + .seconds(12), chance: 0)
+        #expect(schedule.deadline == nil && schedule.isRunning)
+        _ = schedule.finish(Self.success, at: Self.start + .seconds(12), chance: 0)
+        #expect(schedule.deadline == Self.start + .seconds(41) && !schedule.isRunning)
     }
 
     @Test func `a wish is granted once a second`() {

@@ -104,7 +104,8 @@ import Testing
     private static let verdict = Verdict(.wanDown, .broken, say: "nothing answers", action: "wait")
 
     private static func found(_ verdicts: [Verdict] = []) -> RequestedDiagnosis {
-        let sign = ExaminationSign(
+        let sign = ExaminationSummary(
+            started: .seconds(198),
             ended: .seconds(200),
             validity: RequestedDiagnosis.validity,
             reachedInternet: verdicts.isEmpty,
@@ -135,7 +136,7 @@ import Testing
     private static func headline(_ requested: RequestedDiagnosis?, at now: Duration) -> Headline.State {
         var facts = HeadlineFacts(host: "h", path: path(), statusSince: .seconds(100), now: now)
         facts.verdicts = requested?.verdicts ?? []
-        facts.examination = requested?.sign
+        facts.examination = requested?.summary
         return HeadlineJudge(facts).headline.state
     }
 
@@ -152,17 +153,6 @@ import Testing
         for now in [Duration.seconds(200), found.end] { #expect(Self.headline(found, at: now) == .online) }
         #expect(Self.headline(found, at: found.end + .milliseconds(1)) == .connected)
         #expect(Self.headline(Self.found([Self.verdict]), at: .seconds(200)) == .noInternet)
-    }
-
-    @Test func `a probe that answers ends what was found broken on the path of its family, and nothing else`() {
-        let slow = Verdict(.performanceLoss, .degraded, say: "packets are lost", action: "wait")
-        let names = Verdict(.dnsUnreachable, .broken, say: "no name server answers", action: "wait")
-        let sixth = Verdict(.wanDown, .broken, family: .ipv6, say: "nothing answers", action: "wait")
-        var found = Self.found([Self.verdict, slow, names, sixth])
-        found.contradict(.ipv4)
-        #expect(found.verdicts == [slow, names, sixth])
-        found.contradict(nil)
-        #expect(found.verdicts == [slow, names])
     }
 
     @Test func `of another way it says nothing, and how the way is does not matter`() {

@@ -80,7 +80,7 @@ import Testing
         try await namespace.loop.eventually("the outage in the log") {
             let event = try service.records("headline.changed").last
             let message = event?["message"]?.string ?? ""
-            return message.hasPrefix("No Internet: nothing beyond 192.0.2.1 answers: ")
+            return message.hasPrefix("No Internet: nothing beyond 192.0.2.1 answers (")
                 && event?["severity"]?.string == "error" && event?["previous"]?["state"]?.string == "online"
         }
         let tag = try service.get("/api/v1/status", ["-o", "/dev/null", "-D", "-"])
@@ -97,7 +97,7 @@ import Testing
         try await expect(.online, "++++?", exit: 0, service)
         try await namespace.loop.eventually("the recovery in the log") {
             let message = try service.records("headline.changed").last?["message"]?.string ?? ""
-            return message.hasPrefix("Online after ") && message.contains(" s of Local only: what was asked answers")
+            return message.hasPrefix("Online after ") && message.contains(" s of Local only: all tests answer")
         }
         #expect(service.stop().code == 0)
         try expectGood(service.log)

@@ -166,7 +166,7 @@ extension OutageHistory {
     }
 
     private func headlineChange(from old: Path, to new: Path) throws -> HeadlineChanged {
-        var keeper = HeadlineKeeper()
+        var keeper = HeadlineTracker()
         for (path, time) in [(old, Duration.zero), (new, .seconds(9))] {
             keeper.note(HeadlineJudge(HeadlineFacts(host: "h", path: path)).headline, at: time)
         }

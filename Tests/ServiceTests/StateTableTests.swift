@@ -9,8 +9,8 @@ import Testing
 
 /// The table of docs/headline.md: what every surface says in ten states, beside what ping, curl and getent get.
 ///
-/// The router, and everything beyond it, is one namespace with real servers: dnsmasq for names, python for pages. A real
-/// browser shows each state too.
+/// The router, and everything beyond it, is one namespace with real servers: dnsmasq behind a forwarder that can be slow,
+/// python for pages. A real browser shows each state too.
 @Suite(.inNamespace) struct StateTableTests {
     private let namespace = Namespace.current
     private let far: Namespace
@@ -46,6 +46,19 @@ import Testing
         try far.waitUntilRunning("v1")
         try restoreRoutes()
         try scratch.write("nameserver 198.51.100.7\noptions timeout:1 attempts:1\n", to: "resolv.conf")
+        try await serve()
+    }
+
+    /// Starts the page server and the name server.
+    private mutating func serve() async throws {
+        servers = [try pages(), try upstreamNames(), try names()]
+        try await namespace.loop.eventually("the servers") {
+            try far.run("ss -Hltn sport = :80").contains(":80") && far.run("ss -Hlun sport = :53").contains(":53")
+                && far.run("ss -Hlun sport = :5300").contains(":5300")
+        }
+    }
+
+    private func pages() throws -> RunningCommand {
         let pages = """
             import http.server, os
             class Handler(http.server.BaseHTTPRequestHandler):
@@ -58,19 +71,22 @@ import Testing
                 def log_message(self, *words): pass
             http.server.HTTPServer(("198.51.100.7", 80), Handler).serve_forever()
             """
-        servers = [
-            try RunningCommand(["nsenter", "--net=\(far.path)", "python3", "-c", pages]), try names(),
-        ]
-        try await namespace.loop.eventually("the servers") {
-            try far.run("ss -Hltn sport = :80").contains(":80") && far.run("ss -Hlun sport = :53").contains(":53")
-        }
+        return try RunningCommand(["nsenter", "--net=\(far.path)", "python3", "-c", pages])
+    }
+
+    private func upstreamNames() throws -> RunningCommand {
+        try RunningCommand([
+            "nsenter", "--net=\(far.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
+            "--no-resolv", "--user=root", "--pid-file=", "--listen-address=127.0.0.1", "--bind-interfaces",
+            "--port=5300",
+            "--address=/far.test/198.51.100.7",
+        ])
     }
 
     private func names() throws -> RunningCommand {
         try RunningCommand([
-            "nsenter", "--net=\(far.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
-            "--no-resolv", "--user=root", "--pid-file=", "--listen-address=198.51.100.7", "--bind-interfaces",
-            "--address=/far.test/198.51.100.7",
+            "nsenter", "--net=\(far.path)", "python3", Place.fixtures + "/slow-names.py", "198.51.100.7",
+            scratch.file("slow"),
         ])
     }
 
@@ -96,27 +112,39 @@ import Testing
         return truth
     }
 
-    private func start() async throws -> Service {
-        let probe = "interval: 1s, timeout: 500ms, threshold: 2"
-        try scratch.write(
-            """
-            dns: {resolv_conf: \(scratch.file("resolv.conf"))}
+    /// Writes a configuration whose tests fail at this threshold; `nil` tests nothing.
+    private func configure(threshold: Int?) throws {
+        let probe = "interval: 1s, timeout: 500ms, threshold: \(threshold ?? 0)"
+        let tests = """
             probes:
               active:
                 far: {target: 198.51.100.7, \(probe)}
                 far6: {target: "2001:db8:7::7", \(probe)}
                 page: {target: "http://198.51.100.7/", expect_status: [204], \(probe)}
+                port: {target: "198.51.100.7:80", \(probe)}
                 names: {target: far.test, method: dns, server: 198.51.100.7, \(probe)}
 
-            """,
-            to: "nwpath.yaml"
-        )
+            """
+        let diagnosis = """
+            diagnosis:
+              anchors: [{name: far, addr4: 198.51.100.7, addr6: "2001:db8:7::7"}]
+              http_port: 81
+              dns: {wildcard: far.test, wildcard_a: 198.51.100.7}
+
+            """
+        let names = "dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n"
+        try scratch.write(names + (threshold == nil ? "" : diagnosis + tests), to: "nwpath.yaml")
+    }
+
+    private func start() async throws -> Service {
+        try configure(threshold: 2)
         let now = namespace.loop.clock.wall
         try scratch.write(Past.log(at: now), to: "events.jsonl")
         let usual = [
             (name: "far", method: "icmp", target: "198.51.100.7", microseconds: 400),
             (name: "far6", method: "icmp", target: "2001:db8:7::7", microseconds: 450),
             (name: "page", method: "http", target: "http://198.51.100.7/", microseconds: 11_000),
+            (name: "port", method: "tcp", target: "198.51.100.7:80", microseconds: 420),
             (name: "names", method: "dns", target: "far.test", microseconds: 14_000),
         ]
         try scratch.write(Past.probes(usual, at: now), to: "probes.jsonl")
@@ -158,7 +186,7 @@ import Testing
             let text = try namespace.run([try Place.program] + words + socket)
             #expect(text.hasPrefix(sign + ", for "), "\(text)", sourceLocation: sourceLocation)
         }
-        let exit = [Headline.Level.good: 0, .worse: 1, .bad: 2][state.level] ?? 3
+        let exit = [Headline.Level.good: 0, .untested: 0, .worse: 1, .bad: 2][state.level] ?? 3
         let check = try service.check("path")
         #expect(check.hasSuffix("\n\(exit)\n"), "\(check)", sourceLocation: sourceLocation)
         let wait =
@@ -168,7 +196,7 @@ import Testing
         try await browser.look(at: state.word)
     }
 
-    @Test func `in ten states every surface agrees with what programs get`() async throws {
+    @Test func `in every state every surface agrees with what programs get`() async throws {
         let service = try await start()
         let browser = try Browser("states", in: scratch)
         try await expect(.online, "+++++", "pwn6", service, browser)
@@ -176,8 +204,8 @@ import Testing
         try await expect(.loginNeeded, "+++x.", "p-n6", service, browser)
         try Command.run(["rm", scratch.file("portal")])
         try await expect(.online, "+++++", "pwn6", service, browser)
-        servers[1].signal(SIGKILL)
-        try await expect(.noInternet, "++++x", "pw-6", service, browser)
+        servers[2].signal(SIGKILL)
+        try await expect(.dnsBroken, "++++x", "pw-6", service, browser)
         let again = try names()
         try await expect(.online, "+++++", "pwn6", service, browser)
         try far.ip("addr del 2001:db8:7::7/128 dev lo")
@@ -185,6 +213,10 @@ import Testing
         let chains = try service.json("/api/v1/status")["chains"]?.array ?? []
         #expect(chains.map { $0["family"]?.string } == ["ipv4", "ipv6"])
         #expect(chains.map { $0["chain"]?.array?[3]["condition"]?.string } == ["good", "broken"])
+        servers[0].signal(SIGKILL)
+        try await expect(.degraded, "+++~+", "p-n-", service, browser)
+        let page = try pages()
+        try await expect(.online, "+++~+", "pwn-", service, browser)
         try far.ipBatch(["addr del 198.51.100.7/32 dev lo"])
         try await expect(.noInternet, "++?x.", "----", service, browser)
         try far.ipBatch(["addr add 198.51.100.7/32 dev lo", "addr add 2001:db8:7::7/128 dev lo"])
@@ -198,14 +230,32 @@ import Testing
         try far.ip("addr replace 2001:db8::1/64 dev v1 nodad")
         try restoreRoutes()
         try await expect(.online, "+++++", "pwn6", service, browser)
-        // A service that is gone says nothing, and what it said before its crash is no evidence for the next.
+        // What `nwpath diagnose` finds counts as well.
+        try scratch.write("", to: "slow")
+        #expect(try service.code("/api/v1/diagnosis", ["-X", "POST"]) == "202")
+        try await expect(.slow, "++++~", "pwn6", service, browser)
+        try Command.run(["rm", scratch.file("slow")])
+        try configure(threshold: nil)
+        service.process.signal(SIGHUP)
+        try await expect(.connected, "++???", "pwn6", service, browser)
+        // Tests that fail, and not often enough to say what that means.
+        try configure(threshold: 100)
+        try far.ipBatch(["addr del 198.51.100.7/32 dev lo", "addr del 2001:db8:7::7/128 dev lo"])
+        service.process.signal(SIGHUP)
+        try await expect(.checking, "++???", "----", service, browser)
+        try configure(threshold: 2)
+        service.process.signal(SIGHUP)
+        try await expect(.noInternet, "++?x.", "----", service, browser)
+        try far.ipBatch(["addr add 198.51.100.7/32 dev lo", "addr add 2001:db8:7::7/128 dev lo"])
+        try await expect(.online, "+++++", "pwn6", service, browser)
+        // A service that is gone reports nothing, and what it reported before its crash is no evidence for the next.
         _ = service.stop(SIGKILL)
         #expect(try service.check("path").hasSuffix("\n3\n") && truth() == Truth("pwn6"))
         try await browser.look(at: "No contact")
         try far.ip("addr del 198.51.100.7/32 dev lo")
         try await service.restart(arguments)
-        try await expect(.noInternet, "+++~x", "---6", service, browser)
+        try await expect(.dnsBroken, "+++~x", "---6", service, browser)
         try browser.finish()
-        withExtendedLifetime(again) {}
+        withExtendedLifetime((again, page)) {}
     }
 }

@@ -20,10 +20,10 @@ public struct HeadlineChanged: EventBody {
     let headline: HeadlineDocument
     let chain: [ChainElementDocument]
     let previous: Previous
-    private let change: HeadlineKeeper.Change
+    private let change: HeadlineTracker.Change
 
     /// Describes a change whose state began at `since`, and the one before at `previousSince`.
-    public init(_ change: HeadlineKeeper.Change, since: WallTime, previousSince: WallTime) {
+    public init(_ change: HeadlineTracker.Change, since: WallTime, previousSince: WallTime) {
         headline = HeadlineDocument(change.headline, since: since)
         chain = change.headline.chain.map(ChainElementDocument.init)
         previous = Previous(

@@ -13,14 +13,14 @@ final class DiagnosisMetrics {
         ["code", "layer", "severity", "say", "action"]
     )
     /// What was told of each fault that stands: its figures change with every round, and labels must not.
-    private var told: [VerdictCode: VerdictKeeper.Standing] = [:]
+    private var told: [VerdictCode: VerdictTracker.Standing] = [:]
     let rounds = Counter(.counter("diagnosis_rounds", "Rounds of diagnosis that ended."))
     let duration = Histogram(.histogram("diagnosis_duration_seconds", "How long a round took."))
     let bytes = Counter(
         .counter("diagnosis_bytes", "Bytes of diagnosis, without the headers of IP, TCP and UDP.", ["direction"])
     )
 
-    func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictKeeper.Standing]) {
+    func register(in registry: MetricRegistry, standing: @escaping () -> [VerdictTracker.Standing]) {
         rounds.increment(by: 0)
         for direction in ["sent", "received"] { bytes.increment(direction, by: 0) }
         _ = duration.child([])
@@ -45,7 +45,7 @@ final class DiagnosisMetrics {
     }
 
     /// One verdict a code, for several of one are one fault here, with the words that it had when it was asked for first.
-    private func sentences(_ standing: [VerdictKeeper.Standing]) -> [Verdict] {
+    private func sentences(_ standing: [VerdictTracker.Standing]) -> [Verdict] {
         let found = Dictionary(standing.map { ($0.verdict.code, $0) }) { first, _ in first }
         told = found.mapValues { new in
             guard let old = told[new.verdict.code], old.since == new.since,

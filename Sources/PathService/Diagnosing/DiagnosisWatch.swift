@@ -45,7 +45,7 @@ final class DiagnosisWatch {
     private var kernel: LiveKernel?
     private var settings = TargetSettings()
     private var schedule: DiagnosisSchedule
-    private var keeper = VerdictKeeper()
+    private var keeper = VerdictTracker()
     private var carriers = CarrierMemory()
     private var examination: Examination?
     private var timer: EventLoop.Timer?
@@ -53,7 +53,7 @@ final class DiagnosisWatch {
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
     private var moments: [Duration: WallTime] = [:]
     private let metrics = DiagnosisMetrics()
-    private var lastSign: ExaminationSign?
+    private var lastSummary: ExaminationSummary?
     /// What counts of the examination that somebody asked for while the diagnosis is off.
     private var requested: RequestedDiagnosis?
     /// What is known, as `/api/v1/diagnosis` shows it.
@@ -64,6 +64,8 @@ final class DiagnosisWatch {
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
     private var onChange: () -> Void = {}
+    /// Called when hosts beyond the gateway were queried, and none answered.
+    var onNoAnswer: () -> Void = {}
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, clock: any TimeSource) {
         self.engine = engine
@@ -75,13 +77,16 @@ final class DiagnosisWatch {
     }
 
     /// The verdicts that stand, worst first.
-    var standing: [VerdictKeeper.Standing] { keeper.standing }
+    var standing: [VerdictTracker.Standing] { keeper.standing }
 
     /// The faults that the headline is judged from, worst first.
-    var verdicts: [Verdict] { requested?.verdicts ?? keeper.standing.map(\.verdict) }
+    var verdicts: [VerdictTracker.Standing] { requested?.verdicts ?? keeper.standing }
+
+    /// Whether it examines by itself, again and again.
+    var isContinuous: Bool { settings.isEnabled }
 
     /// What the last examination found by asking; `nil` without one.
-    var sign: ExaminationSign? { requested.map(\.sign) ?? lastSign }
+    var summary: ExaminationSummary? { requested.map(\.summary) ?? lastSummary }
 
     /// Begins to examine, if the configuration says so.
     ///
@@ -99,8 +104,8 @@ final class DiagnosisWatch {
         if requested != nil { forget() }
         guard new.isEnabled else {
             for standing in keeper.standing { publish(.cleared(standing)) }
-            keeper = VerdictKeeper()
-            lastSign = nil
+            keeper = VerdictTracker()
+            lastSummary = nil
             return show(.idle)
         }
         schedule = DiagnosisSchedule(at: clock.boot)
@@ -130,13 +135,8 @@ final class DiagnosisWatch {
     }
 
     /// Examines soon when a probe answers again, or fails.
-    func handle(_ change: ProbeChange) {
-        guard settings.isEnabled else {
-            let core = engine.core
-            let probe = ProbeSign(change.probe, state: core.state, servers: core.path.dns.servers)
-            if change.isAnswering, probe.isBeyond { requested?.contradict(probe.family) }
-            return
-        }
+    func probeChanged() {
+        guard settings.isEnabled else { return }
         let isFrugal = standing.isEmpty && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
@@ -227,7 +227,8 @@ final class DiagnosisWatch {
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
         let validity = DiagnosisSchedule.validity(pause: schedule.next - now)
-        lastSign = ExaminationSign(diagnosis, reach: result.evidence.reach, ended: now, validity: validity)
+        lastSummary = summary(diagnosis, result, ended: now, validity: validity)
+        if lastSummary?.isSilent == true { onNoAnswer() }
         var document = document(diagnosis, result)
         // What is shown as wrong is what was told, not what one round saw.
         document.verdicts = keeper.standing.map { standing in
@@ -243,15 +244,31 @@ final class DiagnosisWatch {
         let validity = RequestedDiagnosis.validity
         let requested = RequestedDiagnosis(
             diagnosis.verdicts,
-            ExaminationSign(diagnosis, reach: result.evidence.reach, ended: now, validity: validity)
+            summary(diagnosis, result, ended: now, validity: validity)
         )
         self.requested = requested
+        if requested.summary?.isSilent == true { onNoAnswer() }
         cancelTimer()
         timer = loop.schedule(at: requested.end) { [unowned self] in
             timer = nil
             forget()
         }
         show(document(diagnosis, result))
+    }
+
+    private func summary(
+        _ diagnosis: Diagnosis,
+        _ result: ExaminationResult,
+        ended: Duration,
+        validity: Duration
+    ) -> ExaminationSummary {
+        ExaminationSummary(
+            diagnosis,
+            reach: result.evidence.reach,
+            started: result.started,
+            ended: ended,
+            validity: validity
+        )
     }
 
     private func forget() {
@@ -307,7 +324,7 @@ final class DiagnosisWatch {
         }
     }
 
-    private func publish(_ change: VerdictKeeper.Change) {
+    private func publish(_ change: VerdictTracker.Change) {
         switch change {
         case .raised(let standing):
             hub.publish(VerdictChanged(standing.verdict, isRaised: true, since: moment(standing)))
@@ -316,7 +333,7 @@ final class DiagnosisWatch {
         }
     }
 
-    private func moment(_ standing: VerdictKeeper.Standing) -> WallTime {
+    private func moment(_ standing: VerdictTracker.Standing) -> WallTime {
         if let known = moments[standing.since] { return known }
         let moment = clock.calendar(at: standing.since)
         moments[standing.since] = moment

@@ -13,31 +13,23 @@ struct RequestedDiagnosis {
     static let validity = DiagnosisSchedule.validity(pause: DiagnosisSchedule.interval)
 
     /// The root causes, worst first.
-    private(set) var verdicts: [Verdict]
+    private(set) var verdicts: [VerdictTracker.Standing]
     /// What was found by asking; `nil` once the path leads another way.
-    private(set) var sign: ExaminationSign?
+    private(set) var summary: ExaminationSummary?
     /// When it counts no more, as time since boot.
     let end: Duration
 
-    init(_ verdicts: [Verdict], _ sign: ExaminationSign) {
-        self.verdicts = verdicts
-        self.sign = sign
-        end = sign.ended + sign.validity
-    }
-
-    /// Something beyond the gateway answers again by a family: that nothing gets through by it is not so any more.
-    mutating func contradict(_ family: AddressFamily?) {
-        verdicts.removeAll { verdict in
-            verdict.severity == .broken && verdict.code.layer <= .wan
-                && (verdict.family == nil || family == nil || verdict.family == family)
-        }
+    init(_ verdicts: [Verdict], _ summary: ExaminationSummary) {
+        self.verdicts = verdicts.map { VerdictTracker.Standing($0, since: summary.ended, lastSeen: summary.ended) }
+        self.summary = summary
+        end = summary.ended + summary.validity
     }
 
     /// Takes a change of the path: of another way nobody found anything.
     mutating func take(_ change: PathChange) {
         guard let previous = change.previous, Way(previous) != Way(change.current) else { return }
         verdicts = []
-        sign = nil
+        summary = nil
     }
 }
 

@@ -10,13 +10,6 @@ internal import PathModel
 internal import Probes
 internal import StatusServer
 
-/// A probe whose last run ended otherwise than those before.
-struct ProbeChange {
-    let probe: ProbeState
-    /// Whether it answers again, after one failure or more; else it failed as often as its threshold says.
-    let isAnswering: Bool
-}
-
 /// The daemon's active probes: runs what the configuration names and publishes what changes.
 ///
 /// Confined to the daemon's loop.
@@ -28,9 +21,7 @@ final class ProbeWatch {
     private let engine: PathEngine
     private let metrics = ProbeMetrics()
     private var onResult: () -> Void = {}
-    private var onChange: (ProbeChange) -> Void = { _ in }
-    /// The names of those whose last run failed.
-    private var failed: Set<String> = []
+    private var onChange: () -> Void = {}
     /// How many results there were, for the tags of documents.
     private(set) var revision: UInt64 = 0
 
@@ -54,11 +45,11 @@ final class ProbeWatch {
     /// The documents, in the order of the configuration.
     var documents: [ProbeDocument] { probes.states.map { ProbeDocument($0, clock: clock) } }
 
-    /// Begins to probe; `onResult` is called when a document of a probe shows something new, `onChange` before that when it
-    /// answers again or fails.
+    /// Begins to probe; `onResult` is called when a document of a probe shows something new, `onChange` when one answers
+    /// again, or failed as often as its threshold.
     func start(
         _ definitions: [ProbeDefinition],
-        onChange: @escaping (ProbeChange) -> Void,
+        onChange: @escaping () -> Void,
         onResult: @escaping () -> Void
     ) {
         self.onChange = onChange
@@ -78,6 +69,9 @@ final class ProbeWatch {
         if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
     }
 
+    /// Runs every probe at once because an examination found otherwise than they did.
+    func runAll() { probes.runAll() }
+
     /// Runs a probe at once; `nil` when there is no such probe.
     func runNow(_ name: String) -> RunStart? { probes.runNow(name).map { RunStart($0) } }
 
@@ -94,26 +88,17 @@ final class ProbeWatch {
             metrics.count(state, result)
             histories.take(result, of: state.definition)
             revision += 1
-            note(result, of: state)
             onResult()
+        case .answersAgain: onChange()
         case .transition(let state, let transition, let result):
             switch transition {
             case .failed:
                 hub.publish(ProbeFailed(state, result))
-                onChange(ProbeChange(probe: state, isAnswering: false))
+                onChange()
             case .recovered(let failed): hub.publish(ProbeRecovered(state, result, after: failed))
             case .portalDetected: hub.publish(CaptivePortal(state, result, isDetected: true))
             case .portalCleared: hub.publish(CaptivePortal(state, result, isDetected: false))
             }
-        }
-    }
-
-    private func note(_ result: ProbeResult, of state: ProbeState) {
-        switch result.outcome {
-        case .success:
-            if failed.remove(state.definition.name) != nil { onChange(ProbeChange(probe: state, isAnswering: true)) }
-        case .failure: failed.insert(state.definition.name)
-        case .notAssessed: break
         }
     }
 }

@@ -1,9 +1,9 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// When a probe runs, and when its failures are told: one machine for each probe.
+/// Per-probe state: the next run, consecutive failures, transitions.
 ///
-/// Time since boot and chance are arguments. A run is due at ``deadline``; whoever starts it calls ``start(at:)`` and,
-/// once it is over, ``finish(_:at:chance:)``.
+/// Time since boot and chance are arguments. A run is due at ``deadline``; whoever starts it calls
+/// ``start(at:isPrompt:)`` and, once it is over, ``finish(_:started:at:chance:)``.
 public struct ProbeSchedule: Hashable, Sendable {
     public enum Transition: Hashable, Sendable {
         /// It failed as often in a row as the threshold says.
@@ -44,85 +44,152 @@ public struct ProbeSchedule: Hashable, Sendable {
     static let firstRun = Duration.seconds(3)
 
     private let interval: Duration
+    private let retryInterval: Duration
     private let threshold: Int
-    /// When the next run is due; `nil` while one is going on.
+    /// When the next run is due; `nil` while one is going on that must end first.
     public private(set) var deadline: Duration?
+    /// How many runs are going on.
+    private var running = 0
     public private(set) var consecutiveFailures = 0
-    /// Whether the failure was told and no recovery since.
+    /// Whether `threshold` failures in a row were reported and no recovery since.
     public private(set) var isFailing = false
     /// Whether a captive portal answered last.
     public private(set) var isCaptive = false
-    private var failingSince: Duration?
+    /// When the first of the present row of failures started, as time since boot; `nil` after a success.
+    public private(set) var failingSince: Duration?
+    /// When the first of the present row of successes ended, as time since boot; `nil` after a failure.
+    public private(set) var answeringSince: Duration?
     private var lastStart: Duration?
+    /// When the newest run started that succeeded.
+    private var lastSuccess: Duration?
     /// Whether the path changed during a run, whose result may be that of the old one.
     private var mustRepeat = false
+
+    public var isRunning: Bool { running > 0 }
 
     /// Plans the first run within the first seconds.
     /// - Parameters:
     ///   - interval: From run to run.
-    ///   - threshold: How many failures in a row are told.
+    ///   - retryInterval: From run to run while less than `threshold` failed in a row; then it doubles up to the interval.
+    ///   - threshold: How many failures in a row are reported.
     ///   - now: Time since boot.
     ///   - chance: From 0 up to 1.
-    public init(interval: Duration, threshold: Int, at now: Duration, chance: Double) {
+    public init(
+        interval: Duration,
+        retryInterval: Duration = .seconds(1),
+        threshold: Int,
+        at now: Duration,
+        chance: Double
+    ) {
         self.interval = interval
+        self.retryInterval = min(retryInterval, interval)
         self.threshold = max(1, threshold)
         deadline = now + min(Self.firstRun, interval) * chance
     }
 
-    public mutating func start(at now: Duration) {
+    /// A run starts.
+    /// - Parameters:
+    ///   - now: Time since boot.
+    ///   - isPrompt: Whether answers come long before the retry interval ends, so that a retry need not wait for this run
+    ///     to time out.
+    public mutating func start(at now: Duration, isPrompt: Bool = false) {
         lastStart = now
-        deadline = nil
+        running += 1
         mustRepeat = false
+        // A little less, so that three attempts of two seconds are over within four.
+        let pause = retryInterval - retryInterval * (Self.jitter / 2)
+        deadline = isPrompt && consecutiveFailures + running < threshold ? now + pause : nil
     }
 
     /// Notes how a run ended and plans the next.
-    /// - Returns: What is to be told.
-    public mutating func finish(_ result: ProbeResult, at now: Duration, chance: Double) -> [Transition] {
-        let start = lastStart ?? now
-        let wait = mustRepeat ? Self.leastGap : max(Self.leastGap, interval * (1 - Self.jitter * chance))
-        deadline = max(now, start + wait)
-        mustRepeat = false
-        switch result.outcome {
-        case .notAssessed: return []
-        case .success: return succeed(at: now)
-        case .failure(let reason, _): return fail(reason, at: start)
-        }
+    /// - Parameters:
+    ///   - result: What it found.
+    ///   - started: When that run started; `nil` is the newest one.
+    ///   - now: Time since boot.
+    ///   - chance: From 0 up to 1.
+    /// - Returns: What is to be reported.
+    public mutating func finish(
+        _ result: ProbeResult,
+        started: Duration? = nil,
+        at now: Duration,
+        chance: Double
+    ) -> [Transition] {
+        let start = started ?? lastStart ?? now
+        running = max(0, running - 1)
+        let transitions: [Transition] =
+            switch result.outcome {
+            case .notAssessed: []
+            case .success: succeed(start, at: now)
+            case .failure(let reason, _): fail(reason, start)
+            }
+        // Beside runs that go on the next one is planned already, unless there is nothing to confirm any more.
+        if result.reason == nil || deadline == nil && running == 0 { plan(at: now, chance: chance) }
+        return transitions
     }
 
-    private mutating func succeed(at now: Duration) -> [Transition] {
-        var told: [Transition] = []
-        if isCaptive { told.append(.portalCleared) }
-        if isFailing { told.append(.recovered(after: now - (failingSince ?? now))) }
+    private mutating func plan(at now: Duration, chance: Double) {
+        let wait = mustRepeat ? Self.leastGap : max(Self.leastGap, pause * (1 - Self.jitter * chance))
+        deadline = max(now, (lastStart ?? now) + wait)
+        if running == 0 { mustRepeat = false }
+    }
+
+    /// From the start of a run to that of the next: short at first while it fails, so that a few seconds decide.
+    private var pause: Duration {
+        guard consecutiveFailures > 0 else { return interval }
+        let more = max(0, consecutiveFailures - threshold + 1)
+        return min(interval, retryInterval * (1 << min(more, 20)))
+    }
+
+    private mutating func succeed(_ start: Duration, at now: Duration) -> [Transition] {
+        var found: [Transition] = []
+        if isCaptive { found.append(.portalCleared) }
+        if isFailing { found.append(.recovered(after: now - (failingSince ?? now))) }
         (isCaptive, isFailing, consecutiveFailures, failingSince) = (false, false, 0, nil)
-        return told
+        lastSuccess = max(lastSuccess ?? start, start)
+        answeringSince = answeringSince ?? now
+        return found
     }
 
-    private mutating func fail(_ reason: ProbeReason, at start: Duration) -> [Transition] {
+    private mutating func fail(_ reason: ProbeReason, _ start: Duration) -> [Transition] {
+        if let lastSuccess, start < lastSuccess { return [] }
         consecutiveFailures += 1
         failingSince = failingSince ?? start
-        var told: [Transition] = []
+        answeringSince = nil
+        var found: [Transition] = []
         // A portal that is no longer reached is not gone: only a right answer says so.
         if reason == .captivePortal && !isCaptive {
             isCaptive = true
-            told.append(.portalDetected)
+            found.append(.portalDetected)
         }
         if consecutiveFailures >= threshold && !isFailing {
             isFailing = true
-            told.append(.failed)
+            found.append(.failed)
         }
-        return told
+        return found
     }
 
     /// Brings the next run forward after a change of the path, but not closer to the last one than the least gap.
     public mutating func pathChanged(at now: Duration, chance: Double) {
-        guard let deadline else { return mustRepeat = true }
-        let soon = max(now + Self.settling * chance, (lastStart.map { $0 + Self.leastGap }) ?? now)
-        self.deadline = min(deadline, soon)
+        guard !isRunning else { return mustRepeat = true }
+        bringForward(to: now + Self.settling * chance)
     }
 
-    /// Asks for a run at once.
+    /// Brings the next run forward because another test failed for the first time; one that is going on is as good.
+    public mutating func otherFailed(at now: Duration) {
+        if !isRunning { bringForward(to: now) }
+    }
+
+    /// Brings the next run forward because another test answers again, which one that is going on cannot know.
+    public mutating func otherAnswered(at now: Duration) { bringForward(to: now) }
+
+    private mutating func bringForward(to due: Duration) {
+        let soon = max(due, lastStart.map { $0 + Self.leastGap } ?? due)
+        deadline = min(deadline ?? soon, soon)
+    }
+
+    /// Requests a run at once.
     public mutating func runNow(at now: Duration) -> Wish {
-        let wish = Wish(isRunning: deadline == nil, lastStart: lastStart, at: now)
+        let wish = Wish(isRunning: isRunning, lastStart: lastStart, at: now)
         if wish == .granted { deadline = now }
         return wish
     }

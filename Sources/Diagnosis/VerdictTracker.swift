@@ -5,12 +5,18 @@ internal import Addressing
 /// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``Patience``.
 ///
 /// Pure: rounds and moments in, changes out.
-public struct VerdictKeeper: Hashable, Sendable {
+public struct VerdictTracker: Hashable, Sendable {
     public struct Standing: Hashable, Sendable {
         /// The verdict, with the values of the last round that saw it.
         public var verdict: Verdict
         /// When it was first seen, as time since boot.
         public let since: Duration
+        /// When it was last seen, likewise.
+        public var lastSeen: Duration
+
+        public init(_ verdict: Verdict, since: Duration, lastSeen: Duration) {
+            (self.verdict, self.since, self.lastSeen) = (verdict, since, lastSeen)
+        }
     }
 
     public enum Change: Hashable, Sendable {
@@ -36,11 +42,12 @@ public struct VerdictKeeper: Hashable, Sendable {
     private struct Record: Hashable {
         var verdict: Verdict
         let firstSeen: Duration
+        var lastSeen: Duration
         /// Whether each of the last rounds saw it, the newest last.
         var rounds: [Bool] = []
         var isRaised = false
 
-        var standing: Standing { Standing(verdict: verdict, since: firstSeen) }
+        var standing: Standing { Standing(verdict, since: firstSeen, lastSeen: lastSeen) }
     }
 
     private var records: [Key: Record] = [:]
@@ -60,7 +67,9 @@ public struct VerdictKeeper: Hashable, Sendable {
     public mutating func take(_ diagnosis: Diagnosis, at now: Duration) -> [Change] {
         let seen = Dictionary(diagnosis.verdicts.map { (Key($0), $0) }) { first, _ in first }
         for (key, verdict) in seen {
-            records[key, default: Record(verdict: verdict, firstSeen: now)].verdict = verdict
+            var record = records[key] ?? Record(verdict: verdict, firstSeen: now, lastSeen: now)
+            (record.verdict, record.lastSeen) = (verdict, now)
+            records[key] = record
         }
         let masked = Set(diagnosis.masked.map { Key($0.verdict) })
         var changes: [Change] = []
@@ -108,6 +117,6 @@ public struct VerdictKeeper: Hashable, Sendable {
     }
 }
 
-extension VerdictKeeper.Change {
+extension VerdictTracker.Change {
     var isRaised: Bool { if case .raised = self { true } else { false } }
 }

@@ -4,7 +4,7 @@ import Addressing
 import Diagnosis
 import Testing
 
-@Suite struct VerdictKeeperTests {
+@Suite struct VerdictTrackerTests {
     private static let healthy = Judge().judge(Healthy.evidence)
     private static let noCarrier = Healthy.broken { evidence in
         evidence.links[0].hasCarrier = false
@@ -18,7 +18,7 @@ import Testing
 
     /// The codes that were raised (`+`) and cleared (`-`) at each moment, in seconds.
     private func run(_ rounds: [(Int, Diagnosis)]) -> [[String]] {
-        var keeper = VerdictKeeper()
+        var keeper = VerdictTracker()
         return rounds.map { second, diagnosis in
             keeper.take(diagnosis, at: .seconds(second)).map { change in
                 switch change {
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `what stands is there with its first moment and its last words, worst first`() throws {
-        var keeper = VerdictKeeper()
+        var keeper = VerdictTracker()
         _ = keeper.take(Self.lossy, at: .seconds(0))
         #expect(keeper.standing.isEmpty)
         for second in [10, 20, 30] { _ = keeper.take(Self.lossy, at: .seconds(second)) }
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `two servers are two faults`() {
-        var keeper = VerdictKeeper()
+        var keeper = VerdictTracker()
         func dead(_ numbers: [Int]) -> Diagnosis {
             Healthy.broken { evidence in
                 var servers = [Healthy.server, Healthy.second, Healthy.peer].map(Healthy.nameServer)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `a fault of both families takes the place of that of one`() throws {
-        var keeper = VerdictKeeper()
+        var keeper = VerdictTracker()
         let one = Healthy.broken { evidence in
             evidence.gateways[0].hardwareAddresses = .known([])
             evidence.cutOff([.ipv4])

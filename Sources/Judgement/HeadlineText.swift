@@ -1,0 +1,89 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import PathModel
+
+/// The sentences of the headline that no path reason and no verdict has; without full stops.
+struct HeadlineText {
+    let path: Path
+
+    // MARK: - Something is wrong
+
+    func silent(_ gateways: [Gateway], on interface: String) -> String {
+        let names = gateways.map { "\($0.address)" }.joined(separator: " and ")
+        return "\(names) on \(interface) \(gateways.count == 1 ? "does" : "do") not answer"
+    }
+
+    func portal(_ probe: ProbeObservation) -> String { "a login page answers the test \(probe.name)" }
+    static let portalHint = "open a web page and log in"
+
+    /// Such as `nothing beyond 192.0.2.1 answers (2 of 2 tests fail: far (timeout), page (timeout))`.
+    func nothingAnswers(_ failing: [ProbeObservation]) -> String {
+        let subject = path.gateways.first.map { "nothing beyond \($0.address) answers" } ?? "no test is answered"
+        return "\(subject) (\(tally(failing, of: failing)))"
+    }
+    static let nothingAnswersHint = "run `nwpath diagnose` to find where it ends"
+
+    /// Such as `192.0.2.53 refuses queries`, of name servers whose tests all fail.
+    func namesFail(_ failing: [ProbeObservation]) -> String {
+        var seen: Set<String> = []
+        let servers = failing.filter { seen.insert($0.address ?? $0.name).inserted }
+        guard servers.count == 1, let server = servers.first else {
+            return "no name server answers (\(tally(failing, of: failing)))"
+        }
+        let name = server.address ?? "the name server"
+        guard server.failure != "refused" else { return "\(name) refuses queries" }
+        guard server.failure == "dns", let detail = server.failureDetail else { return "\(name) does not answer" }
+        // Such as `the server refused to answer (REFUSED)`.
+        let code = detail.split(separator: "(").last?.split(separator: ")").first.map(String.init)
+        switch code {
+        case "REFUSED": return "\(name) refuses queries"
+        case "SERVFAIL": return "\(name) answers SERVFAIL, so it cannot reach other name servers"
+        default: return "\(name) gives no address for the tested name: \(detail)"
+        }
+    }
+    static let namesFailHint = "run `nwpath diagnose` to find out why"
+
+    func noNameServer(_ servers: [DNSServer]) -> String {
+        guard !servers.isEmpty else { return "no name server is configured" }
+        return "no name server is reachable: \(servers.map(\.description).joined(separator: ", "))"
+    }
+    static let noNameServerHint = "`nwpath dns` shows them and where they come from"
+
+    static let someFailHint = "`nwpath probe` shows why, `nwpath diagnose` where it ends"
+
+    // MARK: - Nothing is known to be wrong
+
+    var connected: String { "the route\(uplink) looks fine; nothing beyond has been tested" }
+    static let connectedHint = "run `nwpath diagnose` to test it"
+
+    func online(failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
+        guard failing.isEmpty else { return "it works\(uplink), but \(tally(failing, of: all))" }
+        return "all tests answer\(uplink)"
+    }
+    static let onlineHint = "`nwpath probe` shows why"
+
+    // MARK: - Checking
+
+    func failed(_ probe: ProbeObservation) -> String { "\(named(probe)) failed; testing again" }
+    func answersAgain(_ probe: ProbeObservation) -> String { "\(probe.name) answers again; testing the others" }
+    static let noResultYet = "no test has a result yet"
+    static let silentExamination = "nothing answered the last examination; testing again"
+
+    // MARK: - Parts
+
+    /// Such as `2 of 3 tests fail: far (timeout), page (status)`.
+    func tally(_ failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
+        let names = failing.prefix(3).map(named)
+        let more = failing.count > names.count ? " and others" : ""
+        let verb = failing.count == 1 ? "fails" : "fail"
+        return "\(failing.count) of \(all.count) tests \(verb): \(names.joined(separator: ", "))\(more)"
+    }
+
+    private func named(_ probe: ProbeObservation) -> String { probe.name + (probe.failure.map { " (\($0))" } ?? "") }
+
+    /// Such as ` via eth0 and 192.0.2.1`.
+    private var uplink: String {
+        let parts = [path.interfaces.first?.name, path.gateways.first.map { "\($0.address)" }].compactMap(\.self)
+        return parts.isEmpty ? "" : " via \(parts.joined(separator: " and "))"
+    }
+}
