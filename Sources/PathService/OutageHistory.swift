@@ -64,8 +64,7 @@ public struct OutageHistory: Sendable {
     public struct Document: JSONObjectWritable, Equatable, Sendable {
         public let schema = DocumentSchema.name(of: "history")
         public var monitor: String
-        /// `headline`; left out when it is the status of the path.
-        public var state: String?
+        public var state: State
         public var since: String
         public var until: String
         /// For how long the daemon knew the status.
@@ -81,7 +80,7 @@ public struct OutageHistory: Sendable {
         public func write(to object: inout JSONObjectWriter) {
             object.write("schema", schema)
             object.write("monitor", monitor)
-            object.writeIfPresent("state", state)
+            object.write("state", state.rawValue)
             object.write("since", since)
             object.write("until", until)
             object.write("known_seconds", knownSeconds)
@@ -154,7 +153,7 @@ extension OutageHistory.Document {
                 + "times are those of the calendar after its last step."
         )
         .member("monitor", .text)
-        .optional("state", .constant("headline"), "What it is the history of; left out for the status of the path.")
+        .member("state", .words(in: OutageHistory.State.allCases.map(\.rawValue)), "What it is the history of.")
         .member("since", .time, "Where the time looked at begins.")
         .member("until", .time, "Where it ends.")
         .member("known_seconds", .seconds, "For how long a daemon watched.")

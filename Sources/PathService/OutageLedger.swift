@@ -129,7 +129,7 @@ struct OutageLedger {
         if let open = end.openOutage { outages.append(Self.outage(open, end: nil, now: now)) }
         return OutageHistory.Document(
             monitor: monitor,
-            state: state == .path ? nil : state.rawValue,
+            state: state,
             since: since.description,
             until: now.description,
             knownSeconds: Self.rounded(end.known),

@@ -12,7 +12,7 @@ QUERIES = {
     "services": ["type=_ipp._tcp", "name=Off*", "interface=eth0", "type=_none._tcp"],
     "services/history": ["type=_ssh._tcp"],
     "sd/prometheus": ["type=_ipp._tcp", "type=_ipp._tcp&family=ipv6"],
-    "history": ["state=headline", "monitor=wired", "since=1h&step=1h"],
+    "history": ["state=path", "monitor=wired", "since=1h&step=1h"],
     "probes/gateway/history": ["since=1h&step=1h"],
     "events": ["since=1&limit=3", "since=1&event=config.*"],
 }

@@ -217,7 +217,7 @@ private let interrupted = [
         let document = Self.document(story.marks, since: story.since, until: story.until)
         let known = story.known ?? story.until - story.since
         let down = story.outages.reduce(0) { $0 + $1.end - $1.start }
-        #expect(document.state == "headline" && document.monitor == "default")
+        #expect(document.state == .headline && document.monitor == "default")
         #expect(document.knownSeconds == known && document.satisfiedSeconds == known - down)
         #expect(document.outages.map(\.start) == story.outages.map { at($0.start).description })
         let last = at(story.until).description
@@ -234,7 +234,7 @@ private let interrupted = [
         let statuses = story.marks.filter { if case .headline = $0 { false } else { true } }
         let document = Self.document(story.marks, .path, since: story.since, until: story.until)
         #expect(document == Self.document(statuses, .path, since: story.since, until: story.until))
-        #expect(document.state == nil && document.steps == nil)
+        #expect(document.state == .path && document.steps == nil)
     }
 
     @Test func `a state that is told after the end of the time counts before it`() {

@@ -128,7 +128,8 @@ import Testing
         try peer.ip("addr add 198.51.100.7/32 dev lo")
         let back = try await waitForWord("online", service)
         func check() throws {
-            #expect(try service.json("/api/v1/history?since=1h")["outages"]?.array?.isEmpty == true)
+            let path = try service.json("/api/v1/history?since=1h&state=path")
+            #expect(path["outages"]?.array?.isEmpty == true && path["state"]?.string == "path")
             let (program, socket) = (try Place.program, ["--socket", service.socket])
             #expect(try namespace.run([program, "history"] + socket).contains("\n1 outage, "))
             #expect(try namespace.run([program, "history", "--state", "path"] + socket).hasSuffix("no outages\n"))
@@ -137,7 +138,7 @@ import Testing
                 parsing: namespace.run([program, "history", "--file", service.log, "--json"])
             )
             #expect(file["outages"]?.array?.map { $0["reason"]?.string } == ["no_internet"])
-            let document = try service.json("/api/v1/history?since=1h&state=headline&monitor=default&step=10m")
+            let document = try service.json("/api/v1/history?since=1h&step=10m")
             #expect(document["state"]?.string == "headline" && document["step_seconds"]?.int == 600)
             let outages = document["outages"]?.array ?? []
             #expect(outages.count == 1 && outages.first?["reason"]?.string == "no_internet", "\(document)")

@@ -158,7 +158,7 @@ import Testing
         try Uplink.connect()
         try await service.eventually("path.changed", count: 2)
         await Namespace.current.loop.eventually { (try? service.code("/api/v1/history")) == "200" }
-        let history = try service.json("/api/v1/history?since=1h")
+        let history = try service.json("/api/v1/history?since=1h&state=path")
         let outages = history["outages"]?.array ?? []
         #expect(outages.count == 2)
         #expect(outages.allSatisfy { $0["reason"]?.string == "no_default_route" && $0["end"]?.string != nil })

@@ -251,10 +251,11 @@ private func waiting(_ target: String, _ time: String) -> String {
     }
 
     @Test(arguments: [
-        ("since=1970-01-01T00:00:10Z&until=1970-01-01T00:01:10Z", 60, ""),
-        ("since=1970-01-01T00:00:10Z&until=1970-01-01T00:00:10Z", 0, ""), ("since=1h&until=1h", 0, ""),
-        ("since=36525d", 3_155_760_000, ""), ("since=90s&monitor=default", 90, "default"),
-        ("since=2026-01-01T01:00:00%2B01:00&until=2026-01-01T00:00:30Z", 30, ""),
+        ("since=1970-01-01T00:00:10Z&until=1970-01-01T00:01:10Z", 60, "(headline)"),
+        ("since=1970-01-01T00:00:10Z&until=1970-01-01T00:00:10Z", 0, "(headline)"),
+        ("since=1h&until=1h", 0, "(headline)"),
+        ("since=36525d", 3_155_760_000, "(headline)"), ("since=90s&monitor=wired", 90, "wired"),
+        ("since=2026-01-01T01:00:00%2B01:00&until=2026-01-01T00:00:30Z", 30, "(headline)"),
     ])
     func `history can be asked from any moment to any later one`(query: String, seconds: Int, monitor: String) throws {
         let answer = try APIFixture().get("/api/v1/history?\(query)")
@@ -273,16 +274,21 @@ private func waiting(_ target: String, _ time: String) -> String {
         #expect(detail.hasPrefix("Parameter '") && detail.contains("; expected a "))
     }
 
-    @Test func `a history has steps and a state only when they are asked for`() throws {
+    @Test(
+        arguments: [
+            ("since=1970-01-01T00:00:10Z&until=1970-01-01T00:01:10Z", .headline), ("monitor=default", .headline),
+            ("state=headline", .headline), ("state=path", .path(monitor: nil)),
+            ("state=path&monitor=default", .path(monitor: "default")), ("monitor=wired", .path(monitor: "wired")),
+        ] as [(String, HistoryRequest.Subject)]
+    )
+    func `a history is that of the headline unless the path or another monitor is named`(
+        query: String,
+        subject: HistoryRequest.Subject
+    ) throws {
         let fixture = APIFixture()
-        for query in ["since=1970-01-01T00:00:10Z&until=1970-01-01T00:01:10Z", "state=path", "monitor=wired"] {
-            #expect(try fixture.get("/api/v1/history?\(query)").status == 200)
-        }
-        #expect(fixture.provider.histories.map(\.step) == [nil, nil, nil])
-        #expect(
-            fixture.provider.histories.map(\.subject)
-                == [.path(monitor: nil), .path(monitor: nil), .path(monitor: "wired")]
-        )
+        #expect(try fixture.get("/api/v1/history?\(query)").status == 200)
+        #expect(fixture.provider.histories.map(\.subject) == [subject])
+        #expect(fixture.provider.histories.map(\.step) == [nil])
     }
 
     @Test func `the first step of a history begins at a multiple of its length`() throws {

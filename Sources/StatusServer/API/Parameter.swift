@@ -89,10 +89,8 @@ extension Parameter {
         query(
             "state",
             .words("path", "headline"),
-            """
-            `path`, the status of the path; `headline`, the headline, which is that of the monitor `default` alone.
-            """,
-            example: "headline"
+            "`headline`, which is that of the monitor `default` and its default; `path`, the status of the path.",
+            example: "path"
         ),
         query(
             "step",

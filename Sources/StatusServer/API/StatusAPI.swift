@@ -218,10 +218,12 @@ extension StatusAPI {
     private func historySubject(_ query: QueryParameters) throws -> HistoryRequest.Subject {
         let monitor = query["monitor"]
         if let monitor, try provider.isSatisfied(monitor: monitor) == nil { throw Problem.unknownMonitor(monitor) }
+        let hasHeadline = monitor == nil || monitor == "default"
         switch query["state"] {
-        case nil, "path": return .path(monitor: monitor)
+        case nil: return hasHeadline ? .headline : .path(monitor: monitor)
+        case "path": return .path(monitor: monitor)
         case "headline":
-            guard let monitor, monitor != "default" else { return .headline }
+            guard let monitor, !hasHeadline else { return .headline }
             throw query.bad("monitor", monitor, "default, the only one with a headline, beside state=headline")
         case let state?: throw query.bad("state", state, "path or headline")
         }

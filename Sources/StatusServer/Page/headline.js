@@ -33,9 +33,9 @@ function way({ path }) {
   return `Through ${list(path.interfaces[0]?.name, path.gateways[0])}, over ${list(path.supports_ipv4 && 'IPv4', path.supports_ipv6 && 'IPv6')}.`;
 }
 
-/** Where everything is right the last outage, and where a portal wants a login the way to it. */
+/** Where nothing is known to be wrong the last outage, and where a portal wants a login the way to it. */
 function showMore(status, history) {
-  const last = headlines[status.headline.state]?.[0] === 'ok' && history?.outages.findLast((outage) => outage.end);
+  const last = ['ok', 'untested'].includes(headlines[status.headline.state]?.[0]) && history?.outages.findLast((outage) => outage.end);
   const portal = status.headline.state === 'login_needed' && state.probes.find((probe) => probe.captive_portal)?.last?.location;
   const way_ = portal && URL.canParse(portal) ? new URL(portal) : null;
   const isWeb = way_ && ['http:', 'https:'].includes(way_.protocol);

@@ -1,4 +1,4 @@
-// Availability and delay on one time axis: the path as cells, a lane for each probe.
+// Availability and delay on one time axis: the headline as cells, a lane for each probe.
 
 const spans = { '1h': ['1 h', 3600, '30s'], '24h': ['24 h', 86400, '10m'], '7d': ['7 d', 604800, '1h'], '30d': ['30 d', 2592000, '4h'] };
 const mostLanes = 12;
@@ -42,7 +42,7 @@ function showTime(history, probes, records) {
   const measured = probes.filter((probe) => records.get(probe.name)?.steps.length > 0);
   byId('unmeasured').hidden = probes.length > 0;
   update('lanes', [history.until, history.steps, measured.map((probe) => records.get(probe.name)), probes.length, time.areAllShown], () => [
-    lane('Path', null, 26, cells(history)),
+    lane('Internet', null, 26, cells(history)),
     measured.map((probe) => lane(probe.name, figures(records.get(probe.name)), 36, curve(probe, records.get(probe.name)))),
     !time.areAllShown && probes.length > mostLanes && button(`All ${probes.length} probes`, { 'data-key': 'all' }, () => { time.areAllShown = true; want(true); }),
   ]);

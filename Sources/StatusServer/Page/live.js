@@ -49,10 +49,10 @@ async function readGone(events, isNew) {
 /** Right after a start the log of earlier runs is still being read: then there is no history yet. */
 async function readHistory() {
   try {
-    state.day = await ask('api/v1/history?state=headline&since=24h');
+    state.day = await ask('api/v1/history?since=24h');
     chooseSpan(state.day);
     const span = time.span;
-    const history = await ask(`api/v1/history?state=headline&since=${span}&step=${spans[span][2]}`);
+    const history = await ask(`api/v1/history?since=${span}&step=${spans[span][2]}`);
     if (span === time.span) state.history = history;
   } catch {
     clearTimeout(retry);

@@ -57,7 +57,7 @@ struct Status: Command {
             let target = monitor.map { "/api/v1/paths/\(RequestText.encode($0))" } ?? "/api/v1/status"
             let status = try connection.get(target).value
             guard isBrief, !common.isJSON, !common.isQuiet else { return (status, nil) }
-            return (status, try? connection.get("/api/v1/history?state=headline&since=24h").value)
+            return (status, try? connection.get("/api/v1/history?since=24h").value)
         } catch {
             guard error.status == .unreachable, monitor == nil, connection.isStandard else { throw error }
             if !common.isQuiet { Terminal.complain("no service runs here; this is what the kernel says now") }
