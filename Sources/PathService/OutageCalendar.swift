@@ -9,6 +9,8 @@ internal import LinuxIO
 struct OutageCalendar {
     /// A record may be told between a step of the calendar and the one that tells of the step, this much before it.
     private static let turn = Duration.seconds(5)
+    /// How long after its beginning a state of the headline may be reported.
+    private static let longestDelay = Duration.seconds(60)
 
     private(set) var marks: [OutageMark]
 
@@ -37,7 +39,7 @@ struct OutageCalendar {
     /// Moves a state of the headline to where it began, before statuses that came later and were told first.
     private mutating func placeHeadline(_ index: Int) {
         guard case .headline(let told, let since, _, _, _) = marks[index] else { return }
-        var begin = min(told, max(since, told - Self.turn))
+        var begin = min(told, max(since, told - Self.longestDelay))
         var place = index
         while place > 0, marks[place - 1].time > begin {
             guard isStatus(marks[place - 1]) else {

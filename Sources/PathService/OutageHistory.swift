@@ -158,7 +158,11 @@ extension OutageHistory.Document {
         .member("until", .time, "Where it ends.")
         .member("known_seconds", .seconds, "For how long a daemon watched.")
         .member("satisfied_seconds", .seconds)
-        .member("availability_percent", .percent.orNull, "The share of the known time; `null` when nothing is known.")
+        .member(
+            "availability_percent",
+            .percent.orNull,
+            "The share of the known time, 100 only without an outage; `null` when nothing is known."
+        )
         .member("outages", .list(of: OutageHistory.Outage.form), "The outages, oldest first.")
         .member("unknown", .list(of: OutageHistory.Unknown.form), "The stretches that are not known, oldest first.")
         .optional("step_seconds", .integer(from: 1), "How long a step is; only with `step`.")
@@ -175,9 +179,9 @@ extension OutageHistory.Outage {
     static var form: Form {
         .object("An outage.")
             .member("start", .time, "When it began.")
-            .member("end", .time.orNull, "When it ended; `null` while it lasts.")
+            .member("end", .time.orNull, "When it ended; `null` while it is ongoing.")
             .member("duration_seconds", .seconds, "For how long it lasted so far.")
-            .member("reason", .text, "Such as `no_carrier`; of a headline its state, such as `no_internet`.")
+            .member("reason", .text, "Such as `no_carrier`; of a headline its last state, such as `no_internet`.")
             .member("message", .text)
     }
 }

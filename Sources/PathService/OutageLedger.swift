@@ -26,8 +26,6 @@ struct OutageLedger {
     private struct OpenOutage {
         var start: WallTime
         var cause: Cause
-        /// Whether the cause is the headline's.
-        var isOfHeadline: Bool
     }
 
     private let monitor: String
@@ -94,11 +92,9 @@ struct OutageLedger {
     private mutating func settle() {
         guard let isUp = condition.isUp else { return }
         guard !isUp else { return close(at: last) }
-        // The headline says more than the path, and a moment later.
-        if let cause = condition.headlineCause, openOutage?.isOfHeadline != true {
-            openOutage = OpenOutage(start: openOutage?.start ?? last, cause: cause, isOfHeadline: true)
-        } else if let cause = condition.pathCause, openOutage == nil {
-            openOutage = OpenOutage(start: last, cause: cause, isOfHeadline: false)
+        // The headline is more specific than the path, and its last state more than those before.
+        if let cause = condition.headlineCause ?? (openOutage == nil ? condition.pathCause : nil) {
+            openOutage = OpenOutage(start: openOutage?.start ?? last, cause: cause)
         }
     }
 
@@ -134,13 +130,19 @@ struct OutageLedger {
             until: now.description,
             knownSeconds: Self.rounded(end.known),
             satisfiedSeconds: Self.rounded(end.satisfied),
-            availabilityPercent: end.known > .zero
-                ? (end.satisfied.seconds / end.known.seconds * 100_000).rounded() / 1000 : nil,
+            availabilityPercent: end.availabilityPercent,
             outages: outages,
             unknown: end.unknown.map { .init(start: $0.lowerBound.description, end: $0.upperBound.description) },
             stepSeconds: end.steps.map { Int($0.length.components.seconds) },
             steps: end.steps?.steps(until: now)
         )
+    }
+
+    /// `nil` when nothing is known, 100 only when nothing was down.
+    private var availabilityPercent: Double? {
+        guard known > .zero else { return nil }
+        let percent = (satisfied.seconds / known.seconds * 100_000).rounded() / 1000
+        return satisfied < known ? min(percent, 99.999) : percent
     }
 
     private mutating func advance(to time: WallTime) {

@@ -9,7 +9,7 @@ import Testing
 @testable import nwpath
 
 @Suite(.inNamespace) struct FileCommandTests {
-    /// A daemon that saw two outages, the second of which lasts.
+    /// A daemon that saw two outages, the second of which is ongoing.
     private func broken() async throws -> Service {
         let service = try Service()
         try service.connect()
@@ -27,9 +27,9 @@ import Testing
         let service = try await broken()
         let text = try await service.ask("history")
         #expect(text.status == 0)
-        #expect(text.output.hasPrefix("Headline from ") && text.output.contains(" % available: up for "))
+        #expect(text.output.hasPrefix("Headline from ") && text.output.contains(" % available, "))
         #expect(text.output.contains("2 outages, "))
-        #expect(text.output.contains("  lasts "))
+        #expect(text.output.contains("  ongoing "))
         let outages = try await service.ask("history", "--outages")
         #expect(outages.output.split(separator: "\n").count == 3)
         let path = try await service.ask("history", "--state", "path")
@@ -54,7 +54,7 @@ import Testing
             "--since",
             "9d"
         )
-        #expect(early.output.contains("nothing is known of that time"))
+        #expect(early.output.contains("nothing recorded in that time"))
     }
 
     @Test func `history ends where it is told to`() async throws {

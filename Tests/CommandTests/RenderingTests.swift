@@ -74,7 +74,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             ✗ No Internet, for 2 min 40 s (since 13:57)
               nothing beyond 192.0.2.1 answers → ask the provider
               office ── eth0 ── 192.0.2.1 400 µs ─✗ Internet ┄ DNS
-              24 h ··▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▃▇ 99.500 %, 1 outage, 36 min
+              24 h ··▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▃▇ 99.5 %, 1 outage, 36 min
               192.0.2.10/24 · 200 services nearby
 
             """
@@ -319,18 +319,27 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test func `outages follow the share of time`() throws {
         let expected = """
             Path default from 2026-11-19 14:00:00 to 2026-11-20 14:00:00 (1 d)
-            ✗ 99.708 % available: up for 23 h 55 min of the 1 d that are known
+            ✗ 99.7 % available, 1 d recorded
             ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▆
-            2 outages, 4 min 12 s in all
+            2 outages, 4 min 12 s total
               no_carrier: 1 outage, 4 min
               no_default_route: 1 outage, 12 s
             START                END                  DURATION  REASON            MESSAGE
             2026-11-20 01:00:00  2026-11-20 01:04:00     4 min  no_carrier        a, "b"
-            2026-11-20 13:59:48  lasts                    12 s  no_default_route  c
+            2026-11-20 13:59:48  ongoing                  12 s  no_default_route  c
 
             """
         let text = HistoryText(sheet: plain).all(try json(history))
         #expect(text == expected)
+    }
+
+    @Test func `an outage that ended leaves no bad sign`() throws {
+        let past = """
+            {"availability_percent":99.999,"known_seconds":86400,"outages":[
+            {"start":"2026-11-20T01:00:00Z","end":"2026-11-20T01:04:00Z","duration_seconds":240.5,"reason":"r"}]}
+            """
+        let text = HistoryText(sheet: plain).all(try json(past))
+        #expect(text.contains("\n✓ 99.9 % available, 1 d recorded\n1 outage, 4 min total\n") && !text.contains("✗"))
     }
 
     @Test func `comma-separated values are quoted where they must be`() throws {
@@ -345,13 +354,18 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `nothing known and nothing wrong are told apart`() throws {
         let unknown = try json("{\"monitor\":\"x\",\"availability_percent\":null,\"outages\":[]}")
-        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("nothing is known of that time\n"))
+        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("nothing recorded in that time\n"))
         let good = try json("{\"availability_percent\":100,\"known_seconds\":5,\"satisfied_seconds\":5,\"outages\":[]}")
-        #expect(HistoryText(sheet: plain).all(good).contains("✓ 100.000 % available"))
+        #expect(HistoryText(sheet: plain).all(good).contains("✓ 100.0 % available, 5 s recorded\n"))
         #expect(HistoryText(sheet: plain).outages(good) == "no outages\n")
     }
 
-    @Test(arguments: [(99.9999, "99.999 %"), (100, "100.000 %"), (0.04, "0.040 %"), (-1, "? %"), (.nan, "? %")])
+    @Test(
+        arguments: [
+            (99.999, "99.9 %"), (99.9999, "99.9 %"), (100, "100.0 %"), (57.3, "57.3 %"), (0.04, "0.0 %"), (-1, "? %"),
+            (.nan, "? %"),
+        ]
+    )
     func `a share is never rounded up`(value: Double, text: String) {
         #expect(HistoryText.percent(value) == text)
     }

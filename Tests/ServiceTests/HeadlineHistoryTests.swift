@@ -88,13 +88,22 @@ private let judged = [
         outages: [(0, 15, "local_only")]
     ),
     Story(
-        testDescription: "an outage has the reason with which the headline was bad first",
+        testDescription: "an outage through several states has the last of them for a reason",
         marks: [
             .up(0), .headline("no_internet", since: 10), .down(20), .headline("offline", since: 20), .up(30),
             .headline("online", since: 30),
         ],
         until: 40,
-        outages: [(10, 30, "no_internet")]
+        outages: [(10, 30, "offline")]
+    ),
+    Story(
+        testDescription: "names fail first, then everything",
+        marks: [
+            .up(0), .headline("dns_broken", since: 10), .headline("no_internet", since: 15, told: 42),
+            .headline("online", since: 50), .headline("dns_broken", since: 60),
+        ],
+        until: 70,
+        outages: [(10, 50, "no_internet"), (60, 70, "dns_broken")]
     ),
     Story(
         testDescription: "before the first word of the headline the path counts",
@@ -193,10 +202,27 @@ private let interrupted = [
         outages: [(3610.5, 3640, "no_internet")]
     ),
     Story(
-        testDescription: "a word that is late counts from five seconds before it at most",
-        marks: [.up(0), .down(12), .up(13), .headline("no_internet", since: 10, told: 20)],
-        until: 30,
-        outages: [(12, 13, "no_carrier"), (15, 30, "no_internet")]
+        testDescription: "a state that is reported late counts from its beginning",
+        marks: [.up(0), .down(22), .up(23), .headline("no_internet", since: 20, told: 50)],
+        until: 60,
+        outages: [(20, 60, "no_internet")]
+    ),
+    Story(
+        testDescription: "it counts from a minute before the report at most",
+        marks: [.up(0), .down(12), .up(13), .headline("no_internet", since: 10, told: 80)],
+        until: 90,
+        outages: [(12, 13, "no_carrier"), (20, 90, "no_internet")]
+    ),
+    Story(
+        testDescription: "a late report does not reach back over a start, a sleep or a step",
+        marks: [
+            .up(0), .started(10, alive: 5), .up(10), .headline("no_internet", since: 8, told: 38),
+            .headline("online", since: 40), .unwatched(for: .seconds(10), at: at(60)),
+            .headline("no_internet", since: 55, told: 80),
+        ],
+        until: 90,
+        known: 75,
+        outages: [(10, 40, "no_internet"), (60, 90, "no_internet")]
     ),
 ]
 

@@ -159,8 +159,8 @@ private struct Ledger {
         #expect(document.satisfiedSeconds <= document.knownSeconds)
     }
 
-    @Test(arguments: [(1, 3, 33.333), (2, 3, 66.667), (999_999, 1_000_000, 100), (0, 7, 0)])
-    func `availability has three digits behind the point`(up: Int, known: Int, percent: Double) {
+    @Test(arguments: [(1, 3, 33.333), (2, 3, 66.667), (999_999, 1_000_000, 99.999), (0, 7, 0)])
+    func `availability has three digits, and is 100 only when nothing was down`(up: Int, known: Int, percent: Double) {
         let story: [(second: Int, told: Told)] = up == 0 ? [(0, .down)] : [(0, .up), (up, .down)]
         #expect(history(story, since: 0, until: known).availabilityPercent == percent)
     }

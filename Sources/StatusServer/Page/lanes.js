@@ -19,7 +19,7 @@ function showSpans() {
     })));
 }
 
-/** Such as `99.62 % online · 2 outages, 5 min 12 s · 1 h not recorded`. */
+/** Such as `99.6 % online · 2 outages, 5 min 12 s · 1 h not recorded`. */
 function summary(history) {
   const length = (Date.parse(history.until) - Date.parse(history.since)) / 1000;
   const known = history.known_seconds;
@@ -88,7 +88,8 @@ function figures(record) {
     const unit = p95.split(' ')[1];
     parts.push(element('span', {}, `${median} · p95 ${median.endsWith(` ${unit}`) ? p95.split(' ')[0] : p95} `));
   }
-  if (record.lost > 0) parts.push(element('span', { class: 'bad' }, `${percent(record.loss_percent)} lost`));
+  const lost = `${percent(Math.max(0.1, record.loss_percent))} lost`;
+  if (record.lost > 0) parts.push(element('span', { class: 'bad' }, lost));
   return parts;
 }
 

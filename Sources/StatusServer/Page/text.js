@@ -94,8 +94,8 @@ function delay(seconds) {
   return seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
-/** Rounded down, so that 100 % is what had no outage. */
-const percent = (share) => `${share === 100 ? '100' : (Math.floor(share * 100) / 100).toFixed(2)} %`;
+/** Rounded down, so that 100.0 % is what had no outage. */
+const percent = (share) => `${(share === 100 ? 100 : Math.min(99.9, Math.floor(share * 10 + 1e-6) / 10)).toFixed(1)} %`;
 
 // The service's clock, as far as its `Date` header tells: durations are counted on one clock.
 let clockOffset = 0;

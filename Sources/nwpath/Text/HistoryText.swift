@@ -16,18 +16,17 @@ struct HistoryText {
         text += sheet.paint(" from \(AgeText.moment(since)) to \(AgeText.moment(until))\(span ?? "")") + "\n"
         let outages = history.list("outages")
         guard let percent = history["availability_percent"]?.double else {
-            return text + sheet.paint("nothing is known of that time", .warning) + "\n"
+            return text + sheet.paint("nothing recorded in that time", .warning) + "\n"
         }
         let known = AgeText.of(seconds: history["known_seconds"]?.double)
-        let satisfied = AgeText.of(seconds: history["satisfied_seconds"]?.double)
-        let isGood = outages.isEmpty
-        text += sheet.paint("\(isGood ? "✓" : "✗") \(Self.percent(percent)) available", isGood ? .good : .bad)
-        text += sheet.paint(": up for \(satisfied) of the \(known) that are known") + "\n"
+        let isDown = outages.contains { $0["end"]?.string == nil }
+        text += sheet.paint("\(isDown ? "✗" : "✓") \(Self.percent(percent)) available", isDown ? .bad : .good)
+        text += sheet.paint(", \(known) recorded") + "\n"
         if let row = AvailabilityRow(history) {
             text += sheet.paint(row.text(cells: min(60, sheet.screen.width ?? 60))) + "\n"
         }
-        guard !isGood else { return text + "no outages\n" }
-        return text + sheet.paint(Self.sum(outages) + " in all") + "\n" + reasons(outages) + self.outages(history)
+        guard !outages.isEmpty else { return text + "no outages\n" }
+        return text + sheet.paint(Self.sum(outages) + " total") + "\n" + reasons(outages) + self.outages(history)
     }
 
     /// Such as `2 outages, 5 min 12 s`.
@@ -58,7 +57,7 @@ struct HistoryText {
             let end = outage["end"]?.string
             table.add([
                 .init(AgeText.moment(outage.text("start"))),
-                .init(end.map(AgeText.moment) ?? "lasts", end == nil ? .bad : nil),
+                .init(end.map(AgeText.moment) ?? "ongoing", end == nil ? .bad : nil),
                 .init(AgeText.of(seconds: outage["duration_seconds"]?.double)), .init(outage.text("reason")),
                 .init(outage.text("message")),
             ])
@@ -66,12 +65,11 @@ struct HistoryText {
         return sheet.table(table)
     }
 
-    /// Two or three digits after the point, never rounded up to a whole.
+    /// One digit after the point, rounded down: 100.0 % is what had no outage.
     static func percent(_ value: Double) -> String {
         guard value.isFinite, (0...100).contains(value) else { return "? %" }
-        let thousandths = Int(value * 1000)
-        let fraction = String(thousandths % 1000)
-        return "\(thousandths / 1000).\(String(repeating: "0", count: 3 - fraction.count))\(fraction) %"
+        let tenths = min(Int((value * 1000).rounded()) / 100, value < 100 ? 999 : 1000)
+        return "\(tenths / 10).\(tenths % 10) %"
     }
 
     /// The outages as comma-separated values (RFC 4180), with a line of titles.

@@ -39,7 +39,7 @@ struct StatusText {
         let hint = headline["hint"]?.string.map { " → \($0)" } ?? ""
         var lines = wrapped(headline.text("message") + hint) + wrapped(chain(status))
         if let history, let row = AvailabilityRow(history) {
-            let percent = history["availability_percent"]?.double.map(HistoryText.percent) ?? "nothing is known"
+            let percent = history["availability_percent"]?.double.map(HistoryText.percent) ?? "nothing recorded"
             let outages = history.list("outages")
             let sum = outages.isEmpty ? "no outages" : HistoryText.sum(outages)
             lines.append("24 h \(row.text(cells: 24)) \(percent), \(sum)")

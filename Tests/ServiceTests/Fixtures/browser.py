@@ -173,7 +173,7 @@ def time_axis(page):
     """A day is shown where half of it is known; an outage is red by its share, and what nobody knows is grey."""
     same(page.text("#spans [aria-pressed=true]"), "24 h")
     text = page.text("#summary")
-    assert re.match(r"99\.\d\d % online · 2 outages, 5 min 12 s · 1 h.* not recorded", text), text
+    assert re.match(r"99\.\d % online · 2 outages, 5 min 12 s · 1 h.* not recorded", text), text
     assert 144 <= page.count("#lanes g rect.known, #lanes svg > rect") <= 146, page.count("#lanes svg > rect")
     assert 2 <= page.count("#lanes rect.down") <= 4, page.count("#lanes rect.down")
     assert 5 <= page.count("#lanes rect.unknown") <= 8, page.count("#lanes rect.unknown")
