@@ -51,6 +51,7 @@ import Testing
         let text = try namespace.run([try Place.program, "status"] + words)
         #expect(text.contains("\n  \(message)\n"))
         #expect(try service.get("/api/v1/badge/default.svg").contains("\(state.level.sign) \(state.word)</text>"))
+        #expect(try service.code("/api/v1/online") == (state.isGood ? "200" : "503"))
         let check = try service.check("path")
         #expect(check.hasSuffix("\n\(exit)\n"), "\(check)")
         // Not satisfied, the reason stands there already.

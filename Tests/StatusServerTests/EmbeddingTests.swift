@@ -7,7 +7,7 @@ import Testing
 
 private let targets = [
     "/", "/api/v1/status", "/api/v1/badge/default.svg", "/api/v1/badge/none.svg", "/api/v1/paths/default/satisfied",
-    "/metrics", "/-/ready",
+    "/api/v1/online", "/metrics", "/-/ready",
 ]
 
 /// What a browser sends for pages of other sites comes to nothing, so that they do not learn the state.

@@ -36,6 +36,8 @@ final class FakeProvider: StatusProviding {
         .configurationSchema: Snapshot(Array("{\"$schema\":\"y\"}\n".utf8), tag: "j2"),
         .eventSchema: Snapshot(Array("{\"$schema\":\"x\"}\n".utf8), tag: "j1"),
     ]
+    /// The state of the default monitor; that of its path while `nil`.
+    var headline: BadgeState?
     var satisfied: [String: Bool] = ["default": true, "wired": false]
     var health = Readiness.ready
     var readiness = Readiness.ready
@@ -73,7 +75,8 @@ final class FakeProvider: StatusProviding {
     func isSatisfied(monitor: String) -> Bool? { satisfied[monitor] }
 
     func badge(of monitor: String) -> BadgeState? {
-        satisfied[monitor].map { $0 ? BadgeState("online", .good) : BadgeState("unsatisfied", .bad) }
+        if monitor == "default", let headline { return headline }
+        return satisfied[monitor].map { $0 ? BadgeState("online", .good) : BadgeState("unsatisfied", .bad) }
     }
 
     func events(after sequence: UInt64, limit: Int) throws -> EventReplay {

@@ -12,6 +12,7 @@ import Testing
         ("/api/v1/paths", "{\"paths\":[]}\n"),
         ("/api/v1/paths/default", "{\"name\":\"default\"}\n"),
         ("/api/v1/paths/default/satisfied", "true\n"),
+        ("/api/v1/online", "true\n"),
         ("/api/v1/interfaces", "{\"interfaces\":[]}\n"),
         ("/api/v1/interfaces/eth0", "{\"name\":\"eth0\"}\n"),
         ("/api/v1/gateways", "{\"gateways\":[]}\n"),
@@ -70,6 +71,7 @@ import Testing
         ("/api/v1/history?since=1h&until=2h", 400, "/problems/bad-parameter"),
         ("/api/v1/history?until=tomorrow", 400, "/problems/bad-parameter"),
         ("/api/v1/history?since=2999-01-01T00:00:00Z", 400, "/problems/bad-parameter"),
+        ("/api/v1/online?strict=1", 400, "takes none"),
         ("/metrics?x=1", 400, "takes none"),
         ("/-/healthy?x", 400, "takes none"),
         ("//", 404, "about:blank"),
@@ -152,7 +154,10 @@ import Testing
         )
     }
 
-    @Test(arguments: ["/api/v1/status", "/api/v1/paths/default/satisfied", "/-/ready", "/metrics", "/api/v1/events"])
+    @Test(arguments: [
+        "/api/v1/status", "/api/v1/paths/default/satisfied", "/api/v1/online", "/-/ready", "/metrics",
+        "/api/v1/events",
+    ])
     func `answers HEAD like GET without content`(target: String) async throws {
         let fixture = try ServerFixture()
         let client = try fixture.client()

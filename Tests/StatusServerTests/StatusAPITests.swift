@@ -291,6 +291,18 @@ private func waiting(_ target: String, _ time: String) -> String {
         #expect(fixture.provider.histories.map(\.step) == [nil])
     }
 
+    @Test(
+        arguments: [(.good, 200), (.untested, 200), (.worse, 503), (.bad, 503)] as [(BadgeState.Level, Int)]
+    )
+    func `online is as a status code what the level of the headline is`(level: BadgeState.Level, status: Int) throws {
+        let fixture = APIFixture()
+        fixture.provider.headline = BadgeState("some word", level)
+        let answer = try fixture.get("/api/v1/online")
+        #expect(answer.status == status && answer.text == "\(status == 200)\n")
+        #expect(answer.field("Cache-Control") == "no-store")
+        #expect(answer.field("Retry-After") == (status == 200 ? nil : "5"))
+    }
+
     @Test func `the first step of a history begins at a multiple of its length`() throws {
         let fixture = APIFixture()
         let time = "since=1970-01-01T00:11:40Z&until=1970-01-01T00:31:00Z"

@@ -42,6 +42,15 @@ extension Route {
             .unsatisfied,
             problems: [404]
         ) { try $0.satisfied($1) },
+        Route(
+            .get,
+            "/api/v1/online",
+            "online",
+            "Whether nothing is known to be wrong with the Internet connection, as a status code.",
+            [],
+            .json("The level of the headline is good or untested.", .truth),
+            .unsatisfied
+        ) { try $0.online($1) },
         .document("/api/v1/interfaces", "interfaces", "All interfaces.", "Interfaces") { _, _ in .interfaces },
         .document(
             "/api/v1/interfaces/{name}",

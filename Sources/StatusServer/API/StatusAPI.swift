@@ -180,11 +180,21 @@ extension StatusAPI {
         guard let isSatisfied = try provider.isSatisfied(monitor: monitor) else {
             throw Problem.unknownMonitor(monitor)
         }
-        return HTTPResponse(
-            status: isSatisfied ? 200 : 503,
+        return Self.truth(isSatisfied)
+    }
+
+    func online(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        guard let level = try provider.badge(of: "default")?.level else { throw Problem.nothingKnown }
+        return Self.truth(level == .good || level == .untested)
+    }
+
+    private static func truth(_ isTrue: Bool) -> HTTPResponse {
+        HTTPResponse(
+            status: isTrue ? 200 : 503,
             type: "application/json",
-            text: isSatisfied ? "true\n" : "false\n",
-            fields: [HTTPField("Cache-Control", "no-store")] + (isSatisfied ? [] : [HTTPField("Retry-After", "5")])
+            text: isTrue ? "true\n" : "false\n",
+            fields: [HTTPField("Cache-Control", "no-store")] + (isTrue ? [] : [HTTPField("Retry-After", "5")])
         )
     }
 
