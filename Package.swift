@@ -233,8 +233,8 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "nwpath", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
-                "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Documents", "EventHub",
-                "Metrics", "StatusServer", "Configuration", "TestSupport", "ServiceSupport",
+                "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents",
+                "EventHub", "Metrics", "StatusServer", "Configuration", "TestSupport", "ServiceSupport",
             ]
         ),
         .testTarget(name: "LabTests", dependencies: ["nwpath", "OrderedJSON", "TestSupport", "ServiceSupport"]),

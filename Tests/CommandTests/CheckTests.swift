@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Judgement
 import LinuxIO
 import OrderedJSON
 import TestSupport
@@ -127,6 +128,22 @@ import Testing
         let report = judge.path(try status(services: services.map { "{\"count\":\($0)}" }))
         #expect(report.state == state)
         #expect(report.line.contains(part), "\(report.line)")
+    }
+
+    @Test(arguments: Headline.State.allCases)
+    func `the headline is the answer, and the path follows it`(state: Headline.State) throws {
+        let path = #"{"status":"satisfied","interfaces":[{"name":"eth0"}]}"#
+        var status = try #require(try status(path).object)
+        status["headline"] = try JSONValue(parsing: #"{"state":"\#(state.rawValue)","message":"m"}"#)
+        let report = CheckJudge().path(.object(status))
+        #expect(report.text == "\(state.word): m, path default satisfied via eth0 for 73s")
+        switch state.level {
+        case .good, .untested: #expect(report.state == .ok)
+        case .worse: #expect(report.state == .warning)
+        case .bad: #expect(report.state == .critical)
+        }
+        let other = CheckJudge(name: "wired").path(.object(status))
+        #expect(other.state == .unknown)
     }
 
     @Test func `ages are those of the answer, however long ago the document was rendered`() throws {
@@ -260,7 +277,7 @@ import Testing
         try await service.settle("satisfied")
         let good = try await service.ask("check")
         #expect(good.status == 0 && good.messages == "")
-        #expect(good.output.hasPrefix("NWPATH OK - path default satisfied via eth0 for "))
+        #expect(good.output.hasPrefix("NWPATH OK - Connected: "))
         #expect(good.output.contains("s | satisfied=1;;1:;0;1 since_change="))
         #expect(good.output.hasSuffix(" interfaces_up=1;;;0 services=U;;;0\n"), "\(good.output)")
         #expect(try await service.ask("check", "daemon", "-w", "60").status == 0)
@@ -271,7 +288,7 @@ import Testing
         try await service.settle("unsatisfied")
         let bad = try await service.ask("check", "path", "default")
         #expect(bad.status == 2)
-        #expect(bad.output.hasPrefix("NWPATH CRITICAL - path default unsatisfied (no_default_route) for "))
+        #expect(bad.output.hasPrefix("NWPATH CRITICAL - Local only: "))
     }
 
     @Test func `a required interface that is missing is critical`() async throws {

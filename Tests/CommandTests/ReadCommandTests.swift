@@ -17,7 +17,7 @@ import Testing
         try await service.settle("satisfied")
         let good = try await service.ask("status")
         #expect(good.status == 0)
-        #expect(good.firstLine.hasPrefix("✓ Connected, for "))
+        #expect(good.firstLine.hasPrefix("? Connected, for "))
         #expect(good.output.contains("\n  path      satisfied\n  supports  IPv4, "))
         #expect(good.output.contains("192.0.2.1  eth0"))
         #expect(good.output.contains("192.0.2.10/24"))

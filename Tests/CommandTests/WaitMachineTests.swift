@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Judgement
 import LinuxIO
 import OrderedJSON
 import Testing
@@ -22,9 +23,9 @@ private func status(
 @Suite struct WaitConditionTests {
     @Test(
         arguments: [
-            ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("online", .online), ("ipv4", .ipv4),
-            ("ipv6", .ipv6),
-            ("dns", .dns), ("not-expensive", .notExpensive), ("interface=eth0", .interface("eth0")),
+            ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("connected", .connected), ("online", .online),
+            ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive),
+            ("interface=eth0", .interface("eth0")),
             ("interface=a=b", .interface("a=b")),
             ("service=_ipp._tcp", .service(type: "_ipp._tcp", name: nil)),
             ("service=_ipp._tcp/A / B", .service(type: "_ipp._tcp", name: "A / B")),
@@ -40,11 +41,42 @@ private func status(
             (#","headline":{"state":"online","message":"m"}"#, nil),
             (#","headline":{"state":"no_internet","message":"nothing answers"}"#, "No Internet: nothing answers"),
             (#","headline":{"state":"connected","message":"nobody was asked"}"#, "Connected: nobody was asked"),
-            ("", "the service does not judge what answers"),
+            ("", "the service has no headline"),
         ] as [(String, String?)]
     )
     func `online is what answered, not what the kernel would do`(rest: String, missing: String?) throws {
         #expect(WaitCondition.online.missing(in: try status("satisfied", rest: rest), services: []) == missing)
+    }
+
+    @Test(arguments: Headline.State.allCases)
+    func `connected is that nothing is known to be wrong, and no test is about to decide`(state: Headline.State) throws
+    {
+        let seen = try status("satisfied", rest: #","headline":{"state":"\#(state.rawValue)","message":"m"}"#)
+        let holds = [.online, .connected].contains(state)
+        #expect(WaitCondition.connected.missing(in: seen, services: []) == (holds ? nil : "\(state.word): m"))
+    }
+
+    @Test func `path is another word for satisfied`() {
+        #expect(WaitCondition("path") == .satisfied)
+    }
+
+    @Test(
+        arguments: [
+            ("good", "online", nil), ("not_asked", "connected", nil), ("not_asked", "checking", "Checking: m"),
+            ("broken", "dns_broken", "DNS broken: m"), ("not_reached", "no_internet", "No Internet: m"),
+            ("degraded", "degraded", "name servers answer only in part"),
+        ] as [(String, String, String?)]
+    )
+    func `names have to be answered where that is tested`(condition: String, state: String, missing: String?) throws {
+        let rest = #","headline":{"state":"\#(state)","message":"m"},"chain":[{"condition":"\#(condition)"}]"#
+        let seen = try status("satisfied", members: ",\"supports_dns\":true", rest: rest)
+        #expect(WaitCondition.dns.missing(in: seen, services: []) == missing)
+    }
+
+    @Test func `names that nothing tests need a name server in reach`() throws {
+        let rest = #","headline":{"state":"connected","message":"m"},"chain":[{"condition":"not_asked"}]"#
+        let seen = try status("satisfied", rest: rest)
+        #expect(WaitCondition.dns.missing(in: seen, services: []) == "the path has no DNS")
     }
 
     @Test(arguments: [

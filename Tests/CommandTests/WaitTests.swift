@@ -72,7 +72,7 @@ import Testing
         let result = try await tool.run("wait", "--timeout", "80ms")
         #expect(result.status == 3)
         #expect(result.messages.contains("the service cannot be reached; tried unix:\(tool.scratch.path)"))
-        #expect(result.messages.contains("still missing: satisfied: nobody answers"))
+        #expect(result.messages.contains("still missing: connected: nobody answers"))
         let mute = try CannedServer(tool.scratch, answer: nil)
         #expect(try await tool.run("wait", "--timeout", "80ms", "--socket", mute.path).status == 3)
     }
@@ -101,6 +101,33 @@ import Testing
         #expect(short.status == 3)
         #expect(short.messages == "nwpath: it held, but not long enough\n")
         #expect(try await service.ask("wait", "--for", "60ms", "--timeout", "60s").status == 0)
+    }
+
+    @Test func `without a condition the headline is what counts`() async throws {
+        let service = try Service()
+        try service.connect()
+        let probe = "{target: 198.51.100.7, interval: 1s, timeout: 200ms, threshold: 1}"
+        try service.scratch.write("probes:\n  active:\n    far: \(probe)\n", to: "nwpath.yaml")
+        try await service.start()
+        try await service.settle("path")
+        var word = ""
+        try await loop.eventually("what the probe finds") {
+            let quiet = try Command.run([try Tool.program, "status", "-q", "--socket", service.socket])
+            word = quiet.split(separator: ",").first.map(String.init) ?? ""
+            return word.hasPrefix("✗ ")
+        }
+        let missing = try await service.ask("wait", "--timeout", "300ms")
+        #expect(missing.status == 3)
+        #expect(missing.messages.hasPrefix("nwpath: still missing: connected: \(word.dropFirst(2)): "), "\(missing)")
+        #expect(try await service.ask("wait", "path", "--timeout", "60s").status == 0)
+        #expect(try await service.ask("status", "--exit-code").status == 1)
+        #expect(try await service.ask("status", "--exit-code", "--monitor", "default").status == 0)
+        let watch = try service.tool.launch("watch", "--socket", service.socket)
+        await loop.eventually("the state") { watch.lines.count == 1 }
+        #expect(watch.output.hasPrefix("\(word): "), "\(watch.output)")
+        let check = try await service.ask("check")
+        #expect(check.status == 2 && check.output.hasPrefix("NWPATH CRITICAL - \(word.dropFirst(2)): "), "\(check)")
+        #expect(check.output.contains(", path default satisfied via eth0 for "), "\(check)")
     }
 
     @Test func `sees the path go as well as come`() async throws {

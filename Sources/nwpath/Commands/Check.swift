@@ -22,15 +22,15 @@ struct Check: Command {
             One line with performance data is printed. RANGE is [@]start:end of the monitoring plugins: a value \
             outside of it alerts, with @ one inside of it; ~ is minus infinity.
 
-            path: critical when it is not satisfied, or nothing beyond the gateway answers what asks it; a warning when \
-            what answers is slow; the ranges are for the number of services. diagnosis: critical when the daemon's own \
+            path: for the monitor default the headline, critical when it is bad (such as no_internet), a warning when \
+            it is slow or degraded; another monitor is critical when its path is not satisfied; the ranges are for the number of services. diagnosis: critical when the daemon's own \
             diagnosis found something broken, a warning when it found anything else; the ranges are for the number of \
             verdicts. interface: critical when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
             service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
             daemon: warns of its problems; the ranges are for the seconds until it answered.
             """,
         examples: [
-            CommandExample("nwpath check", "the path of this machine"),
+            CommandExample("nwpath check", "the Internet connection of this machine"),
             CommandExample("nwpath check path --warn-expensive -w 5: -c 1:", "with services"),
             CommandExample("nwpath check diagnosis", "what the daemon's diagnosis found, once it is switched on"),
             CommandExample("nwpath check interface eth0", "one interface"),

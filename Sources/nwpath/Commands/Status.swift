@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Judgement
 internal import LinuxIO
 internal import OrderedJSON
 
@@ -11,22 +12,23 @@ struct Status: Command {
 
     static let specification = Specification<Status>(
         "status",
-        "Shows whether there is a path, through what, and why not.",
+        "Shows whether the Internet connection works, and why not.",
         discussion: """
             The first line is the verdict. --json prints the same object as /api/v1/status. Without a service the kernel \
-            is asked once; then nothing tells since when. `nwpath` without a command is `nwpath status --brief`.
+            is asked once; then nothing tells since when. --exit-code is 0 while the headline is online, connected or \
+            checking; with --monitor, while the path of that monitor is satisfied. `nwpath` without a command is `nwpath status --brief`.
             """,
         examples: [
             CommandExample("nwpath status", "the verdict, then why"),
-            CommandExample("nwpath status --exit-code -q", "for scripts: 1 when there is no path"),
+            CommandExample("nwpath status --exit-code -q", "for scripts: 1 when something is wrong"),
             CommandExample("nwpath status --json", "everything as one JSON object"),
         ],
         arguments: [
             .option("--monitor", value: "NAME", into: \.monitor, .monitorName, help: "Show this monitor only."),
-            .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 when the path is not satisfied."),
+            .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 unless nothing is known to be wrong."),
             .flag("--brief", into: \.isBrief, help: "Show five lines, with the last day."),
         ],
-        exits: ServiceExits.all + [ExitNote(.negative, "not satisfied, with --exit-code; or no such monitor")],
+        exits: ServiceExits.all + [ExitNote(.negative, "something is wrong, with --exit-code; or no such monitor")],
         check: { $0.isBrief && $0.monitor != nil ? "--brief is about the whole, so it takes no --monitor" : nil }
     )
 
@@ -45,9 +47,15 @@ struct Status: Command {
             } else {
                 Terminal.print(monitor == nil ? text.overview(status) : text.monitor(status))
             }
-            let isSatisfied = status["path"]?["status"]?.string == "satisfied"
-            return hasExitCode && !isSatisfied ? .negative : .success
+            return hasExitCode && !isGood(status) ? .negative : .success
         }
+    }
+
+    private func isGood(_ status: JSONValue) -> Bool {
+        guard monitor == nil, let headline = status["headline"] else {
+            return status["path"]?["status"]?.string == "satisfied"
+        }
+        return Headline.State(rawValue: headline.text("state"))?.isGood ?? false
     }
 
     /// The status, and the last day where it is shown and known.

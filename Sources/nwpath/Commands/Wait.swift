@@ -5,7 +5,7 @@ internal import LinuxIO
 internal import OrderedJSON
 internal import Spelling
 
-/// `nwpath wait`: blocks until the path is as somebody wants it.
+/// `nwpath wait`: blocks until conditions hold.
 struct Wait: Command {
     var conditions: [WaitCondition] = []
     var isAny = false
@@ -17,16 +17,18 @@ struct Wait: Command {
 
     static let specification = Specification<Wait>(
         "wait",
-        "Waits until the path is as you want it.",
+        "Waits for the Internet connection or other conditions.",
         discussion: """
-            COND is satisfied (the default), unsatisfied, online (something beyond the gateway answered), ipv4, ipv6, \
-            dns, not-expensive, interface=NAME (it can carry traffic, and is not ignored) or service=TYPE[/NAME] (the census found it). Several must hold \
-            together, unless --any.
+            COND is connected (the default: nothing is known to be wrong; the headline is online or connected), online \
+            (something beyond the gateway answered), path or satisfied (the kernel would send, whatever was tested), \
+            unsatisfied, ipv4, ipv6, dns (a name server answers; where nothing tests it, one is reachable), \
+            not-expensive, interface=NAME (it can carry traffic, and is not ignored) or service=TYPE[/NAME] (the census \
+            found it). Several must hold together, unless --any.
 
             It may be started before the service is up. When the time is over, what is missing is printed.
             """,
         examples: [
-            CommandExample("nwpath wait", "until there is a path"),
+            CommandExample("nwpath wait", "until nothing is known to be wrong"),
             CommandExample("nwpath wait ipv6 dns --timeout 30s", "at most half a minute, for both"),
             CommandExample("nwpath wait interface=eth0 --for 10s", "until it has held for ten seconds"),
             CommandExample("nwpath wait service=_ipp._tcp", "until there is a printer"),
@@ -50,7 +52,7 @@ struct Wait: Command {
             var connection = try ServiceConnection(common)
             let clock = KernelClock()
             let started = clock.boot
-            let wanted = conditions.isEmpty ? [.satisfied] : conditions
+            let wanted = conditions.isEmpty ? [.connected] : conditions
             var machine = WaitMachine(wanted, isAny: isAny, hold: hold, timeout: timeout, at: started)
             let isSatisfied = try wait(&machine, &connection, clock)
             if common.isJSON {

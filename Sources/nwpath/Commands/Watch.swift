@@ -17,7 +17,7 @@ struct Watch: Command {
         "watch",
         "Shows changes as they happen.",
         discussion: """
-            The first line shows the state now, unless --since asks for the past. With --json there is one JSON \
+            The first line is the headline of now, unless --since asks for the past. With --json there is one JSON \
             object on each line (JSON lines): first that of /api/v1/status, then events as in the log. For people, \
             what one cause brings about within seconds is one line; --all, --event and -n show every event.
 
@@ -74,7 +74,7 @@ struct Watch: Command {
             Terminal.endWithReader()
             if since == nil {
                 let text = StatusText(sheet: Sheet(screen, now: clock.wall))
-                Terminal.print(common.isJSON ? try Screen.line(status) : Array((text.verdict(status) + "\n").utf8))
+                Terminal.print(common.isJSON ? try Screen.line(status) : Array((text.sentence(status) + "\n").utf8))
             }
             let position = since == nil ? EventFeed.id(of: status) : nil
             let feed = EventFeed(patterns: events, limit: count, position: position)
@@ -127,7 +127,7 @@ struct Watch: Command {
     static func render(_ event: JSONValue, isJSON: Bool, sheet: Sheet) -> [UInt8] {
         if isJSON { return (try? Screen.line(event)) ?? [] }
         var text = EventText(sheet: sheet).line(event)
-        if let snapshot = event["snapshot"] { text += StatusText(sheet: sheet).verdict(snapshot) + "\n" }
+        if let snapshot = event["snapshot"] { text += StatusText(sheet: sheet).sentence(snapshot) + "\n" }
         return Array(text.utf8)
     }
 }

@@ -82,14 +82,27 @@ struct StatusText {
 
     /// The answer in one line: the way out as a whole, else the verdict of the path.
     func judgement(_ status: JSONValue) -> String {
-        guard let headline = status["headline"], let state = headline["state"]?.string else { return verdict(status) }
+        guard let word = signedWord(status) else { return verdict(status) }
+        return word + age(since: status["headline"]?["since"]?.string)
+    }
+
+    /// The answer in one line with its cause, else the verdict of the path.
+    func sentence(_ status: JSONValue) -> String {
+        guard let word = signedWord(status), let message = status["headline"]?.text("message") else {
+            return verdict(status)
+        }
+        return word + PrintableText.escape(message.isEmpty ? "" : ": \(message)")
+    }
+
+    /// Such as `✓ Online`; `nil` from a service without a headline.
+    private func signedWord(_ status: JSONValue) -> String? {
+        guard let state = status["headline"]?["state"]?.string else { return nil }
         let known = Headline.State(rawValue: state)
         let level = known?.level ?? .bad
         let tones: [Headline.Level: Palette.Tone] = [
             .good: .good, .untested: .warning, .worse: .warning, .bad: .bad,
         ]
-        let word = "\(level.sign) \(known?.word ?? state)"
-        return sheet.paint(word, tones[level]) + age(since: headline["since"]?.string)
+        return sheet.paint("\(level.sign) \(known?.word ?? state)", tones[level])
     }
 
     private func age(since: String?) -> String {

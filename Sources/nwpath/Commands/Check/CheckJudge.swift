@@ -41,7 +41,7 @@ struct CheckJudge {
             state: isSatisfied ? .ok : .critical,
             text: "path \(wanted) \(word)\(detail)" + (age.map { " for \(Int($0))s" } ?? "")
         )
-        if isSatisfied, wanted == "default" { Self.consider(status["headline"] ?? .null, in: &report) }
+        if wanted == "default" { Self.begin(&report, with: status["headline"] ?? .null) }
         if report.state == .ok, isSatisfied, warnsOfExpense, path.isTrue("is_expensive") {
             report.state = .warning
             report.text += ", it is expensive"
@@ -66,11 +66,16 @@ struct CheckJudge {
         return report
     }
 
-    /// Packets that leave are not all: what answers counts, too.
-    private static func consider(_ headline: JSONValue, in report: inout CheckReport) {
-        guard let state = Headline.State(rawValue: headline.text("state")), !state.isGood else { return }
-        report.state = state.level == .worse ? .warning : .critical
-        report.text += ", \(state.word): \(headline.text("message"))"
+    /// The headline is the answer, and the path a detail of it.
+    private static func begin(_ report: inout CheckReport, with headline: JSONValue) {
+        guard let state = Headline.State(rawValue: headline.text("state")) else { return }
+        report.state =
+            switch state.level {
+            case .good, .untested: .ok
+            case .worse: .warning
+            case .bad: .critical
+            }
+        report.text = "\(state.word): \(headline.text("message")), \(report.text)"
     }
 
     // MARK: - Diagnosis

@@ -5,6 +5,8 @@ internal import OrderedJSON
 
 /// Something that `nwpath wait` waits for.
 enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
+    /// Nothing is known to be wrong with the Internet connection, and no test is about to decide.
+    case connected
     case satisfied
     case unsatisfied
     /// Something beyond the gateway answered.
@@ -19,12 +21,13 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
 
     /// What a reader is told when a text is not a condition.
     static let expectation = """
-        satisfied, unsatisfied, online, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
+        connected, online, path, satisfied, unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
         """
     /// The words that stand for themselves.
     static let words: [(word: String, condition: WaitCondition)] = [
-        ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("online", .online), ("ipv4", .ipv4),
-        ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive),
+        ("connected", .connected), ("online", .online), ("satisfied", .satisfied), ("path", .satisfied),
+        ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
+        ("not-expensive", .notExpensive),
     ]
 
     init?(_ text: String) {
@@ -72,10 +75,12 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .satisfied: return isSatisfied ? nil : sentence
         case .unsatisfied: return isSatisfied ? sentence : nil
-        case .online: return Self.missingAnswer(status["headline"] ?? .null)
+        case .connected: return Self.missing(status) { $0.isGood && $0 != .checking }
+        case .online: return Self.missing(status) { $0 == .online }
         case .ipv4: return Self.support("IPv4", "supports_ipv4", path, sentence)
         case .ipv6: return Self.support("IPv6", "supports_ipv6", path, sentence)
-        case .dns: return Self.support("DNS", "supports_dns", path, sentence)
+        case .dns:
+            return Self.missingNames(status) ?? Self.support("DNS", "supports_dns", path, sentence)
         case .notExpensive:
             guard isSatisfied else { return sentence }
             return path.isTrue("is_expensive") ? "the path is expensive" : nil
@@ -93,10 +98,20 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func missingAnswer(_ headline: JSONValue) -> String? {
-        let text = headline.text("state")
-        guard let state = Headline.State(rawValue: text) else { return "the service does not judge what answers" }
-        return state == .online ? nil : "\(state.word): \(headline.text("message"))"
+    private static func missing(_ status: JSONValue, unless holds: (Headline.State) -> Bool) -> String? {
+        let headline = status["headline"] ?? .null
+        guard let state = Headline.State(rawValue: headline.text("state")) else { return "the service has no headline" }
+        return holds(state) ? nil : "\(state.word): \(headline.text("message"))"
+    }
+
+    /// Why no name server answers; `nil` when one does, or nothing tests it.
+    private static func missingNames(_ status: JSONValue) -> String? {
+        switch status.list("chain").last?.text("condition") {
+        case "good": nil
+        case nil, "not_asked": status["headline"] == nil ? nil : missing(status) { $0 != .checking }
+        case "degraded": "name servers answer only in part"
+        default: missing(status, unless: \.isGood) ?? "no name server answers"
+        }
     }
 
     private static func support(_ name: String, _ member: String, _ path: JSONValue, _ sentence: String) -> String? {
