@@ -11,12 +11,13 @@ package enum DocumentForms {
             OverviewDocument.form,
             StateDocument.form("Monitors", "All monitors.").member("paths", .list(of: MonitorDocument.form)),
             StateDocument.form("MonitorState", "One monitor.").members(of: MonitorDocument.form),
-            StateDocument.form("Interfaces", "All interfaces, ignored ones too.")
+            StateDocument.form("Interfaces", "All interfaces, ignored ones too.", isFoundDirectly: true)
                 .member("interfaces", .list(of: InterfaceDocument.form)),
-            StateDocument.form("InterfaceState", "One interface.").members(of: InterfaceDocument.form),
-            StateDocument.form("Gateways", "The gateways of the path `default`.")
+            StateDocument.form("InterfaceState", "One interface.", isFoundDirectly: true)
+                .members(of: InterfaceDocument.form),
+            StateDocument.form("Gateways", "The gateways of the path `default`.", isFoundDirectly: true)
                 .member("gateways", .list(of: GatewayDocument.form)),
-            StateDocument.form("NameServerState", "Name resolution of the path `default`.")
+            StateDocument.form("NameServerState", "Name resolution of the path `default`.", isFoundDirectly: true)
                 .members(of: DNSDocument.form),
             DiagnosisStateDocument.form,
             StateDocument.form("Probes", "Active probes with their last results.")

@@ -8,12 +8,12 @@ import Testing
 
 /// Every command that asks the daemon, as short as it can be.
 private let asking: [[String]] = [
-    ["status"], ["watch"], ["interfaces"], ["interfaces", "eth0"], ["gateways"], ["dns"], ["services"],
-    ["services", "--types"], ["services", "--watch"], ["services", "--once"], ["history"],
+    ["watch"], ["status", "--monitor", "default"], ["services"], ["services", "--types"], ["services", "--watch"],
+    ["services", "--once"], ["history"],
 ]
 
 @Suite(.inNamespace) struct FailureTests {
-    @Test(arguments: asking.filter { $0 != ["status"] })
+    @Test(arguments: asking)
     func `without a daemon it names the sockets and how to start, and exits with 4`(words: [String]) async throws {
         let tool = Tool(scratch: try Scratch())
         let usual = try await tool.run(words)
@@ -39,7 +39,7 @@ private let asking: [[String]] = [
         try Namespace.current.ipBatch(["addr add 192.0.2.2/24 dev eth0", "route add default via 192.0.2.1"])
         try Namespace.current.waitUntilRunning("eth0")
         let found = try await tool.run(words + ["-q"])
-        #expect(found.status == 0 && found.output == "✓ Connected\n" && found.messages == "")
+        #expect(found.status == 0 && found.output == "? Connected\n" && found.messages == "")
         let json = try await tool.run(words + ["--json"]).json
         #expect(json["daemon"] == nil && json["since"] == nil && json["path"]?["status"]?.string == "satisfied")
         #expect(json["headline"]?["state"]?.string == "connected" && json["chain"]?.array?.count == 5)
@@ -47,6 +47,43 @@ private let asking: [[String]] = [
         // Whom somebody named is asked, and nobody else.
         let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock")])
         #expect(named.status == 4 && named.output == "")
+    }
+
+    @Test(arguments: [["interfaces"], ["interfaces", "--all"], ["interfaces", "eth0"], ["gateways"], ["dns"]])
+    func `without a daemon the kernel is asked for a part of the status`(words: [String]) async throws {
+        let tool = Tool(scratch: try Scratch())
+        let peer = try Namespace()
+        try Namespace.current.connect("eth0", to: peer, as: "eth1")
+        try Namespace.current.ipBatch(["addr add 192.0.2.2/24 dev eth0", "route add default via 192.0.2.1"])
+        try Namespace.current.waitUntilRunning("eth0")
+        let text = try await tool.run(words)
+        #expect(text.status == 0 && text.messages == "nwpath: no service runs here; this is what the kernel says now\n")
+        let part = words == ["dns"] ? "DNS: " : words == ["gateways"] ? "192.0.2.1  eth0" : "eth0"
+        #expect(text.output.contains(part), "\(text.output)")
+        let json = try await tool.run(words + ["--json", "-q"])
+        #expect(try json.json["schema"]?.string?.hasPrefix("nwpath.") == true && json.messages == "")
+        let named = try await tool.run(words + ["--socket", tool.scratch.file("none.sock")])
+        #expect(named.status == 4 && named.output == "")
+        let none = try await tool.run("interfaces", "eth7", "-q")
+        #expect(none.status == 1 && none.messages == "nwpath: There is no interface 'eth7'.\n")
+    }
+
+    @Test func `without a daemon its log is read for the history`() async throws {
+        let service = try Service()
+        try service.connect()
+        try await service.start()
+        try Namespace.current.ip("route del default")
+        try await service.settle("unsatisfied")
+        service.kill()
+        let history = try await service.tool.run("history")
+        #expect(history.status == 0 && history.output.contains("\n1 outage, "), "\(history)")
+        #expect(history.messages == "nwpath: no service runs here; this is what \(service.log) says\n")
+        let json = try await service.tool.run("history", "--json", "-q")
+        #expect(try json.json["state"]?.string == "headline" && json.messages == "")
+        let empty = Tool(scratch: try Scratch())
+        let none = try await empty.run("history")
+        #expect(none.status == 4 && none.output == "" && none.messages.split(separator: "\n").count == 1)
+        #expect(none.messages.contains("\(empty.scratch.file("events.jsonl")): cannot open the log: "), "\(none)")
     }
 
     @Test func `who may not open the socket asks the address that everybody on this machine may`() async throws {

@@ -119,7 +119,7 @@ import Testing
 
     @Test func `messages that nobody reads do not stop a command`() async throws {
         let tool = Tool(scratch: try Scratch())
-        for script in ["\"$@\" dns 2>&-", "\"$@\" dns 2>/dev/full"] {
+        for script in ["\"$@\" services 2>&-", "\"$@\" services 2>/dev/full"] {
             let result = try await tool.pipe(script)
             #expect(result.status == 4 && result.output == "")
         }

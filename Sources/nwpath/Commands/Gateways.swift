@@ -7,6 +7,7 @@ struct Gateways: Command {
     static let specification = Specification<Gateways>(
         "gateways",
         "Lists the routers in use.",
+        discussion: "Without a service the kernel is read.",
         examples: [
             CommandExample("nwpath gateways", "addresses, interfaces, and whether they answer"),
             CommandExample("nwpath gateways --json", "the same as JSON"),
@@ -16,12 +17,15 @@ struct Gateways: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            var connection = try ServiceConnection(common)
-            let answer = try connection.get("/api/v1/gateways")
+            var source = try StatusReader(common)
+            let answer = try source.read("/api/v1/gateways") { kernel throws(CommandFailure) in try kernel.gateways }
             let screen = Screen(common)
+            guard !common.isJSON else {
+                try screen.print(answer)
+                return .success
+            }
             let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
-            let gateways = answer.value.list("gateways")
-            common.isJSON ? try screen.print(answer) : Terminal.print(text.gateways(gateways))
+            Terminal.print(text.gateways(answer.value.list("gateways")))
             return .success
         }
     }
@@ -32,6 +36,7 @@ struct NameServers: Command {
     static let specification = Specification<NameServers>(
         "dns",
         "Shows the name servers in use, and whether they can be reached and answer.",
+        discussion: "Without a service the kernel is read.",
         examples: [
             CommandExample("nwpath dns", "servers, search domains, and where they were read"),
             CommandExample("nwpath dns --json", "the same as JSON"),
@@ -41,16 +46,17 @@ struct NameServers: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            var connection = try ServiceConnection(common)
-            let answer = try connection.get("/api/v1/dns")
+            var source = try StatusReader(common)
+            let answer = try source.read("/api/v1/dns") { kernel throws(CommandFailure) in try kernel.dns }
             let screen = Screen(common)
-            let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
-            if common.isJSON {
+            guard !common.isJSON else {
                 try screen.print(answer)
-            } else {
-                let chain = try connection.get("/api/v1/status").value.list("chain")
-                Terminal.print(text.dns(answer.value, condition: chain.last?.text("condition")))
+                return .success
             }
+            let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
+            let chain = try source.read("/api/v1/status") { kernel throws(CommandFailure) in try kernel.overview }.value
+                .list("chain")
+            Terminal.print(text.dns(answer.value, condition: chain.last?.text("condition")))
             return .success
         }
     }

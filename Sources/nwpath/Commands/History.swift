@@ -24,7 +24,8 @@ struct History: Command {
         "history",
         "Shows outages and availability.",
         discussion: """
-            The service reads them from its event log; --file reads a log directly, without the service. Time that \
+            The service reads them from its event log; --file reads a log directly, without the service. Where no \
+            service runs the log of its configuration is read. Time that \
             no service watched is unknown, and counts neither way: it did not run, or the machine slept. What \
             comes after the last word of a log is unknown too. Durations are right although the calendar was \
             stepped; times are those of the calendar after the last step. What is down is the headline, so that an \
@@ -94,12 +95,27 @@ struct History: Command {
         from begin: WallTime,
         to end: WallTime
     ) throws(CommandFailure) -> JSONValue {
-        guard let file else { return try ask(common) }
-        return try Self.read(file, monitor: monitor ?? "default", state: counted, since: begin, until: end)
+        func read(_ file: String) throws(CommandFailure) -> JSONValue {
+            try Self.read(file, monitor: monitor ?? "default", state: counted, since: begin, until: end)
+        }
+        if let file { return try read(file) }
+        var connection = try ServiceConnection(common)
+        do throws(CommandFailure) {
+            return try ask(&connection)
+        } catch {
+            guard error.status == .unreachable, connection.isStandard else { throw error }
+            let log = Self.configuration.log.file
+            do throws(CommandFailure) {
+                let history = try read(log)
+                if !common.isQuiet { Terminal.complain("no service runs here; this is what \(log) says") }
+                return history
+            } catch let unread {
+                throw CommandFailure("\(error.message); \(unread.message)", error.status)
+            }
+        }
     }
 
-    private func ask(_ common: CommonOptions) throws(CommandFailure) -> JSONValue {
-        var connection = try ServiceConnection(common)
+    private func ask(_ connection: inout ServiceConnection) throws(CommandFailure) -> JSONValue {
         let query = [
             (name: "since", value: since.description), (name: "until", value: until?.description),
             (name: "monitor", value: monitor), (name: "state", value: counted.rawValue),
@@ -120,6 +136,7 @@ struct History: Command {
             _ = try FileDescriptor(opening: file, flags: 0)
             var history = OutageHistory(monitor: monitor, since: since, until: until, state: state)
             var last: EventPosition?
+            let stateDirectory = configuration.stateDirectory
             let outages = "\(stateDirectory)/\(OutageLog.name)"
             let reader = try OutageReader(log: file, outages: outages, isOwnStreamOnly: true)
             while try reader.advance(
@@ -145,12 +162,12 @@ struct History: Command {
 }
 
 extension History {
-    /// Where the service of this user leaves its sign of life.
-    private static var stateDirectory: String {
+    /// What the service of this user works with; the defaults where the configuration is not valid.
+    private static var configuration: Configuration {
         let environment = Environment.variables
         let paths = StandardPaths(userID: geteuid(), environment: environment)
         let configuration = try? Configuration.load(.init(standard: paths), paths: paths, environment: environment)
-        return configuration?.stateDirectory ?? paths.stateDirectory
+        return configuration ?? Configuration(paths: paths)
     }
 }
 

@@ -11,6 +11,7 @@ struct Interfaces: Command {
     static let specification = Specification<Interfaces>(
         "interfaces",
         "Lists the interfaces and what keeps them from carrying traffic.",
+        discussion: "Without a service the kernel is read.",
         examples: [
             CommandExample("nwpath interfaces", "those that matter"),
             CommandExample("nwpath interfaces eth0", "everything about one"),
@@ -24,9 +25,11 @@ struct Interfaces: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            var connection = try ServiceConnection(common)
+            var source = try StatusReader(common)
             let target = "/api/v1/interfaces" + (name.map { "/\(RequestText.encode($0))" } ?? "")
-            let answer = try connection.get(target)
+            let answer = try source.read(target) { kernel throws(CommandFailure) in
+                if let name { try kernel.interface(name) } else { try kernel.interfaces }
+            }
             let screen = Screen(common)
             let text = InterfaceText(sheet: Sheet(screen, now: KernelClock().wall))
             if name != nil {

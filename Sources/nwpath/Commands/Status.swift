@@ -60,17 +60,15 @@ struct Status: Command {
 
     /// The status, and the last day where it is shown and known.
     private func ask(_ common: CommonOptions) throws(CommandFailure) -> (status: JSONValue, history: JSONValue?) {
-        var connection = try ServiceConnection(common)
-        do throws(CommandFailure) {
-            let target = monitor.map { "/api/v1/paths/\(RequestText.encode($0))" } ?? "/api/v1/status"
-            let status = try connection.get(target).value
+        guard let monitor else {
+            var source = try StatusReader(common)
+            let status = try source.read("/api/v1/status") { kernel throws(CommandFailure) in try kernel.overview }
+                .value
             guard isBrief, !common.isJSON, !common.isQuiet else { return (status, nil) }
-            return (status, try? connection.get("/api/v1/history?since=24h").value)
-        } catch {
-            guard error.status == .unreachable, monitor == nil, connection.isStandard else { throw error }
-            if !common.isQuiet { Terminal.complain("no service runs here; this is what the kernel says now") }
-            return (try DirectStatus().value, nil)
+            return (status, source.day)
         }
+        var connection = try ServiceConnection(common)
+        return (try connection.get("/api/v1/paths/\(RequestText.encode(monitor))").value, nil)
     }
 }
 

@@ -8,12 +8,15 @@ internal import Netlink
 internal import OrderedJSON
 internal import PathEngine
 internal import PathModel
+internal import Spelling
 
 /// The status as the kernel has it at this moment, read once by the command itself; no service is needed.
 ///
 /// Nobody watched before, so nothing has a `since`.
 struct DirectStatus {
-    private let document: OverviewDocument
+    private let core: EngineCore
+    private let host = HostName.current
+    private let clock = KernelClock()
 
     /// Reads everything.
     /// - Throws: A failure when the configuration is not right, or the kernel cannot be asked.
@@ -21,27 +24,11 @@ struct DirectStatus {
         guard let settings = CommandConfiguration.load(nil) else {
             throw CommandFailure("the configuration is not right, so nothing was read", .usage)
         }
-        let core: EngineCore
         do throws(NetlinkError) {
             core = try Self.look(settings)
         } catch {
             throw CommandFailure("the kernel cannot be asked: \(error)", .negative)
         }
-        let clock = KernelClock()
-        let host = HostName.current
-        document = OverviewDocument(
-            state: StateDocument("status", time: clock.wall, host: host),
-            daemon: nil,
-            headline: HeadlineJudge(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline,
-            headlineSince: nil,
-            monitors: core.monitors.map {
-                MonitorDocument(monitor: $0.policy.name, path: $0.path, statusSince: nil, clock: clock)
-            },
-            interfaces: core.interfaces.map { InterfaceDocument($0, at: clock.boot) }.filter { !$0.ignored },
-            path: core.path,
-            services: nil,
-            problems: []
-        )
     }
 
     private static func look(_ settings: CommandConfiguration) throws(NetlinkError) -> EngineCore {
@@ -59,14 +46,71 @@ struct DirectStatus {
         return engine.core
     }
 
-    /// The object, as the service would answer it.
-    var value: JSONValue {
+    /// The object of `/api/v1/status`.
+    var overview: JSONValue {
         get throws(CommandFailure) {
-            do {
-                return try JSONValue(parsing: try OrderedJSONEncoder().encode(document))
-            } catch {
-                throw CommandFailure("\(error)", .negative)
+            let document = OverviewDocument(
+                state: StateDocument("status", time: clock.wall, host: host),
+                daemon: nil,
+                headline: HeadlineJudge(HeadlineFacts(host: host, path: core.path, now: clock.boot)).headline,
+                headlineSince: nil,
+                monitors: core.monitors.map {
+                    MonitorDocument(monitor: $0.policy.name, path: $0.path, statusSince: nil, clock: clock)
+                },
+                interfaces: views.filter { !$0.ignored },
+                path: core.path,
+                services: nil,
+                problems: []
+            )
+            return try Self.value { try OrderedJSONEncoder().encode(document) }
+        }
+    }
+
+    /// The object of `/api/v1/interfaces`.
+    var interfaces: JSONValue {
+        get throws(CommandFailure) { try stated("interfaces") { $0.write("interfaces", views) } }
+    }
+
+    /// The object of `/api/v1/interfaces/{name}`.
+    func interface(_ name: String) throws(CommandFailure) -> JSONValue {
+        let known = core.state.link(named: name)?.name ?? name
+        guard let view = views.first(where: { $0.name == known }) else {
+            throw CommandFailure("There is no interface \(PrintableText.quote(name)).", .negative)
+        }
+        return try stated("interfacestate") { view.write(to: &$0) }
+    }
+
+    /// The object of `/api/v1/gateways`.
+    var gateways: JSONValue {
+        get throws(CommandFailure) {
+            try stated("gateways") { $0.write("gateways", core.path.gateways.map(GatewayDocument.init)) }
+        }
+    }
+
+    /// The object of `/api/v1/dns`.
+    var dns: JSONValue {
+        get throws(CommandFailure) { try stated("nameserverstate") { DNSDocument(core.path.dns).write(to: &$0) } }
+    }
+
+    private var views: [InterfaceDocument] { core.interfaces.map { InterfaceDocument($0, at: clock.boot) } }
+
+    private func stated(
+        _ kind: String,
+        _ members: (inout JSONObjectWriter) -> Void
+    ) throws(CommandFailure) -> JSONValue {
+        try Self.value {
+            try OrderedJSONEncoder().encode { object in
+                StateDocument(kind, time: clock.wall, host: host).write(to: &object)
+                members(&object)
             }
+        }
+    }
+
+    private static func value(_ encode: () throws -> [UInt8]) throws(CommandFailure) -> JSONValue {
+        do {
+            return try JSONValue(parsing: try encode())
+        } catch {
+            throw CommandFailure("\(error)", .negative)
         }
     }
 }
