@@ -97,6 +97,43 @@ import Testing
         #expect(try await service.ask("gateways").output == "no gateway\n")
     }
 
+    @Test func `gateways, name servers and why show what probes found`() async throws {
+        let service = try Service()
+        let peer = try Namespace()
+        try Namespace.current.connect("eth0", to: peer, as: "far")
+        try peer.ip("addr add 192.0.2.1/24 dev far")
+        try Namespace.current.ipBatch(["addr add 192.0.2.10/24 dev eth0", "route add default via 192.0.2.1"])
+        try peer.waitUntilRunning("far")
+        let resolver = try service.scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        let pace = "interval: 1s, threshold: 1"
+        try service.scratch.write(
+            """
+            dns: {resolv_conf: \(resolver)}
+            probes:
+              active:
+                router: {target: gateway, \(pace)}
+                names: {method: dns, target: example.test, \(pace)}
+            """,
+            to: "nwpath.yaml"
+        )
+        try await service.start()
+        try await Namespace.current.loop.eventually("both results") {
+            let curl = ["curl", "-s", "--unix-socket", service.socket, "http://localhost/api/v1/probes"]
+            let probes = try JSONValue(parsing: try Command.run(curl)).list("probes")
+            return probes.count == 2 && probes.allSatisfy { $0["last"]?["address"]?.string == "192.0.2.1" }
+        }
+        let gateways = try await service.ask("gateways").output
+        #expect(gateways.contains("  yes, ") && gateways.hasSuffix(" ago\n"), "\(gateways)")
+        let dns = try await service.ask("dns").output
+        #expect(dns.contains("\n  servers  192.0.2.1") && dns.contains("  fails: refused, "), "\(dns)")
+        let why = try await service.tool.run("why").output
+        #expect(why.contains("; ping answers, ") && why.contains("; 192.0.2.1 fails: refused, "), "\(why)")
+        let host = try await service.tool.run("why", "192.0.2.1").output
+        #expect(host.contains("The kernel would send to 192.0.2.1: IPv4 by eth0; answers, "), "\(host)")
+        service.kill()
+        #expect(try await service.tool.run("why", "192.0.2.1").output.contains("; not tested (run `nwpath diagnose "))
+    }
+
     @Test func `knows its version without a daemon`() async throws {
         let tool = Tool(scratch: try Scratch())
         #expect(try await tool.run("version").output == "nwpath \(NWPath.version)\n")

@@ -89,7 +89,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     {
         let text = StatusText(sheet: plain).overview(try json(judged))
         #expect(!text.contains("✓"))
-        #expect(text.contains("\n  path      satisfied\n  supports  IPv4, DNS (not reached), no IPv6\n"), "\(text)")
+        #expect(text.contains("\n  path      satisfied\n  supports  IPv4, DNS (unreachable), no IPv6\n"), "\(text)")
     }
 
     @Test func `why and hint follow the verdict`() throws {
@@ -210,8 +210,8 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 }
 
 @Suite struct GatewayTextTests {
-    @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not asked")])
-    func `a gateway answers, does not, or is not asked`(reachable: String, words: String) throws {
+    @Test(arguments: [("true", "yes"), ("false", "no"), ("null", "not tested")])
+    func `a gateway answers, does not, or is not tested`(reachable: String, words: String) throws {
         let gateway = try json("{\"address\":\"fe80::1%eth0\",\"interface\":\"eth0\",\"reachable\":\(reachable)}")
         #expect(
             GatewayText(sheet: plain).gateways([gateway]).contains(
@@ -223,9 +223,12 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test(arguments: [
         (
             "{\"servers\":[\"192.0.2.53\",\"::1\"],\"search\":[\"a.test\",\"b.test\"],\"source\":\"f\",\"usable\":true}",
-            "? DNS: can be asked; nobody has (`nwpath diagnose` does)\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
+            "? DNS: reachable, not tested (run `nwpath diagnose`)\n  servers  192.0.2.53\n           ::1\n  search   a.test b.test\n  source   f\n"
         ),
-        ("{\"servers\":[\"192.0.2.53\"],\"usable\":false}", "✗ DNS: none can be reached\n  servers  192.0.2.53\n"),
+        (
+            "{\"servers\":[\"192.0.2.53\"],\"usable\":false}",
+            "✗ DNS: no name server is reachable\n  servers  192.0.2.53\n"
+        ),
         ("{\"servers\":[],\"usable\":false}", "✗ DNS: no name server\n"),
     ])
     func `name servers come with what is known of them`(dns: String, expected: String) throws {
@@ -235,14 +238,42 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     @Test(arguments: [
         ("good", "✓ DNS: answers"), ("degraded", "! DNS: answers in part, or slowly"),
         ("broken", "✗ DNS: does not answer"),
-        ("not_reached", "✗ DNS: the way there is broken (`nwpath status`)"),
-        ("not_asked", "? DNS: can be asked; nobody has (`nwpath diagnose` does)"),
+        ("not_reached", "✗ DNS: not working, because the Internet connection is down"),
+        ("not_asked", "? DNS: reachable, not tested (run `nwpath diagnose`)"),
     ])
     func `name servers have a tick where one answered`(condition: String, line: String) throws {
         let dns = try json(#"{"servers":["192.0.2.53"],"usable":true}"#)
         #expect(GatewayText(sheet: plain).dns(dns, condition: condition).hasPrefix(line + "\n"))
         let none = try json(#"{"servers":["192.0.2.53"],"usable":false}"#)
-        #expect(GatewayText(sheet: plain).dns(none, condition: condition).hasPrefix("✗ DNS: none can be reached\n"))
+        let text = GatewayText(sheet: plain).dns(none, condition: condition)
+        #expect(text.hasPrefix("✗ DNS: no name server is reachable\n"))
+    }
+
+    private func findings() throws -> ProbeFindings {
+        let probes = """
+            {"probes":[
+            {"method":"icmp","last":{"time":"2026-11-20T13:59:57Z","success":true,"duration_seconds":0.0004,
+            "address":"192.0.2.1"}},
+            {"method":"icmp","last":{"time":"2026-11-20T13:59:50Z","success":false,"reason":"timeout","address":"192.0.2.1"}},
+            {"method":"dns","last":{"time":"2026-11-20T13:59:58Z","success":false,"reason":"refused",
+            "address":"2001:db8::53"}},
+            {"method":"tcp","last":{"time":"2026-11-20T13:59:59Z","success":true,"address":"192.0.2.53"}},
+            {"method":"dns","last":{"success":null,"reason":"not_assessed","address":"192.0.2.53"}},
+            {"method":"dns","last":null}]}
+            """
+        return ProbeFindings(try json(probes).list("probes"), now: now)
+    }
+
+    @Test func `what a probe found last of a gateway or a name server stands beside it`() throws {
+        let findings = try findings()
+        let text = GatewayText(sheet: plain, findings: findings)
+        let gateways = try json(#"[{"address":"192.0.2.1"},{"address":"192.0.2.9","reachable":false}]"#).array ?? []
+        let lines = text.gateways(gateways).split(separator: "\n")
+        #expect(lines[1].hasSuffix("  yes, 400 µs, 3 s ago") && lines[2].hasSuffix("  no"), "\(lines)")
+        let dns = try json(#"{"servers":["192.0.2.53:5353","[2001:db8::53]:53"],"usable":true}"#)
+        let servers = text.dns(dns, condition: "broken").split(separator: "\n")
+        #expect(servers[1].hasSuffix("  not tested") && servers[2].hasSuffix("  fails: refused, 2 s ago"), "\(servers)")
+        #expect(findings.host("192.0.2.53")?.isGood == true && findings.host("2001:db8::53") == nil)
     }
 }
 

@@ -13,8 +13,8 @@ import Testing
         try namespace.ip("neigh replace 192.0.2.1 dev eth0 lladdr 02:00:00:00:00:01 nud reachable")
         let run = try why.run("192.0.2.1")
         #expect(run.code == 0)
-        let asks = "nobody beyond was asked (`nwpath diagnose 192.0.2.1` asks)"
-        #expect(run.firstLine == "The kernel would send to 192.0.2.1: IPv4 by eth0; \(asks)")
+        let tests = "not tested (run `nwpath diagnose 192.0.2.1`)"
+        #expect(run.firstLine == "The kernel would send to 192.0.2.1: IPv4 by eth0; \(tests)")
         #expect(run.line("route") == "✓ route     192.0.2.0/24 dev eth0 (kernel)")
         #expect(run.line("nexthop") == "✓ nexthop   directly on eth0")
         #expect(run.line("source") == "✓ source    192.0.2.2 (eth0)")

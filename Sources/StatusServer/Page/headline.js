@@ -60,7 +60,7 @@ function figure(node, status) {
   const gateway = status.gateways.find((other) => other.address === node.name);
   switch (node.condition) {
     case 'not_reached': return 'not reached';
-    case 'not_asked': return 'not asked';
+    case 'not_asked': return 'not tested';
     case 'broken':
       if (node.element === 'interface') return trouble(link);
       if (node.element === 'gateway') return node.name ? 'no answer' : 'no default route';
@@ -125,7 +125,7 @@ function nodeFacts(node, status) {
       ['Addresses', ...addresses(link, true)]];
     case 'gateway': return !gateway ? [['Why', status.headline.message]] : [
       ['Interface', gateway.interface.name], ['Metric', String(gateway.metric)],
-      ['Neighbour', { true: 'reachable', false: 'does not answer' }[gateway.reachable] ?? 'not asked']];
+      ['Neighbour', { true: 'reachable', false: 'does not answer' }[gateway.reachable] ?? 'not tested']];
     case 'dns': return [['Servers', ...status.dns.servers], ['Search', ...status.dns.search], ['Source', status.dns.source || 'none'],
       ['Usable', status.dns.usable ? 'yes' : 'no']].filter((fact) => fact.length > 1);
     default: return state.probes.map((probe) => [probe.name, `${probe.target}: ${outcome(probe)}`]);
@@ -133,7 +133,7 @@ function nodeFacts(node, status) {
 }
 
 function outcome(probe) {
-  if (!probe.last) return 'not asked yet';
+  if (!probe.last) return 'not tested yet';
   return probe.last.success ? delay(probe.last.duration_seconds) : words(probe.last.message ?? probe.last.reason ?? 'failed');
 }
 

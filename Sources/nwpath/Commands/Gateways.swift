@@ -7,7 +7,10 @@ struct Gateways: Command {
     static let specification = Specification<Gateways>(
         "gateways",
         "Lists the routers in use.",
-        discussion: "Without a service the kernel is read.",
+        discussion: """
+            ANSWERS is what a probe that pings the gateway found last, else what the neighbour table of the kernel has. \
+            Without a service the kernel is read.
+            """,
         examples: [
             CommandExample("nwpath gateways", "addresses, interfaces, and whether they answer"),
             CommandExample("nwpath gateways --json", "the same as JSON"),
@@ -24,7 +27,8 @@ struct Gateways: Command {
                 try screen.print(answer)
                 return .success
             }
-            let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
+            let now = KernelClock().wall
+            let text = GatewayText(sheet: Sheet(screen, now: now), findings: try source.findings(at: now))
             Terminal.print(text.gateways(answer.value.list("gateways")))
             return .success
         }
@@ -36,7 +40,9 @@ struct NameServers: Command {
     static let specification = Specification<NameServers>(
         "dns",
         "Shows the name servers in use, and whether they can be reached and answer.",
-        discussion: "Without a service the kernel is read.",
+        discussion: """
+            Beside a name server stands what a probe that queries it found last. Without a service the kernel is read.
+            """,
         examples: [
             CommandExample("nwpath dns", "servers, search domains, and where they were read"),
             CommandExample("nwpath dns --json", "the same as JSON"),
@@ -53,7 +59,8 @@ struct NameServers: Command {
                 try screen.print(answer)
                 return .success
             }
-            let text = GatewayText(sheet: Sheet(screen, now: KernelClock().wall))
+            let now = KernelClock().wall
+            let text = GatewayText(sheet: Sheet(screen, now: now), findings: try source.findings(at: now))
             let chain = try source.read("/api/v1/status") { kernel throws(CommandFailure) in try kernel.overview }.value
                 .list("chain")
             Terminal.print(text.dns(answer.value, condition: chain.last?.text("condition")))

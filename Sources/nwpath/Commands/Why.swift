@@ -21,7 +21,7 @@ struct Why: Command {
         discussion:
             "Follows the rule, table, route, nexthop, link, carrier, source address, packet filters, neighbour and name "
             + "servers. Asks the kernel of this machine and sends nothing beyond the first router, except that a name is "
-            + "looked up.",
+            + "looked up. What probes of a service on this machine found stands beside it.",
         examples: [
             CommandExample("nwpath why", "why is there no Internet"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
@@ -53,7 +53,7 @@ struct Why: Command {
             Terminal.complain("the kernel cannot be asked: \(error)")
             return .negative
         }
-        let document = WhyDocument(target: host ?? Self.internet, answer.explanations)
+        let document = WhyDocument(target: host ?? Self.internet, answer.explanations, BeyondKernel(common))
         print(document, common)
         if answer.isTimedOut { return .timedOut }
         return document.verdict == "ok" ? .success : .negative
@@ -116,7 +116,7 @@ struct Why: Command {
 
     /// Why nothing leaves this machine, as the kernel tells; `nil` where something does.
     static func blockade(_ explainer: Explainer<KernelTable>) -> String? {
-        let document = WhyDocument(target: internet, explainInternet(explainer, names: .general))
+        let document = WhyDocument(target: internet, explainInternet(explainer, names: .general), nil)
         return document.verdict == "broken" ? document.broken?.message : nil
     }
 

@@ -38,6 +38,12 @@ struct StatusReader {
         }
     }
 
+    /// What the service's probes found; nothing from the kernel.
+    mutating func findings(at now: WallTime) throws(CommandFailure) -> ProbeFindings {
+        let probes = kernel == nil ? try connection.get("/api/v1/probes").value.list("probes") : []
+        return ProbeFindings(probes, now: now)
+    }
+
     /// The history of the last day; `nil` from the kernel, and while the service reads its log.
     var day: JSONValue? {
         mutating get { kernel == nil ? try? connection.get("/api/v1/history?since=24h").value : nil }

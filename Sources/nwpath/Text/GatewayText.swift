@@ -4,6 +4,8 @@ internal import OrderedJSON
 
 struct GatewayText {
     let sheet: Sheet
+    /// What probes found; `nil` where that is not known.
+    var findings: ProbeFindings?
 
     func gateways(_ gateways: [JSONValue], isIndented: Bool = false) -> String {
         guard !gateways.isEmpty else { return "no gateway\n" }
@@ -14,7 +16,7 @@ struct GatewayText {
             table.add([
                 .init(gateway.text("address"), .strong), .init(gateway.interfaceName),
                 .init(gateway.text("family")),
-                .init(gateway["metric"]?.int.map(String.init) ?? ""), Self.answers(gateway),
+                .init(gateway["metric"]?.int.map(String.init) ?? ""), answers(gateway),
             ])
         }
         return sheet.table(table, isIndented: isIndented)
@@ -30,33 +32,46 @@ struct GatewayText {
         let servers = dns.texts("servers")
         let (verdict, tone) = Self.verdict(servers, isUsable: dns.isTrue("usable"), condition)
         var text = sheet.paint(verdict, tone) + "\n"
-        var table = TextTable([.init(""), .init("", canShrink: true)])
+        var table = TextTable([.init(""), .init("", canShrink: true), .init("")])
         for (number, server) in servers.enumerated() {
-            table.add([.init(number == 0 ? "servers" : "", .faint), .init(server)])
+            let finding = findings?.nameServer(server)
+            table.add([
+                .init(number == 0 ? "servers" : "", .faint), .init(server),
+                .init(finding?.sentence ?? (findings == nil ? "" : "not tested"), Self.tone(finding)),
+            ])
         }
         let search = dns.texts("search")
-        if !search.isEmpty { table.add([.init("search", .faint), .init(search.joined(separator: " "))]) }
-        if !dns.text("source").isEmpty { table.add([.init("source", .faint), .init(dns.text("source"))]) }
+        if !search.isEmpty { table.add([.init("search", .faint), .init(search.joined(separator: " ")), .init("")]) }
+        if !dns.text("source").isEmpty { table.add([.init("source", .faint), .init(dns.text("source")), .init("")]) }
         text += sheet.indent(sheet.table(table, isIndented: true))
         return text
     }
 
     private static func verdict(_ servers: [String], isUsable: Bool, _ condition: String?) -> (String, Palette.Tone?) {
-        guard isUsable else { return ("✗ DNS: " + (servers.isEmpty ? "no name server" : "none can be reached"), .bad) }
+        guard isUsable else {
+            return ("✗ DNS: no name server" + (servers.isEmpty ? "" : " is reachable"), .bad)
+        }
         return switch condition {
         case "good": ("✓ DNS: answers", .good)
         case "degraded": ("! DNS: answers in part, or slowly", .warning)
         case "broken": ("✗ DNS: does not answer", .bad)
-        case "not_reached": ("✗ DNS: the way there is broken (`nwpath status`)", .bad)
-        default: ("? DNS: can be asked; nobody has (`nwpath diagnose` does)", nil)
+        case "not_reached": ("✗ DNS: not working, because the Internet connection is down", .bad)
+        default: ("? DNS: reachable, not tested (run `nwpath diagnose`)", nil)
         }
     }
 
-    private static func answers(_ gateway: JSONValue) -> TextTable.Cell {
-        switch gateway["reachable"]?.bool {
+    private func answers(_ gateway: JSONValue) -> TextTable.Cell {
+        if let finding = findings?.gateway(gateway.text("address")) {
+            return .init((finding.isGood ? "yes, " : "no, ") + finding.detail, Self.tone(finding))
+        }
+        return switch gateway["reachable"]?.bool {
         case true?: .init("yes", .good)
         case false?: .init("no", .bad)
-        case nil: .init("not asked", .faint)
+        case nil: .init("not tested", .faint)
         }
+    }
+
+    private static func tone(_ finding: ProbeFindings.Finding?) -> Palette.Tone {
+        finding.map { $0.isGood ? .good : .bad } ?? .faint
     }
 }

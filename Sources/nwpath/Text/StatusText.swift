@@ -170,7 +170,7 @@ struct StatusText {
     private static func abilities(_ path: JSONValue, names condition: String?) -> String {
         let all = [("IPv4", "supports_ipv4"), ("IPv6", "supports_ipv6"), ("DNS", "supports_dns")]
         let doubts = [
-            "not_asked": " (nobody asked it)", "not_reached": " (not reached)", "broken": " (does not answer)",
+            "not_asked": " (not tested)", "not_reached": " (unreachable)", "broken": " (does not answer)",
             "degraded": " (in part)",
         ]
         let has = all.filter { path.isTrue($0.1) }.map { $0.0 == "DNS" ? $0.0 + (doubts[condition ?? ""] ?? "") : $0.0 }
@@ -198,7 +198,8 @@ struct StatusText {
         guard !servers.isEmpty else { return sheet.paint("no name server", .warning) + "\n" }
         let list = sheet.paint(servers.joined(separator: ", "))
         let source = dns.text("source").isEmpty ? "" : sheet.paint(" (\(dns.text("source")))", .faint)
-        return list + source + (dns.isTrue("usable") ? "" : sheet.paint(", none can be reached", .warning)) + "\n"
+        return list + source + (dns.isTrue("usable") ? "" : sheet.paint(", no name server is reachable", .warning))
+            + "\n"
     }
 
     private func services(_ services: JSONValue) -> String {

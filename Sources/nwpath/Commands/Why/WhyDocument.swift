@@ -79,7 +79,12 @@ struct WhyDocument: JSONObjectWritable {
     /// Sums up explanations for one target.
     ///
     /// A family that the machine does not take part in breaks nothing while another one works.
-    init(target: String, _ explanations: [Explanation]) {
+    ///
+    /// - Parameters:
+    ///   - target: The host, or ``Why/internet``.
+    ///   - explanations: One for each family.
+    ///   - beyond: What was tested; `nil` where only the kernel matters.
+    init(target: String, _ explanations: [Explanation], _ beyond: BeyondKernel?) {
         self.target = target
         let works = explanations.contains { $0.broken == nil }
         let failing = explanations.filter { $0.broken != nil && !($0.isAbsent && works) }
@@ -97,7 +102,7 @@ struct WhyDocument: JSONObjectWritable {
         }
         broken = fault
         verdict = first != nil ? "broken" : doubtful != nil ? "unknown" : "ok"
-        message = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations)
+        message = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations, beyond)
         summary = message
         chains = explanations.map { explanation in
             Chain(
@@ -106,7 +111,8 @@ struct WhyDocument: JSONObjectWritable {
                 verdict: Self.verdict(of: explanation, oneWorks: works),
                 interface: explanation.interface.map(InterfaceReference.init(named:)),
                 steps: explanation.steps.map {
-                    Step(element: $0.element, verdict: $0.verdict, message: $0.text, text: $0.text)
+                    let text = beyond?.text(of: $0) ?? $0.text
+                    return Step(element: $0.element, verdict: $0.verdict, message: text, text: text)
                 }
             )
         }
@@ -121,7 +127,8 @@ struct WhyDocument: JSONObjectWritable {
         target: String,
         fault: Fault?,
         isCertain: Bool,
-        _ explanations: [Explanation]
+        _ explanations: [Explanation],
+        _ beyond: BeyondKernel?
     ) -> String {
         if let fault {
             let hint = fault.hint.map { "; to mend it: \($0)" } ?? ""
@@ -132,9 +139,8 @@ struct WhyDocument: JSONObjectWritable {
             return "\(explanation.family.label)\(by)"
         }
         guard !ways.isEmpty else { return "Nothing to explain: there is no address to ask about" }
-        let subject = target == Why.internet ? "" : " \(target)"
-        return "The kernel would send to \(target): \(ways.joined(separator: ", ")); "
-            + "nobody beyond was asked (`nwpath diagnose\(subject)` asks)"
+        let tested = beyond.map { "; " + $0.clause(on: target == Why.internet ? nil : target, explanations) }
+        return "The kernel would send to \(target): \(ways.joined(separator: ", "))" + (tested ?? "")
     }
 }
 
