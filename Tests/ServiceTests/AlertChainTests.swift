@@ -85,12 +85,12 @@ import Testing
             return last.code == 0
         }
         let summary = last.output.lines.last ?? ""
-        #expect(summary.hasPrefix("4 dashboards, 47 panels; "), "\(last.output)")
+        #expect(summary.hasPrefix("4 dashboards, 51 panels; "), "\(last.output)")
         #expect(summary.hasSuffix(", 0 bad"), "\(last.output)")
         // Only what the check names may be missing, each line with what it needs.
-        let awaiting = last.output.lines.filter { $0.hasPrefix("awaiting  ") }
-        #expect(summary.contains(" \(awaiting.count) awaiting "))
-        #expect(awaiting.allSatisfy { $0.contains(" needs ") })
+        let absent = last.output.lines.filter { $0.hasPrefix("not configured  ") }
+        #expect(summary.contains(" \(absent.count) not configured, "))
+        #expect(absent.allSatisfy { $0.contains(" needs ") })
         for (right, wrong, complaint) in [
             ("nwpath_events_published_total", "nwpath_events_publised_total", "no metric nwpath_events_publised_total"),
             ("process_open_fds{", #"process_open_fds{device=\\"none\\", "#, "no data"),
@@ -105,7 +105,7 @@ import Testing
 
     private func expectConsole() async throws {
         var page = ""
-        let texts = ["✓ connected", "<td>host-1</td><td>default</td>", "✓ satisfied", "<td>up0 </td>", "</html>"]
+        let texts = ["? connected", "<td>host-1</td><td>default</td>", "✓ satisfied", "<td>up0 </td>", "</html>"]
         // The server scrapes and evaluates its rules at times of its own.
         try await loop.eventually("all of the console", found: page) {
             page = try Monitoring.inside(["curl", "-s", "-f", "http://127.0.0.1:9090/consoles/nwpath.html"])

@@ -21,7 +21,10 @@ import time
 rules, scratch = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 SPEED = float(sys.argv[3]) if len(sys.argv) > 3 else 60
 GOOD, BROKEN, AFTER = 180, 720, 1200
-STATES = ["online", "connected", "slow", "login_needed", "no_internet", "local_only", "offline"]
+STATES = [
+    "online", "connected", "checking", "slow", "degraded", "dns_broken", "login_needed", "no_internet", "local_only",
+    "offline",
+]
 PROBES = {"web": "http", "names": "dns", "six": "tcp"}
 
 Verdict = collections.namedtuple("Verdict", "code layer severity")
@@ -47,7 +50,7 @@ CAUSES = {
     "upstream-probes": Cause(WAY_OUT, "no_internet", 60, None, "web names six", lag=10),
     "portal": Cause(
         WAY_OUT, "login_needed", 15, Verdict("captive.portal", "captive", "broken"), "web six", portal=1, lag=30),
-    "dns": Cause(WAY_OUT, "no_internet", 15, Verdict("dns.unreachable", "dns", "broken"), "names", lag=30),
+    "dns": Cause(WAY_OUT, "dns_broken", 15, Verdict("dns.unreachable", "dns", "broken"), "names", lag=30),
     "ipv6": Cause("NwpathNetworkBroken", "slow", 15, Verdict("ipv6.broken", "wan", "broken"), "six", lag=30),
     "ipv6-lost": Cause("NwpathPathIPv6Lost", "online", 0, None, "six", ipv6=0),
     "daemon": Cause("NwpathDown", dead=True),
@@ -106,6 +109,11 @@ class Exporter(http.server.BaseHTTPRequestHandler):
         state = cause.state if known else "online"
         down = cause.reason is not None and broken
         yield from (f'nwpath_headline{{state="{each}"}} {int(each == state)}' for each in STATES)
+        away = spent(now, GOOD + cause.delay, GOOD + BROKEN + cause.lag)
+        times = collections.Counter(online=now + 1000 - away)
+        times[cause.state] += away
+        for each, seconds in times.items():
+            yield f'nwpath_headline_seconds_total{{state="{each}"}} {seconds}'
         monitor = 'monitor="default"'
         yield f"nwpath_path_satisfied{{{monitor}}} {int(not down)}"
         if cause.reason:
