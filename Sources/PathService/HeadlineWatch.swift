@@ -22,6 +22,7 @@ final class HeadlineWatch {
     private let diagnosis: DiagnosisWatch
     private let hostName: HostNameWatch
     private var tracker = HeadlineTracker()
+    private var seconds = HeadlineSeconds()
     private var timer: EventLoop.Timer?
 
     init(
@@ -59,10 +60,12 @@ final class HeadlineWatch {
         let facts = facts
         let headline = HeadlineJudge(facts).headline
         tracker.note(headline, at: facts.now)
+        let since = tracker.since
+        seconds.note(headline.state, since: since, at: facts.now)
         if timer == nil, let due = tracker.due {
             timer = loop.schedule(at: due) { [weak self] in self?.tell() }
         }
-        return (headline, tracker.since)
+        return (headline, since)
     }
 
     /// Such as `✓ Online: all tests answer via eth0 and 192.0.2.1`.
@@ -88,8 +91,13 @@ final class HeadlineWatch {
 extension HeadlineWatch: DaemonPart {
     func register(in registry: MetricRegistry) {
         registry.add { [unowned self] writer in
-            let state = judge().headline.state
-            for each in Headline.State.allCases { writer.write(Family.headline, state == each, each.rawValue) }
+            let (headline, since) = judge()
+            // While tests decide it may turn out to have been another state from the beginning.
+            let settled = headline.state == .checking ? since : loop.clock.boot
+            for state in Headline.State.allCases {
+                writer.write(Family.headline, headline.state == state, state.rawValue)
+                writer.write(Family.seconds, seconds.seconds(of: state, at: settled), state.rawValue)
+            }
         }
     }
 
@@ -155,6 +163,11 @@ private enum Family {
     static let headline = MetricFamily.gauge(
         "headline",
         "1 for the present state of the way out as a whole.",
+        ["state"]
+    )
+    static let seconds = MetricFamily.counter(
+        "headline_seconds",
+        "Seconds of the headline in each state.",
         ["state"]
     )
 }

@@ -43,7 +43,9 @@ import Testing
         try await namespace.loop.eventually("\(state)") { try self.state(service) == state.rawValue }
         let status = try service.json("/api/v1/status")
         #expect(letters(status) == chain, "\(status["chain"] ?? .null)")
-        #expect(try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"))
+        let metrics = try service.get("/metrics")
+        #expect(metrics.contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"))
+        #expect(metrics.contains("nwpath_headline_seconds_total{state=\"\(state.rawValue)\"} "))
         let words = ["--socket", service.socket]
         let quiet = try namespace.run([try Place.program, "status", "-q"] + words)
         #expect(quiet.hasPrefix("\(state.level.sign) \(state.word), for "))
