@@ -43,13 +43,14 @@ public struct HeadlineTracker: Hashable, Sendable {
     /// Since when the state stands that was reported last.
     public var reportedSince: Duration { reported?.since ?? .zero }
 
-    /// Applies the newest headline; the first of all is not reported.
+    /// Applies the newest headline; the first of all is reported only if something is wrong.
     public mutating func note(_ new: Headline, at now: Duration) {
         let old = headline
         headline = new
         guard let reported else {
             since = min(now, new.began ?? now)
-            return self.reported = Reported(headline: new, since: since, cause: new.cause)
+            let first = new.state.isGood ? new : new.beforeTests
+            return self.reported = Reported(headline: first, since: since, cause: first.cause)
         }
         guard reported.headline.state != new.state else {
             since = reported.since
@@ -77,5 +78,19 @@ public struct HeadlineTracker: Hashable, Sendable {
         guard let due, due <= now, let headline, let old = reported else { return nil }
         (reported, causeSince) = (Reported(headline: headline, since: since, cause: headline.cause), nil)
         return Change(headline: headline, since: since, previous: old.headline, previousSince: old.since)
+    }
+}
+
+extension Headline {
+    /// The same machine before anything was known.
+    fileprivate var beforeTests: Headline {
+        Headline(
+            state: .checking,
+            message: HeadlineText.noResultYet,
+            hint: nil,
+            cause: nil,
+            began: nil,
+            chain: chain
+        )
     }
 }

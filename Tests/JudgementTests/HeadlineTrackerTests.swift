@@ -84,6 +84,15 @@ import Testing
         #expect(up?.headline.state == .online && up?.since == .seconds(233) && up?.previousDuration == .seconds(33))
     }
 
+    @Test func `the first state is reported when something is wrong`() {
+        var tracker = HeadlineTracker()
+        tracker.note(Self.offline, at: .seconds(5))
+        #expect(tracker.since == .seconds(5) && tracker.due == .seconds(6))
+        let change = tracker.takeChange(at: .seconds(6))
+        #expect(change?.headline == Self.offline && change?.since == .seconds(5))
+        #expect(change?.previous.state == .checking && change?.previousDuration == .zero)
+    }
+
     @Test func `a failure that came to nothing is no change`() {
         var tracker = HeadlineTracker()
         tracker.note(Self.answering(since: 100, reported: .zero), at: .seconds(100))

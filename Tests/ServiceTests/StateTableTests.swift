@@ -189,10 +189,27 @@ import Testing
         let exit = [Headline.Level.good: 0, .untested: 0, .worse: 1, .bad: 2][state.level] ?? 3
         let check = try service.check("path")
         #expect(check.hasSuffix("\n\(exit)\n"), "\(check)", sourceLocation: sourceLocation)
-        let wait =
-            ["nsenter", "--net=\(namespace.path)", try Place.program, "wait", "online", "--timeout", "1s"] + socket
-        let waited = try RunningCommand(wait, captures: true).wait()
-        #expect((waited == 0) == (state == .online), sourceLocation: sourceLocation)
+        let isGood = state.isGood
+        #expect(
+            try service.code("/api/v1/online") == (isGood ? "200" : "503"),
+            sourceLocation: sourceLocation
+        )
+        for (words, expected) in [
+            (["status", "--exit-code"], isGood), (["wait", "--timeout", "1s"], isGood && state != .checking),
+            (["wait", "online", "--timeout", "1s"], state == .online),
+        ] {
+            let command = ["nsenter", "--net=\(namespace.path)", try Place.program] + words + socket
+            let code = try RunningCommand(command, captures: true).wait()
+            #expect((code == 0) == expected, "\(words): \(code)", sourceLocation: sourceLocation)
+        }
+        // A state is reported once it stood for a second.
+        try await namespace.loop.eventually("\(state) in the history", sourceLocation: sourceLocation) {
+            let last = try service.json("/api/v1/history?since=1h")["outages"]?.array?.last
+            let isOngoing = last.map { $0["end"] == .null } ?? false
+            return isOngoing == (state.level == .bad) && (!isOngoing || last?["reason"]?.string == state.rawValue)
+        }
+        let history = try namespace.run([try Place.program, "history", "--since", "1h"] + socket)
+        #expect(history.contains("ongoing") == (state.level == .bad), "\(history)", sourceLocation: sourceLocation)
         try await browser.look(at: state.word)
     }
 
