@@ -61,6 +61,10 @@ public enum EventName: String, CaseIterable, Sendable {
     case serviceRemoved = "service.removed"
     /// A service was announced but cannot be resolved.
     case serviceResolveFailed = "service.resolve_failed"
+    /// Services went away with the link of their interface.
+    case servicesLost = "services.lost"
+    /// Services are found again after their link came back, or the daemon restarted.
+    case servicesFound = "services.found"
     case serviceTypeAdded = "service_type.added"
     /// The last service of a type went away.
     case serviceTypeRemoved = "service_type.removed"
@@ -112,6 +116,7 @@ extension EventName {
         case .serviceChanged: ServiceChanged.form
         case .serviceRemoved: ServiceRemoved.form
         case .serviceResolveFailed: ServiceResolveFailed.form
+        case .servicesLost, .servicesFound: ServicesMoved.form
         case .serviceTypeAdded, .serviceTypeRemoved: ServiceTypeChanged.form
         case .censusCompleted: CensusCompleted.form
         case .mdnsNameConflict: NameConflictFound.form

@@ -211,7 +211,11 @@ public final class Daemon {
         diagnosis.onNoAnswer = { [unowned self] in probes.runAll() }
         parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in takeAnswers() } }
         if let services {
-            parts.start(services) { $0.start(on: configuration.multicastInterfaces(of: engine.core)) }
+            parts.start(services) { services in
+                services.start(on: configuration.multicastInterfaces(of: engine.core)) { [unowned self] in
+                    server.documentsChanged()
+                }
+            }
         }
         parts.add(headline)
         parts.add(outages)
@@ -306,7 +310,8 @@ public final class Daemon {
         waiting.append(update)
         guard waiting.count == 1 else { return }
         while let update = waiting.first {
-            updates.publish(update)
+            let cause = updates.publish(update)
+            services?.record(update, cause: cause)
             counters.observe(update, at: clock)
             probes.take(update)
             diagnosis.take(update)

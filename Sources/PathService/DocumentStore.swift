@@ -17,7 +17,7 @@ internal import StatusServer
 /// Confined to the daemon's loop. Nearly all that a document shows is told by an event, whose number is the tag. Of
 /// ignored interfaces no event tells, so what is rendered also ends with the next evaluation, and the tags of the
 /// documents that show them count their changes since the last event. So does the tag of the overview with problems of
-/// the daemon's own parts.
+/// the daemon's own parts, and those of services with what their events do not say yet.
 final class DocumentStore {
     private let hub: EventHub
     private let engine: PathEngine
@@ -38,6 +38,8 @@ final class DocumentStore {
     private var probeRevision: UInt64 = 0
     let diagnosis: DiagnosisWatch
     private var diagnosisRevision: UInt64 = 0
+    /// The revision of the services at the last event, and the one that is rendered.
+    private var serviceRevisions = (event: 0, rendered: 0)
     private let configuration: () -> JSONValue
     private let configurationSchema: () -> JSONValue
 
@@ -54,6 +56,7 @@ final class DocumentStore {
         /// Since when the headline's state stands.
         let since: Duration
         let lastCensus: WallTime?
+        let services: Int
     }
     /// The interfaces that documents showed last, and how often they changed since the last event.
     private var shownInterfaces: [InterfaceView] = []
@@ -100,6 +103,7 @@ final class DocumentStore {
             untoldChanges = 0
             shown = untold
             interfaceChanges = 0
+            serviceRevisions.event = services?.revision ?? 0
             shownInterfaces = engine.core.interfaces
         }
         if evaluations != engine.core.evaluations || rendered.count >= Self.capacity {
@@ -114,6 +118,10 @@ final class DocumentStore {
         if document == .diagnosis, diagnosis.revision != diagnosisRevision {
             diagnosisRevision = diagnosis.revision
             rendered[.diagnosis] = nil
+        }
+        if document.showsServices, let services, services.revision != serviceRevisions.rendered {
+            serviceRevisions.rendered = services.revision
+            rendered = rendered.filter { !$0.key.showsServices }
         }
         if document.showsIgnoredInterfaces { lookForInterfaces() }
         if let snapshot = rendered[document] { return snapshot }
@@ -145,7 +153,8 @@ final class DocumentStore {
             problems: parts.problems,
             headline: headline,
             since: since,
-            lastCensus: services?.census.lastCompleted
+            lastCensus: services?.census.lastCompleted,
+            services: services?.census.services.count ?? 0
         )
     }
 
@@ -172,7 +181,13 @@ final class DocumentStore {
         let tag = "\(hub.position.stream).\(hub.position.sequence)\(name)"
         if document.isOfProbes { return "\(tag).\(probeRevision)" }
         if document == .diagnosis { return "\(tag).\(diagnosisRevision)" }
-        let changes = document == .status ? untoldChanges : document.showsIgnoredInterfaces ? interfaceChanges : 0
+        let changes =
+            switch document {
+            case .status: untoldChanges
+            case _ where document.showsServices: serviceRevisions.rendered - serviceRevisions.event
+            case _ where document.showsIgnoredInterfaces: interfaceChanges
+            default: 0
+            }
         return changes > 0 ? "\(tag).\(changes)" : tag
     }
 
@@ -286,6 +301,13 @@ extension StatusDocument {
     fileprivate var isOfProbes: Bool {
         switch self {
         case .probes, .probe: true
+        default: false
+        }
+    }
+
+    fileprivate var showsServices: Bool {
+        switch self {
+        case .services, .serviceTypes, .service, .serviceHistory, .scrapeTargets: true
         default: false
         }
     }

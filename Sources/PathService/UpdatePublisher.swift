@@ -19,10 +19,14 @@ public struct UpdatePublisher {
         self.hub = hub
     }
 
-    /// Publishes everything an update tells.
+    /// Publishes an update.
     ///
     /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
-    public func publish(_ update: EngineUpdate) {
+    ///
+    /// - Parameter update: The update.
+    /// - Returns: The cause of what else follows from it.
+    @discardableResult
+    public func publish(_ update: EngineUpdate) -> EventCause {
         let cause = EventCause(update.cause)
         var first: UInt64?
         for change in update.changes {
@@ -36,10 +40,10 @@ public struct UpdatePublisher {
         for change in update.consequences {
             _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
         }
-        if update.calmed.isEmpty { return }
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
         }
+        return first.map(cause.pointing) ?? cause
     }
 
     /// Publishes that messages were lost and everything was read again.

@@ -32,7 +32,7 @@ import Testing
             try event(11, "gateway.changed", gateway("192.0.2.1", isGone: true) + cause(9)),
             try event(12, "gateway.changed", gateway("fe80::1", isGone: true) + cause(9)),
             try event(13, "dns.changed", cause(9)), try event(14, "service.removed", service("a")),
-            try event(15, "service.removed", service("b")), try event(16, "service_type.removed"),
+            try event(15, "services.lost", #","interface":{"name":"eth0"},"count":30"# + cause(9)),
         ]
     }
 
@@ -48,7 +48,7 @@ import Testing
         #expect(folder.take(try Self.offline(17), at: .milliseconds(6020)) == [])
         #expect(folder.settle(at: .milliseconds(7490)) == [])
         #expect(
-            folder.settle(at: .milliseconds(7500)) == [.rest(": no Internet; 2 gateways, DNS and 2 services with it")]
+            folder.settle(at: .milliseconds(7500)) == [.rest(": no Internet; 2 gateways, DNS and 31 services with it")]
         )
         #expect(folder.settle(at: .seconds(9)) == [] && folder.finish() == [])
     }

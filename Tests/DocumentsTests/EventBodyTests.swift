@@ -347,6 +347,16 @@ struct Example: Sendable, CustomTestStringConvertible {
             data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
         ),
         Example(
+            body: ServicesMoved([], types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: EventCause(kind: "link")),
+            summary: "info services.lost 0 services went away with eth0",
+            data: #""interface":{"name":"eth0"},"count":0,"names":[],"types":["_ipp._tcp"],"cause":{"kind":"link"}}"#
+        ),
+        Example(
+            body: ServicesMoved([], types: [], on: "eth0", isFound: true, cause: EventCause(kind: "initial")),
+            summary: "info services.found 0 services are back on eth0",
+            data: #""interface":{"name":"eth0"},"count":0,"names":[],"types":[],"cause":{"kind":"initial"}}"#
+        ),
+        Example(
             body: ServiceResolveFailed(
                 UnresolvedService(
                     instance: DomainName(),

@@ -55,14 +55,32 @@ import Testing
         let scratch = try Scratch()
         try scratch.write("audit_interval: 0\n", to: "nwpath.yaml")
         let service = try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch, takesCensus: true)
-        try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
-        try await wait(service, for: 1)
+        try neighbour.offer(["Lamp", "Radio"].map { Neighbour.Offer($0, "_test._tcp") }, in: scratch)
+        try await wait(service, for: 2)
         try neighbour.namespace.ip("link set peer0 down")
         try await wait(service, for: 0)
-        let removed = try #require(try service.records("service.removed").last)
-        #expect(removed["removed"]?["reason"]?.string == "interface_down")
+        try await service.eventually("services.lost")
         try neighbour.namespace.ip("link set peer0 up")
-        try await wait(service, for: 1)
+        try await wait(service, for: 2)
+        try await service.eventually("services.found")
+        let records = try service.records()
+        for name in ["services.lost", "services.found"] {
+            let record = try #require(records.last { $0["event"]?.string == name })
+            #expect(record["count"]?.int == 2 && record["interface"]?["name"]?.string == "up0")
+            #expect(record["names"]?.array?.compactMap(\.string) == ["Lamp (_test._tcp)", "Radio (_test._tcp)"])
+            #expect(record["types"]?.array?.compactMap(\.string) == ["_test._tcp"])
+            #expect(record["cause"]?["kind"]?.string == "link")
+        }
+        #expect(records.count { $0["event"]?.string == "service.added" } == 2)
+        #expect(records.allSatisfy { !["service.removed", "service_type.removed"].contains($0["event"]?.string) })
+        let counted = "nwpath_mdns_service_removals_total{reason=\"interface_down\"} 2"
+        #expect(try service.get("/metrics").lines.contains(counted))
+        #expect(service.stop().code == 0)
+        try await service.restart(["--config", scratch.file("nwpath.yaml")], takesCensus: true)
+        try await wait(service, for: 2)
+        try await service.eventually("services.found", count: 2)
+        #expect(try service.records("services.found").last?["cause"]?["kind"]?.string == "initial")
+        #expect(try service.records("service.added").count == 2)
     }
 
     @Test func `a census that finds nothing new is no event, and the status tells when it was`() async throws {

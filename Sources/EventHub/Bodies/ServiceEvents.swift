@@ -149,6 +149,52 @@ public struct ServiceRemoved: EventBody {
     }
 }
 
+/// `services.lost` and `services.found`: services went away with their link, or are found again.
+public struct ServicesMoved: EventBody {
+    /// How many services have their names in a record.
+    public static let longest = 20
+
+    let interface: InterfaceReference
+    let count: Int
+    let names: [String]
+    let types: [String]
+    let cause: EventCause
+    private let isFound: Bool
+
+    /// Describes services that moved together.
+    ///
+    /// - Parameters:
+    ///   - services: The services.
+    ///   - types: The types that have no service any more, or one again.
+    ///   - interface: The interface.
+    ///   - isFound: Whether they are found again.
+    ///   - cause: What led to it.
+    public init(_ services: [Service], types: [String], on interface: String, isFound: Bool, cause: EventCause) {
+        self.interface = InterfaceReference(named: interface)
+        count = services.count
+        names = Array(services.map { "\($0.name) (\($0.type))" }.sorted().prefix(Self.longest))
+        self.types = Array(types.sorted().prefix(Self.longest))
+        self.isFound = isFound
+        self.cause = cause
+    }
+
+    public var name: EventName { isFound ? .servicesFound : .servicesLost }
+    public var severity: Severity { .info }
+    public var message: String {
+        let what = count == 1 ? names[0] : "\(count) services"
+        return "\(what) \(isFound ? (count == 1 ? "is back" : "are back") : "went away") \(isFound ? "on" : "with") "
+            + interface.name
+    }
+
+    public func write(to object: inout JSONObjectWriter) {
+        object.write("interface", interface)
+        object.write("count", count)
+        object.write("names", names)
+        object.write("types", types)
+        object.write("cause", cause)
+    }
+}
+
 /// `service.resolve_failed`: a service is announced, but nobody answers for it.
 public struct ServiceResolveFailed: EventBody {
     struct Unresolved: JSONObjectWritable, Sendable {
@@ -402,6 +448,21 @@ extension ServiceRemoved.Removed {
         .object()
             .member("reason", .oneOf(RemovalReason.self))
             .added("seen_for_seconds", .seconds, "For how long it had been there.")
+    }
+}
+
+extension ServicesMoved {
+    public static var form: Form {
+        .object()
+            .member("interface", InterfaceReference.form)
+            .member("count", .count, "How many services.")
+            .member("names", .list(of: .text), "Their names with their types, sorted: the first 20.")
+            .member(
+                "types",
+                .list(of: .serviceType),
+                "The types without a service now, or with one again: the first 20."
+            )
+            .member("cause", EventCause.form)
     }
 }
 

@@ -48,6 +48,11 @@ struct ServiceHistory: Sendable {
         trim(to: Self.capacity)
     }
 
+    /// What was there when the earlier run ended, or went with its link.
+    var expected: [Key] {
+        entries.filter { !$1.isPresent && ($1.removal == nil || $1.removal == .interfaceDown) }.map(\.key)
+    }
+
     /// When a service was first heard of, before a restart perhaps.
     func firstSeen(_ service: Service) -> WallTime? { entries[Key(service)]?.firstSeen }
 

@@ -5,14 +5,13 @@ internal import EventHub
 internal import LinuxIO
 internal import MulticastDNS
 
-/// Turns what the census reports into events, as many as ``ServiceEventLimiter`` lets through.
+/// Publishes what the census reports, as many events as ``ServiceEventLimiter`` lets through.
 struct ServicePublisher {
     let hub: EventHub
     let clock: any TimeSource
     /// When a service was first heard of, as far as the history knows.
     let firstSeen: (Service) -> WallTime?
 
-    private var lastCensus: CensusSummary?
     private var limiter = ServiceEventLimiter()
 
     init(hub: EventHub, clock: any TimeSource, firstSeen: @escaping (Service) -> WallTime?) {
@@ -21,19 +20,36 @@ struct ServicePublisher {
         self.firstSeen = firstSeen
     }
 
-    mutating func publish(_ event: ServiceEvent) {
-        if case .censusCompleted(let summary) = event {
-            // One a minute that says the same is nothing to read.
-            defer { lastCensus = summary }
-            guard lastCensus.map({ summary.tellsMore(than: $0) }) ?? true else { return }
-        }
+    /// Expects services that were there when an earlier run ended.
+    mutating func expect(_ services: [ServiceHistory.Key]) {
+        for service in services { limiter.expect(service.instance, on: service.interface) }
+    }
+
+    /// Publishes an event of the census.
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - cause: Why the services of a group come or go.
+    mutating func publish(_ event: ServiceEvent, cause: (ServiceGroup) -> EventCause) {
         limiter.handle(event, at: clock.boot)
-        publishDue()
+        publishDue(cause: cause)
     }
 
     /// Publishes what had to wait and need not any longer.
-    mutating func publishDue() {
+    ///
+    /// - Parameter cause: Why the services of a group come or go.
+    mutating func publishDue(cause: (ServiceGroup) -> EventCause) {
         let now = clock.boot
+        while let group = limiter.nextGroup(at: now) {
+            let body = ServicesMoved(
+                group.services,
+                types: group.types,
+                on: group.interface,
+                isFound: group.isFound,
+                cause: cause(group)
+            )
+            if let event = hub.publish(body) { limiter.charge(event.line.count, at: now) }
+        }
         while let update = limiter.next(at: now) {
             guard let body = update.event.body(as: document, suppressed: update.suppressed),
                 let event = hub.publish(body)
@@ -42,7 +58,10 @@ struct ServicePublisher {
         }
     }
 
-    /// When ``publishDue()`` is to be called; `nil` when nothing waits.
+    /// Whether services wait for the others of their link.
+    var isHolding: Bool { limiter.isHolding }
+
+    /// When ``publishDue(cause:)`` is to be called; `nil` when nothing waits.
     var nextDeadline: Duration? { limiter.nextDeadline }
 
     private func document(_ service: Service) -> ServiceDocument {

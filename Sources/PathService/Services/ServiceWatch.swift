@@ -7,6 +7,8 @@ internal import EventHub
 internal import LinuxIO
 internal import Metrics
 internal import MulticastDNS
+internal import PathEngine
+internal import PathModel
 
 /// The services of the neighbourhood: the census of them, what is remembered, and what this machine offers itself.
 ///
@@ -21,6 +23,11 @@ final class ServiceWatch {
     private var publisher: ServicePublisher
     private let loop: EventLoop
     private var timer: EventLoop.Timer?
+    /// The last change of links: the interfaces and the cause of what follows.
+    private var linkChange: (interfaces: Set<String>, cause: EventCause)?
+    /// How often services changed, published or not.
+    private(set) var revision = 0
+    private var onChange: () -> Void = {}
     private let settings: ConfigurationKeeper
     private var configuration: Configuration { settings.current }
 
@@ -41,9 +48,15 @@ final class ServiceWatch {
     /// What is remembered of services, those that are gone included.
     var history: ServiceHistory { keeper.history }
 
-    /// Begins to look, and offers what the configuration names.
-    func start(on interfaces: [MulticastInterface]) {
+    /// Starts the census, and offers what the configuration names.
+    ///
+    /// - Parameters:
+    ///   - interfaces: Where.
+    ///   - onChange: Called when services changed whose event is published later.
+    func start(on interfaces: [MulticastInterface], onChange: @escaping () -> Void) {
+        self.onChange = onChange
         keeper.open()
+        publisher.expect(history.expected)
         engine.setInterfaces(interfaces)
         census.start { [unowned self] event in take(event) }
         engine.start { [unowned self] notice in take(notice) }
@@ -57,6 +70,17 @@ final class ServiceWatch {
         advertiser.offer(configuration.mdns.advertised)
     }
 
+    /// Records the interfaces that an update changed: their services come and go for the same cause.
+    func record(_ update: EngineUpdate, cause: EventCause) {
+        let interfaces = update.changes.compactMap(\.interfaceName)
+        if !interfaces.isEmpty { linkChange = (Set(interfaces), cause) }
+    }
+
+    private func cause(of group: ServiceGroup) -> EventCause {
+        if let linkChange, linkChange.interfaces.contains(group.interface) { return linkChange.cause }
+        return EventCause(kind: (group.isOfEarlierRun ? CauseKind.initial : .link).rawValue)
+    }
+
     func setInterfaces(_ interfaces: [MulticastInterface]) { engine.setInterfaces(interfaces) }
 
     /// Goes on under the machine's new name.
@@ -68,8 +92,11 @@ final class ServiceWatch {
     private func take(_ event: ServiceEvent) {
         counters.count(event)
         keeper.take(event, services: census.services)
-        publisher.publish(event)
+        publisher.publish(event, cause: cause)
         schedule()
+        revision += 1
+        // What waits for its group is no event yet.
+        if publisher.isHolding { onChange() }
     }
 
     /// Publishes later what has to wait, once for all that does.
@@ -77,7 +104,7 @@ final class ServiceWatch {
         guard timer == nil, let deadline = publisher.nextDeadline else { return }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
-            publisher.publishDue()
+            publisher.publishDue(cause: cause)
             schedule()
         }
     }
@@ -139,6 +166,16 @@ extension ServiceWatch: DaemonPart {
         keeper.close(services: census.services)
         engine.stop()
         census.stop()
+    }
+}
+
+extension ModelChange {
+    /// The interface that it is about as a link.
+    fileprivate var interfaceName: String? {
+        switch self {
+        case .interfaceAdded(let view), .interfaceRemoved(let view), .interfaceChanged(let view, _, _): view.name
+        default: nil
+        }
     }
 }
 

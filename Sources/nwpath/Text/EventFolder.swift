@@ -59,9 +59,10 @@ struct EventFolder {
 
     private func belongs(_ event: JSONValue) -> Bool {
         guard let group else { return false }
-        if let cause = event["cause"] { return cause["seq"]?.uint64 == group.sequence }
+        if let sequence = event["cause"]?["seq"]?.uint64 { return sequence == group.sequence }
         switch event.text("event") {
         case "headline.changed": return !group.followers.contains { $0.text("event") == "headline.changed" }
+        case "services.lost", "services.found": return event.interfaceName == group.interface
         case "service.added", "service.changed", "service.removed":
             return event["service"]?.interfaceName == group.interface
         case "service_type.added", "service_type.removed": return !group.interface.isEmpty
@@ -75,8 +76,10 @@ struct EventFolder {
         var parts: [String] = []
         for kind in ["address", "gateway", "dns", "service"] {
             let things = Set(events.filter { $0.text("event").hasPrefix("\(kind).") }.map(identity))
-            guard !things.isEmpty else { continue }
-            parts.append(kind == "dns" ? "DNS" : Plural.of(things.count, kind))
+            let groups = events.filter { $0.text("event").hasPrefix("\(kind)s.") }
+            let count = groups.reduce(things.count) { $0 + ($1["count"]?.int ?? 0) }
+            guard count > 0 else { continue }
+            parts.append(kind == "dns" ? "DNS" : Plural.of(count, kind))
         }
         guard let last = parts.last else { return outcome }
         let list = parts.count == 1 ? last : parts.dropLast().joined(separator: ", ") + " and " + last

@@ -31,8 +31,8 @@ struct EventText {
         if let status = event["path"]?["status"]?.string {
             return (StatusText.sign(status), status == "satisfied" ? .good : .warning)
         }
-        if name.hasSuffix(".added") { return ("+", nil) }
-        if name.hasSuffix(".removed") { return ("-", nil) }
+        if name.hasSuffix(".added") || name.hasSuffix(".found") { return ("+", nil) }
+        if name.hasSuffix(".removed") || name.hasSuffix(".lost") { return ("-", nil) }
         return ("•", nil)
     }
 }
