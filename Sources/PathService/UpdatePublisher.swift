@@ -22,6 +22,7 @@ public struct UpdatePublisher {
     /// Publishes an update.
     ///
     /// Interfaces come first, then the paths, then gateways and name servers; what follows names the first as its cause.
+    /// What these records say already comes last, at debug level.
     ///
     /// - Parameter update: The update.
     /// - Returns: The cause of what else follows from it.
@@ -29,7 +30,8 @@ public struct UpdatePublisher {
     public func publish(_ update: EngineUpdate) -> EventCause {
         let cause = EventCause(update.cause)
         var first: UInt64?
-        for change in update.changes {
+        let repeated = RepeatedChanges(update)
+        for change in update.changes where !repeated.contains(change) {
             let event = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
             first = first ?? event?.sequence
         }
@@ -37,8 +39,14 @@ public struct UpdatePublisher {
             let event = publish(path, of: update, cause: first.map(cause.pointing) ?? cause)
             first = first ?? event?.sequence
         }
-        for change in update.consequences {
+        let consequences = update.consequences
+        for change in consequences where !repeated.contains(change) {
             _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at)
+        }
+        if hub.minimumSeverity == .debug {
+            for change in update.changes + consequences where repeated.contains(change) {
+                _ = publish(change, cause: first.map(cause.pointing) ?? cause, at: update.at, isRepeated: true)
+            }
         }
         for (monitor, folded) in update.calmed.sorted(by: { $0.key < $1.key }) {
             hub.publish(PathFlapping(monitor: monitor, hasStarted: false, changes: folded, window: FlapFolder().window))
@@ -102,51 +110,37 @@ public struct UpdatePublisher {
         return event
     }
 
-    private func publish(_ change: ModelChange, cause: EventCause, at now: Duration) -> Event? {
+    private func publish(
+        _ change: ModelChange,
+        cause: EventCause,
+        at now: Duration,
+        isRepeated: Bool = false
+    ) -> Event? {
+        func publish(_ body: some EventBody) -> Event? {
+            isRepeated ? hub.publish(DetailEvent(body)) : hub.publish(body)
+        }
         switch change {
         case .interfaceAdded(let view):
-            hub.publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: true, cause: cause))
+            return publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: true, cause: cause))
         case .interfaceRemoved(let view):
-            hub.publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: false, cause: cause))
+            return publish(InterfacePresence(InterfaceDocument(view, at: now), isAdded: false, cause: cause))
         case .interfaceChanged(let view, let changed, let previous):
-            hub.publish(
-                InterfaceChanged(
-                    InterfaceDocument(view, at: now),
-                    changed: changed,
-                    previous: InterfaceDocument(previous, at: now),
-                    cause: cause
-                )
-            )
+            let (new, old) = (InterfaceDocument(view, at: now), InterfaceDocument(previous, at: now))
+            return publish(InterfaceChanged(new, changed: changed, previous: old, cause: cause))
         case .addressAdded(let address, let view):
-            publish(address, on: view, isAdded: true, cause: cause, at: now)
+            let (document, interface) = (AddressDocument(address, at: now), InterfaceReference(view))
+            return publish(AddressChanged(document, on: interface, isAdded: true, cause: cause))
         case .addressRemoved(let address, let view):
-            publish(address, on: view, isAdded: false, cause: cause, at: now)
+            let (document, interface) = (AddressDocument(address, at: now), InterfaceReference(view))
+            return publish(AddressChanged(document, on: interface, isAdded: false, cause: cause))
         case .gatewayChanged(let gateway, let previous):
-            hub.publish(
-                GatewayChanged(
-                    gateway.map(GatewayDocument.init),
-                    previous: previous.map(GatewayDocument.init),
-                    cause: cause
-                )
-            )
+            let (new, old) = (gateway.map(GatewayDocument.init), previous.map(GatewayDocument.init))
+            return publish(GatewayChanged(new, previous: old, cause: cause))
         case .gatewayReachability(let gateway, let isReachable):
-            hub.publish(GatewayReachability(GatewayDocument(gateway), isReachable: isReachable, cause: cause))
+            return publish(GatewayReachability(GatewayDocument(gateway), isReachable: isReachable, cause: cause))
         case .dnsChanged(let dns, let previous):
-            hub.publish(DNSChanged(DNSDocument(dns), previous: DNSDocument(previous), cause: cause))
+            return publish(DNSChanged(DNSDocument(dns), previous: DNSDocument(previous), cause: cause))
         }
-    }
-
-    private func publish(
-        _ address: AddressView,
-        on view: InterfaceView,
-        isAdded: Bool,
-        cause: EventCause,
-        at now: Duration
-    ) -> Event? {
-        let document = AddressDocument(address, at: now)
-        return hub.publish(
-            AddressChanged(document, on: InterfaceReference(view), isAdded: isAdded, cause: cause)
-        )
     }
 }
 

@@ -36,6 +36,18 @@ import Testing
         ]
     }
 
+    @Test func `what a path's record says counts, without records of its parts`() throws {
+        var folder = EventFolder()
+        let members =
+            #","cause":{"kind":"link"},"path":{"gateways":[],"supports_dns":false,"interfaces":[]}"#
+            + #","previous":{"gateways":["192.0.2.1","fe80::1%eth0"],"supports_dns":true,"interfaces":[{"name":"eth0"}]}"#
+        let path = try Self.event(9, "path.changed", members)
+        #expect(folder.take(path, at: .zero) == [.opening(path)])
+        let lost = try Self.event(10, "services.lost", #","interface":{"name":"eth0"},"count":30"# + Self.cause(9))
+        for event in [lost, try Self.offline(11)] { #expect(folder.take(event, at: .zero) == []) }
+        #expect(folder.finish() == [.rest(": no Internet; 2 gateways, DNS and 30 services with it")])
+    }
+
     private static func offline(_ seq: Int) throws -> JSONValue {
         try event(seq, "headline.changed", #","headline":{"state":"no_internet"}"#)
     }

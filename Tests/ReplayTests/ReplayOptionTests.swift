@@ -20,8 +20,12 @@ import Testing
         let usual = try replay(file)
         let debug = try scratch.write("log: {level: debug}\n", to: "debug.yaml")
         let more = try replay(file, "--config", debug)
-        let names = try events(more.text).filter { $0 != "route.changed" }
+        let isDebug = { (line: Substring) in line.contains(#""severity":"debug""#) }
+        let lines = more.text.split(separator: "\n")
+        let names = try events(lines.filter { !isDebug($0) }.joined(separator: "\n"))
         #expect(try more.code == 0 && names == events(usual.text))
+        let details = try events(lines.filter(isDebug).joined(separator: "\n"))
+        #expect(Set(details) == ["interface.changed", "gateway.changed"])
         let monitors = try scratch.write("monitors: {wifi: {required_type: wifi}}\n", to: "monitors.yaml")
         let two = try replay(file, "--config", monitors)
         #expect(two.text.contains(#""monitor":"wifi""#) && !usual.text.contains(#""monitor":"wifi""#))

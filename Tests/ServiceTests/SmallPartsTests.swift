@@ -449,6 +449,44 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         var names: [EventName] = []
         hub.addSink { names.append($0.name) }
         UpdatePublisher(hub: hub).publish(update)
+        #expect(names == [.pathChanged, .pathFlapping])
+        names = []
+        hub.minimumSeverity = .debug
+        UpdatePublisher(hub: hub).publish(update)
         #expect(names == [.pathChanged, .gatewayChanged, .pathFlapping])
+    }
+
+    /// What is published of a change of the path from `old` to `new`, and of what else the update has.
+    private func published(_ old: Path, _ new: Path, _ changes: [ModelChange] = []) -> [String] {
+        let change = PathChange(previous: old, current: new, changed: [.status], previousDuration: .zero, at: .zero)
+        let update = EngineUpdate(
+            cause: EngineCause(.link, source: "rtnetlink", received: WallTime(nanoseconds: 0)),
+            changes: changes,
+            paths: [.init(monitor: "default", change: change, flapping: .tell)],
+            calmed: [:],
+            evaluation: .zero,
+            at: .zero,
+            isFirst: false
+        )
+        let hub = EventHub(EventHub.Options(host: "h"))
+        var names: [String] = []
+        hub.addSink { names.append($0.name.rawValue) }
+        UpdatePublisher(hub: hub).publish(update)
+        return names
+    }
+
+    @Test func `name servers that only cannot be reached are in the path's record, others are not`() {
+        func resolved(by servers: [UInt32], isUsable: Bool) -> Path {
+            var path = path(by: 0xC000_0201)
+            path.dns = DNSState(
+                servers: servers.map { DNSServer(ScopedAddress(.v4($0))) },
+                source: "test",
+                isUsable: isUsable
+            )
+            return path
+        }
+        let usable = resolved(by: [0xC000_0235], isUsable: true)
+        #expect(published(usable, resolved(by: [0xC000_0235], isUsable: false)) == ["path.changed"])
+        #expect(published(usable, resolved(by: [0xC000_0236], isUsable: true)) == ["path.changed", "dns.changed"])
     }
 }

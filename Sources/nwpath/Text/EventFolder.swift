@@ -16,6 +16,7 @@ struct EventFolder {
     }
 
     private struct Group {
+        let first: JSONValue
         let sequence: UInt64
         let interface: String
         let began: Duration
@@ -40,7 +41,9 @@ struct EventFolder {
         guard let cause = event["cause"], cause["seq"] == nil, let sequence = event["seq"]?.uint64 else {
             return outputs + [.line(event)]
         }
-        group = Group(sequence: sequence, interface: event.interfaceName, began: now)
+        let path = event["path"]?.list("interfaces").first ?? event["previous"]?.list("interfaces").first
+        let interface = path?.text("name") ?? event.interfaceName
+        group = Group(first: event, sequence: sequence, interface: interface, began: now)
         return outputs + [.opening(event)]
     }
 
@@ -54,7 +57,7 @@ struct EventFolder {
     mutating func finish() -> [Output] {
         guard let done = group else { return [] }
         group = nil
-        return [.rest(Self.summary(of: done.followers))]
+        return [.rest(Self.summary(of: done.followers, after: done.first))]
     }
 
     private func belongs(_ event: JSONValue) -> Bool {
@@ -71,11 +74,13 @@ struct EventFolder {
     }
 
     /// Such as `: offline; 2 gateways, DNS and 200 services with it`.
-    private static func summary(of events: [JSONValue]) -> String {
+    private static func summary(of events: [JSONValue], after first: JSONValue) -> String {
         let outcome = outcome(of: events).map { ": \($0)" } ?? ""
         var parts: [String] = []
+        let path = ([first] + events).first { $0.text("event") == "path.changed" }
         for kind in ["address", "gateway", "dns", "service"] {
-            let things = Set(events.filter { $0.text("event").hasPrefix("\(kind).") }.map(identity))
+            var things = Set(events.filter { $0.text("event").hasPrefix("\(kind).") }.map(identity))
+            if let path { things.formUnion(differences(of: kind, in: path)) }
             let groups = events.filter { $0.text("event").hasPrefix("\(kind)s.") }
             let count = groups.reduce(things.count) { $0 + ($1["count"]?.int ?? 0) }
             guard count > 0 else { continue }
@@ -91,6 +96,18 @@ struct EventFolder {
         let thing = event["service"] ?? event["gateway"].flatMap { $0 == .null ? nil : $0 } ?? event["previous"]
         let names = [thing?["name"], thing?["type"], thing?["address"], event["address"]?["address"]]
         return .array(names.map { $0 ?? .null })
+    }
+
+    /// The gateways that a path gained or lost, or whether names resolve now and did not, as identities.
+    private static func differences(of kind: String, in event: JSONValue) -> Set<JSONValue> {
+        guard let path = event["path"], let previous = event["previous"] else { return [] }
+        switch kind {
+        case "gateway":
+            let changed = Set(path.texts("gateways")).symmetricDifference(previous.texts("gateways"))
+            return Set(changed.map { .array([.null, .null, .string($0), .null]) })
+        case "dns": return path.isTrue("supports_dns") == previous.isTrue("supports_dns") ? [] : [.string(kind)]
+        default: return []
+        }
     }
 
     /// The way out as a whole where that changed, else what became of the path.
