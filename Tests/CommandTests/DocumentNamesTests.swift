@@ -10,7 +10,7 @@ import Testing
     private static let former = [
         "why": "message", "sentence": "message", "say": "message", "because": "message", "detail": "message",
         "text": "message", "summary": "message", "action": "hint", "ms": "duration_seconds",
-        "evaluation_us": "evaluation_seconds", "lookup_ms": "lookup_seconds", "echo_ms": "echo_seconds",
+        "lookup_ms": "lookup_seconds", "echo_ms": "echo_seconds",
         "connect_ms": "connect_seconds",
     ]
 

@@ -13,7 +13,7 @@ NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 # Members whose numbers are measured or drawn, by name; `interval_seconds` and the like are settings and stay.
 MEASURED = {
     "seq": "seq", "first_seq": "seq", "last_seq": "seq", "previous_seq": "seq", "pid": "pid", "inode": "inode",
-    "ttl": "ttl", "ms": "ms", "evaluation_us": "us", "availability_percent": "percent",
+    "ttl": "ttl", "ms": "ms", "availability_percent": "percent",
 }
 SETTINGS = {"interval_seconds", "timeout_seconds", "step_seconds", "audit_interval_seconds", "census_interval_seconds"}
 STRINGS = {

@@ -81,7 +81,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             summary: "error path.changed Path default is unsatisfied: eth0 has no carrier",
             data: #""monitor":"default","changed":["status","interfaces"],"path":"# + text(unsatisfied)
                 + #","previous":"# + text(satisfied).dropLast() + #","duration_seconds":82.554},"# + causeText
-                + #","evaluation_seconds":0.00025,"evaluation_us":250}"#
+                + #","evaluation_seconds":0.00025}"#
         ),
         Example(
             body: PathChanged(
@@ -96,7 +96,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             summary: "info path.changed Path default is satisfied via eth0",
             data: #""monitor":"default","changed":["status"],"path":"# + text(satisfied)
                 + #","previous":"# + text(unsatisfied).dropLast() + #","duration_seconds":1.235},"# + pointer
-                + #","evaluation_seconds":2.5,"evaluation_us":2500000}"#
+                + #","evaluation_seconds":2.5}"#
         ),
         Example(
             body: PathFlapping(monitor: "default", hasStarted: true, changes: 8, window: .seconds(60)),

@@ -79,7 +79,7 @@ extension Example {
             data: #""probe":{"name":"gateway","method":"icmp","target":"192.0.2.1","interface":{"name":"eth0"},"#
                 + #""http_status":null,"location":null,"#
                 + #""consecutive_failures":3,"reason":"timeout","message":"no answer in time","#
-                + #""detail":"no answer in time","timeout_seconds":1}}"#
+                + #""timeout_seconds":1}}"#
         ),
         Example(
             body: ProbeFailed(ProbeSample.captive, ProbeSample.portal),
@@ -88,7 +88,7 @@ extension Example {
                 #""probe":{"name":"captive","method":"http","target":"http://probe.example.test/generate_204","#
                 + #""interface":null,"http_status":302,"location":"http://login.example.test/","#
                 + #""consecutive_failures":1,"reason":"captive_portal","message":"answered with status 302","#
-                + #""detail":"answered with status 302","timeout_seconds":1}}"#
+                + #""timeout_seconds":1}}"#
         ),
         Example(
             body: ProbeRecovered(ProbeSample.gateway, ProbeSample.answer, after: .seconds(181)),

@@ -104,7 +104,6 @@ public struct PathChanged: EventBody {
         object.write("previous", previous)
         object.write("cause", cause)
         object.write("evaluation_seconds", Double(evaluationMicroseconds) / 1e6)
-        object.write("evaluation_us", Int(evaluationMicroseconds))
     }
 }
 
@@ -175,7 +174,6 @@ extension PathChanged {
             .member("previous", Previous.form, "The path as it was, and for how long.")
             .added("cause", EventCause.form)
             .added("evaluation_seconds", .seconds, "How long it took to find out.")
-            .deprecated("evaluation_us", .count, by: "evaluation_seconds")
     }
 }
 

@@ -51,7 +51,6 @@ public struct ProbeFailed: EventBody {
             object.write("consecutive_failures", reference.state.schedule.consecutiveFailures)
             object.write("reason", reason.rawValue)
             object.write("message", detail)
-            object.write("detail", detail)
             object.write("timeout_seconds", Rounded.seconds(reference.state.definition.timeout))
         }
     }
@@ -165,7 +164,6 @@ extension ProbeFailed.Content {
             .member("consecutive_failures", .count)
             .member("reason", .oneOf(ProbeReason.self))
             .member("message", .text, "The reason, for people.")
-            .deprecated("detail", .text, by: "message")
             .added("timeout_seconds", .seconds)
     }
 }
