@@ -53,7 +53,8 @@ import Testing
         let watch = try service.tool.launch("watch", "--socket", service.socket)
         await loop.eventually("the snapshot") { watch.lines.count == 1 }
         try Namespace.current.ip("link set far down")
-        await loop.eventually("the cause") { watch.output.contains(" ✗ path.changed       Path default is unsatisfied: eth0 has no carrier") }
+        let cause = " ✗ path.changed       Path default is unsatisfied: eth0 has no carrier"
+        await loop.eventually("the cause") { watch.output.contains(cause) }
         await loop.eventually("the rest") { watch.output.hasSuffix("\n") && watch.lines.count == 2 }
         #expect(watch.lines[1].hasSuffix("eth0 has no carrier: offline; 1 gateway and DNS with it"), "\(watch.output)")
         let past = try await service.ask("watch", "--since", "1", "--no-follow")
