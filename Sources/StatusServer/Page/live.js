@@ -37,12 +37,19 @@ async function readEvents() {
   return { events: state.events, isNew: true };
 }
 
+/** The services that an event says went: one, or those of a link whose names it has. */
+function servicesGone(event) {
+  if (event.event === 'service.removed') return [{ event, service: event.service }];
+  if (event.event !== 'services.lost') return [];
+  return event.names.map((label) => /(.*) \((.*)\)/.exec(label))
+    .map(([, name, type]) => ({ event, service: { name, type, interface: event.interface } }));
+}
+
 /** Services that went lately; those from before this page was opened are in the log. */
 async function readGone(events, isNew) {
-  const earlier = isNew ? (await ask('api/v1/events?since=10m&event=service.removed&limit=1000'))?.events ?? [] : [];
+  const earlier = isNew ? (await ask('api/v1/events?since=10m&event=service.removed,services.lost&limit=1000'))?.events ?? [] : [];
   const latest = new Map();
-  for (const entry of [...state.gone, ...[...earlier, ...events].filter((event) => event.event === 'service.removed')
-    .map((event) => ({ event, service: event.service }))]) latest.set(serviceKey(entry.service), entry);
+  for (const entry of [...state.gone, ...[...earlier, ...events].flatMap(servicesGone)]) latest.set(serviceKey(entry.service), entry);
   state.gone = [...latest.values()].filter((entry) => secondsSince(entry.event.time) < goneFor);
 }
 

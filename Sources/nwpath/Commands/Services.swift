@@ -103,12 +103,12 @@ struct Services: Command {
         from position: String?,
         _ common: CommonOptions
     ) throws(CommandFailure) -> ExitStatus {
-        let patterns = (showsTypes ? ["service_type.*"] : ["service.*"]).compactMap { Glob($0) }
+        let patterns = [showsTypes ? "service_type.*" : "service.*", "services.*"].compactMap { Glob($0) }
         let feed = EventFeed(patterns: patterns, position: position)
         var follower = EventFollower(connection, feed: feed, isQuiet: common.isQuiet)
         let (screen, isJSON) = (Screen(common), common.isJSON)
         try follower.follow { event in
-            guard selection.concerns(event) else { return }
+            guard selection.concerns(event), !showsTypes || event["types"]?.array?.isEmpty != true else { return }
             Terminal.print(Watch.render(event, isJSON: isJSON, sheet: Sheet(screen, now: KernelClock().wall)))
         }
         return .success

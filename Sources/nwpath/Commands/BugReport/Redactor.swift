@@ -44,6 +44,12 @@ struct Redactor {
                 } else if Self.lists.contains(member.key), let items = member.value.array {
                     // One word, such as "lan", would be found where it names no domain.
                     for name in items.compactMap(\.string) where name.contains(".") { learn(name: name) }
+                } else if member.key == "names", let items = member.value.array {
+                    // Names of services with their types, such as `Printer (_ipp._tcp)`.
+                    for label in items.compactMap(\.string) {
+                        guard let end = label.lastIndex(of: "("), end > label.startIndex else { continue }
+                        learn(name: String(label[..<label.index(before: end)]))
+                    }
                 } else if Self.targets.contains(member.key), let target = member.value.string {
                     learn(target: target)
                 } else {

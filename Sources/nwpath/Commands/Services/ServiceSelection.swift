@@ -17,8 +17,20 @@ struct ServiceSelection: Equatable {
 
     func concerns(_ event: JSONValue) -> Bool {
         if let service = event["service"] { return includes(service) }
+        if let names = event["names"]?.array?.compactMap(\.string) {
+            guard (interface ?? event.interfaceName) == event.interfaceName else { return false }
+            // Of more than are named, any may be meant.
+            return names.count < event["count"]?.int ?? 0 || names.contains(where: concerns(label:))
+        }
         guard let found = event["service_type"]?.string else { return true }
         return (type ?? found) == found
+    }
+
+    /// Whether a name with its type, such as `Printer (_ipp._tcp)`, is meant.
+    private func concerns(label: String) -> Bool {
+        guard let end = label.lastIndex(of: "("), end > label.startIndex else { return true }
+        let (found, kind) = (String(label[..<label.index(before: end)]), label[end...].dropFirst().dropLast())
+        return (type ?? String(kind)) == kind && (name.map { $0.matches(found) || $0.description == found } ?? true)
     }
 
     /// The same object with those services only.
