@@ -28,6 +28,8 @@ public struct Configuration: Hashable, Sendable {
     public var auditInterval = Duration.seconds(30)
     /// How long a path must stay satisfied before that is published (rule S43).
     public var recoveryHold = Duration.zero
+    /// What is tested without being named.
+    public var connectivity = ConnectivitySettings()
     /// Addresses whose routes are looked up; nothing is sent to them (rule S20).
     public var probes = ProbeSettings()
     /// Interfaces that are left out everywhere (rule S15).
@@ -126,6 +128,7 @@ extension Configuration: ConfigurationSection {
             .duration(.milliseconds(1)...(.seconds(3600)), zero: "off"),
             "How long a path must stay satisfied before that is published. Loss is always published at once."
         ),
+        Setting(section: "connectivity", \.connectivity, "What is tested all the time without being named."),
         Setting(
             section: "probes",
             \.probes,

@@ -9,6 +9,8 @@ public struct RecordType: RawRepresentable, Hashable, Sendable, Comparable {
 
     /// An IPv4 address.
     public static let a = RecordType(rawValue: 1)
+    /// A name server of a zone.
+    public static let ns = RecordType(rawValue: 2)
     public static let cname = RecordType(rawValue: 5)
     /// A pointer to another name.
     public static let ptr = RecordType(rawValue: 12)

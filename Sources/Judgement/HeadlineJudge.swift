@@ -191,7 +191,8 @@ public struct HeadlineJudge {
             return Finding(state: .checking, message: text.failed(probe), began: firstFailure(of: servers))
         }
         guard !hasInternet else { return nil }
-        if facts.awaitsExamination || !beyond.isEmpty {
+        let isComing = servers.contains { $0.lastStart == nil && $0.answered == nil }
+        if facts.awaitsExamination || !beyond.isEmpty || isComing {
             return Finding(state: .checking, message: HeadlineText.noResultYet)
         }
         guard lastExamination(\.isSilent), let examination = facts.examination else { return nil }
@@ -221,7 +222,12 @@ public struct HeadlineJudge {
 
     private var good: Finding {
         guard hasInternet else {
-            return Finding(state: .connected, message: text.connected, hint: HeadlineText.connectedHint)
+            return Finding(
+                state: .connected,
+                message: text.connected(hasNames: hasNames),
+                hint: HeadlineText.connectedHint,
+                began: recovery
+            )
         }
         let failing = beyond.filter(\.isFailing)
         return Finding(

@@ -53,8 +53,12 @@ struct HeadlineText {
 
     // MARK: - Nothing is known to be wrong
 
-    var connected: String { "the route\(uplink) looks fine; nothing beyond has been tested" }
-    static let connectedHint = "run `nwpath diagnose` to test it"
+    func connected(hasNames: Bool) -> String {
+        hasNames
+            ? "the name server answers\(uplink); the Internet has not been tested"
+            : "the route\(uplink) looks fine; nothing beyond has been tested"
+    }
+    static let connectedHint = "`nwpath diagnose` tests it once, `connectivity.check: public` all the time"
 
     func online(failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
         guard failing.isEmpty else { return "it works\(uplink), but \(tally(failing, of: all))" }

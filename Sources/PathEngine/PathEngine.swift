@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+public import Addressing
 public import LinuxIO
 public import Netlink
 public import PathModel
@@ -177,6 +178,12 @@ public final class PathEngine {
         }
         core.take(settings, cause: cause(.policy, source: "configuration"), at: clock.boot)
         advance()
+    }
+
+    /// Makes the kernel find out whether gateways in use answer; what it finds comes as an event (rule S52).
+    public func probeGateways(_ isWanted: (IPAddress) -> Bool = { _ in true }) {
+        guard core.settings.gatewayInterval != nil else { return }
+        ask(core.state.gatewaysInUse.filter { isWanted($0.address) })
     }
 
     /// Reads everything again, for a manager that says the machine woke up (rule S49).

@@ -22,8 +22,14 @@ extension Configuration {
             cap: debounce.cap,
             auditInterval: auditInterval,
             recoveryHold: recoveryHold,
-            gatewayInterval: gatewayLiveness.isEnabled ? gatewayLiveness.interval : nil
+            gatewayInterval: gatewayInterval
         )
+    }
+
+    /// How often gateways are probed at least; the standard tests request it where their packets do not pass one.
+    private var gatewayInterval: Duration? {
+        guard !gatewayLiveness.isEnabled else { return gatewayLiveness.interval }
+        return connectivity.check == .off ? nil : .seconds(3600)
     }
 
     var rotation: RotationPolicy {

@@ -72,7 +72,7 @@ extension Daemon {
         engine.take(new.engineSettings)
         services?.setInterfaces(new.multicastInterfaces(of: engine.core))
         services?.takeSettings()
-        probes.take(new.probeDefinitions)
+        probes.take(new)
         diagnosis.take(new.diagnosis)
     }
 }

@@ -202,7 +202,7 @@ public final class Daemon {
         }
         parts.add(settings)
         parts.start(probes) { probes in
-            probes.start(configuration.probeDefinitions) { [unowned self] in
+            probes.start(configuration) { [unowned self] in
                 diagnosis.probeChanged()
             } onResult: { [unowned self] in
                 takeAnswers()

@@ -132,7 +132,8 @@ extension ProbeObservation {
             answered: probe.lastSuccess,
             answeringSince: probe.schedule.answeringSince,
             lastStart: probe.lastStart,
-            isAssessable: last?.isAssessed ?? true,
+            // A run that was not assessed, such as on a machine without time, takes nothing back.
+            isAssessable: last?.isAssessed ?? true || probe.lastSuccess != nil || probe.schedule.failingSince != nil,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
             findsName: last?.isSuccess == true && last?.resolution != nil,
@@ -151,7 +152,7 @@ extension SocketAddress {
 
 extension KernelState {
     /// Whether an address is this machine's, or on one of the networks that it has an address of.
-    fileprivate func isNear(_ address: IPAddress) -> Bool {
+    func isNear(_ address: IPAddress) -> Bool {
         if address.isLoopback || address.isLinkLocal { return true }
         return addresses.values.joined().contains { held in
             IPPrefix(held.value.address, length: held.value.prefixLength).contains(address)

@@ -47,6 +47,8 @@ public struct ServerQuestion: Hashable, Sendable {
         /// An IPv6 address.
         case aaaa = "AAAA"
         case text = "TXT"
+        /// The name servers of a zone; any answer shows that the server finds things out.
+        case nameServers = "NS"
 
         /// Those that a configured probe may ask for: what it finds are addresses.
         public static let allCases: [Record] = [.a, .aaaa]
@@ -56,6 +58,8 @@ public struct ServerQuestion: Hashable, Sendable {
     public var server: SocketAddress?
     public var record: Record
     public var transport: Transport
+    /// Whether a server that refuses the query is in order all the same.
+    public var allowsRefusal = false
 
     /// A question for an IPv4 address by one datagram to the system's first server.
     public init(server: SocketAddress? = nil, record: Record = .a, transport: Transport = .udp) {

@@ -33,6 +33,8 @@ public final class ProbeSet {
         case transition(ProbeState, ProbeSchedule.Transition, ProbeResult)
         /// It answers after one failure or more, whether they were reported or not.
         case answersAgain(ProbeState)
+        /// It failed for the first time, or its answer is later than usual.
+        case suspicious(ProbeState)
     }
 
     private let loop: EventLoop
@@ -132,7 +134,7 @@ public final class ProbeSet {
         let now = loop.clock.boot
         let surroundings = surroundings()
         for index in entries.indices {
-            guard let deadline = entries[index].state.schedule.deadline, deadline <= now else { continue }
+            guard entries[index].state.schedule.isDue(at: now) else { continue }
             let definition = entries[index].state.definition
             let isRetry = entries[index].state.isRunning
             entries[index].state.schedule.start(at: now, isPrompt: entries[index].state.isPrompt)
@@ -142,7 +144,10 @@ public final class ProbeSet {
                 loop: loop,
                 pages: pages
             ) { [weak self] result in self?.finish(definition, result, started: now) }
-            if isRetry, entries[index].state.schedule.failingSince == nil { repeatAnswering() }
+            if isRetry, entries[index].state.schedule.failingSince == nil {
+                repeatAnswering()
+                onEvent(.suspicious(entries[index].state))
+            }
         }
         arm()
     }
@@ -164,6 +169,7 @@ public final class ProbeSet {
         if before.answeringSince == nil, state.schedule.answeringSince != nil { repeatFailing() }
         arm()
         onEvent(.finished(state, result))
+        if before.failingSince == nil, state.schedule.failingSince != nil { onEvent(.suspicious(state)) }
         if before.failingSince != nil, state.schedule.failingSince == nil { onEvent(.answersAgain(state)) }
         for transition in transitions { onEvent(.transition(state, transition, result)) }
     }

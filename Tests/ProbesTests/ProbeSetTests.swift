@@ -17,7 +17,7 @@ private final class Diary {
         switch event {
         case .finished(let state, let result): finished.append((state.definition.name, result))
         case .transition(let state, let transition, _): transitions.append((state.definition.name, transition))
-        case .answersAgain: break
+        case .answersAgain, .suspicious: break
         }
     }
 

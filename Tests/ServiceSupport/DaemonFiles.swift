@@ -42,8 +42,8 @@ public final class DaemonFiles {
     ///
     /// - Parameter scratch: The directory.
     /// - Returns: The words.
-    public static func options(in scratch: Scratch) -> [String] {
-        ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path]
+    public static func options(in scratch: Scratch, connectivity: String = "off") -> [String] {
+        ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--connectivity", connectivity]
     }
 
     /// Notes a file into which somebody writes what a stream of the daemon says.

@@ -53,6 +53,7 @@ final class Service {
         hasForeignPast: Bool = false,
         debounce: String = "0s",
         takesCensus: Bool = false,
+        connectivity: String = "off",
         inside wrapper: [String] = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -64,6 +65,7 @@ final class Service {
             in: scratch,
             debounce: debounce,
             takesCensus: takesCensus,
+            connectivity: connectivity,
             inside: wrapper
         )
         try await wait()
@@ -75,10 +77,11 @@ final class Service {
         in scratch: Scratch,
         debounce: String = "0s",
         takesCensus: Bool = false,
+        connectivity: String = "off",
         inside wrapper: [String] = []
     ) throws -> RunningCommand {
         let usual =
-            DaemonFiles.options(in: scratch) + ["--debounce", debounce]
+            DaemonFiles.options(in: scratch, connectivity: connectivity) + ["--debounce", debounce]
             + (takesCensus ? [] : ["--no-mdns"])
         let listen =
             arguments.contains { $0.hasPrefix("unix:") } ? [] : ["--listen", "unix:" + scratch.file("api.sock")]
@@ -92,8 +95,12 @@ final class Service {
     }
 
     /// Starts it again after it ended.
-    func restart(_ arguments: [String] = [], takesCensus: Bool = false) async throws {
-        process = try Self.start(arguments, in: scratch, takesCensus: takesCensus)
+    func restart(
+        _ arguments: [String] = [],
+        takesCensus: Bool = false,
+        connectivity: String = "off"
+    ) async throws {
+        process = try Self.start(arguments, in: scratch, takesCensus: takesCensus, connectivity: connectivity)
         try await wait()
     }
 

@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
+internal import Configuration
 internal import Documents
 internal import EventHub
 internal import LinuxIO
@@ -22,6 +24,10 @@ final class ProbeWatch {
     private let metrics = ProbeMetrics()
     private var onResult: () -> Void = {}
     private var onChange: () -> Void = {}
+    private var configured: [ProbeDefinition] = []
+    private var standard = StandardTests(check: .off)
+    /// When routers were probed last because a test failed, as time since boot.
+    private var gatewaysProbed: Duration?
     /// How many results there were, for the tags of documents.
     private(set) var revision: UInt64 = 0
 
@@ -48,16 +54,28 @@ final class ProbeWatch {
     /// Begins to probe; `onResult` is called when a document of a probe shows something new, `onChange` when one answers
     /// again, or failed as often as its threshold.
     func start(
-        _ definitions: [ProbeDefinition],
+        _ configuration: Configuration,
         onChange: @escaping () -> Void,
         onResult: @escaping () -> Void
     ) {
         self.onChange = onChange
         self.onResult = onResult
-        take(definitions)
+        take(configuration)
     }
 
-    func take(_ definitions: [ProbeDefinition]) {
+    func take(_ configuration: Configuration) {
+        configured = configuration.probeDefinitions
+        standard = StandardTests(check: configuration.connectivity.check)
+        apply(definitions)
+    }
+
+    /// What is configured, and the standard tests for the path of now.
+    private var definitions: [ProbeDefinition] {
+        let names = Set(configured.map(\.name))
+        return configured + standard.definitions(for: engine.core.path).filter { !names.contains($0.name) }
+    }
+
+    private func apply(_ definitions: [ProbeDefinition]) {
         metrics.expect(definitions)
         histories.expect(definitions)
         probes.setDefinitions(definitions)
@@ -66,6 +84,8 @@ final class ProbeWatch {
 
     /// Runs every probe soon when a path changed.
     func take(_ update: EngineUpdate) {
+        let new = definitions
+        if new != probes.states.map(\.definition) { apply(new) }
         if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
     }
 
@@ -82,6 +102,21 @@ final class ProbeWatch {
         return ProbeHistoryDocument(record, of: definition, since: since, until: until, step: step, at: now)
     }
 
+    /// Has the kernel probe the routers, once in the time that it needs for an answer.
+    private func probeGateways() {
+        guard gatewaysProbed.map({ clock.boot - $0 >= .seconds(5) }) ?? true else { return }
+        gatewaysProbed = clock.boot
+        engine.probeGateways()
+    }
+
+    /// Beside the first of the standard tests, those whose links no query passes.
+    private func probeUncoveredGateways(after definition: ProbeDefinition) {
+        let (path, state) = (engine.core.path, engine.core.state)
+        guard definition == standard.definitions(for: path).first else { return }
+        let gateways = standard.uncoveredGateways(of: path, isNear: state.isNear).map(\.address.address)
+        if !gateways.isEmpty { engine.probeGateways(gateways.contains) }
+    }
+
     private func take(_ event: ProbeSet.Event) {
         switch event {
         case .finished(let state, let result):
@@ -89,7 +124,9 @@ final class ProbeWatch {
             histories.take(result, of: state.definition)
             revision += 1
             onResult()
+            probeUncoveredGateways(after: state.definition)
         case .answersAgain: onChange()
+        case .suspicious: probeGateways()
         case .transition(let state, let transition, let result):
             switch transition {
             case .failed:

@@ -18,7 +18,9 @@ final class NameExchange: ProbeExchange {
     private var lateness: Duration = .zero
 
     init(_ name: String, asking server: SocketAddress, _ question: ServerQuestion, route: ProbeRoute, loop: EventLoop) {
-        query = NameQuery(name, record: question.record, id: .random(in: .min ... .max))
+        var query = NameQuery(name, record: question.record, id: .random(in: .min ... .max))
+        query?.allowsRefusal = question.allowsRefusal
+        self.query = query
         self.server = server
         isStream = question.transport == .tcp
         self.route = route

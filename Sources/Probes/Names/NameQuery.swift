@@ -12,11 +12,13 @@ struct NameQuery: Equatable {
     let record: ServerQuestion.Record
     /// Nobody but the server must be able to guess it.
     let id: UInt16
+    /// Whether a refusal shows that the server is in order.
+    var allowsRefusal = false
 
     /// Reads the name; `nil` when it is none.
     init?(_ name: String, record: ServerQuestion.Record, id: UInt16) {
         let text = name.hasSuffix(".") ? String(name.dropLast()) : name
-        guard let name = DomainName(text) else { return nil }
+        guard let name = text.isEmpty ? DomainName() : DomainName(text) else { return nil }
         self.name = name
         self.record = record
         self.id = id
@@ -27,6 +29,7 @@ struct NameQuery: Equatable {
         case .a: Question(name, .a)
         case .aaaa: Question(name, .aaaa)
         case .text: Question(name, .txt)
+        case .nameServers: Question(name, .ns)
         }
     }
 
@@ -62,6 +65,9 @@ struct NameQuery: Equatable {
     func judge(_ bytes: Span<UInt8>) -> Verdict {
         switch read(bytes) {
         case .foreign: return .foreign
+        case .refused(code: 3) where record == .nameServers: return .addresses([])
+        case .refused(code: 5) where allowsRefusal: return .addresses([])
+        case .addresses where record == .nameServers: return .addresses([])
         case .unreadable: return .failed("the answer cannot be read")
         case .refused(let code): return .failed(Self.text(of: code))
         case .addresses(let found, _) where !found.isEmpty: return .addresses(found)

@@ -87,6 +87,15 @@ public struct ProbeSchedule: Hashable, Sendable {
         deadline = now + min(Self.firstRun, interval) * chance
     }
 
+    /// Whether a run is due.
+    ///
+    /// One that is almost due runs with others, so that the machine wakes up once for all of them.
+    public func isDue(at now: Duration) -> Bool {
+        guard let deadline else { return false }
+        let isRegular = !isRunning && failingSince == nil && lastStart != nil
+        return deadline <= now + (isRegular ? interval * Self.jitter : .zero)
+    }
+
     /// A run starts.
     /// - Parameters:
     ///   - now: Time since boot.

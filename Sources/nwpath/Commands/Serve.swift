@@ -13,6 +13,7 @@ struct Serve: Command {
     var logFile: String?
     var stateDirectory: String?
     var hasNoMulticast = false
+    var connectivity: ConnectivitySettings.Check?
     var debounce: String?
     var recording: String?
     var checksConfiguration = false
@@ -39,6 +40,13 @@ struct Serve: Command {
             .option("--log-file", value: "FILE", into: \.logFile, .path, help: "The event log; - is standard output."),
             .option("--state-dir", value: "DIR", into: \.stateDirectory, .path, help: "What survives a restart."),
             .flag("--no-mdns", into: \.hasNoMulticast, help: "Take no census of services."),
+            .option(
+                "--connectivity",
+                value: "CHECK",
+                into: \.connectivity,
+                .choice,
+                help: "What is tested all the time: local, public or off."
+            ),
             .option(
                 "--debounce",
                 value: "DURATION",
@@ -112,6 +120,7 @@ struct Serve: Command {
         if let logFile { add("--log-file", "log.file", [logFile == "-" ? "-" : Environment.absolute(logFile)]) }
         if let stateDirectory { add("--state-dir", "state_dir", [Environment.absolute(stateDirectory)]) }
         if hasNoMulticast { add("--no-mdns", "mdns.enabled", ["false"]) }
+        if let connectivity { add("--connectivity", "connectivity.check", [connectivity.rawValue]) }
         if let debounce {
             add("--debounce", "debounce.quiet", [debounce])
             // A cap below the quiet time would be refused.

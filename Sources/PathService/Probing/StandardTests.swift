@@ -1,0 +1,93 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Configuration
+internal import Diagnosis
+internal import PathModel
+internal import Probes
+
+/// The tests that need no configuration but `connectivity.check`.
+///
+/// Pure: a path in, probes out. `local` sends to the name servers of this machine only, one query each; the routers that
+/// these queries do not pass are left to the kernel's own neighbour discovery (``uncoveredGateways(of:)``).
+struct StandardTests {
+    static let interval = Duration.seconds(30)
+    /// The same on a path that costs money or should be spared.
+    static let frugalInterval = Duration.seconds(300)
+    /// How often the page is fetched that a login page would answer in place of.
+    static let portalInterval = Duration.seconds(120)
+    /// Such as the C library's MAXNS.
+    static let maximumServers = 3
+
+    let check: ConnectivitySettings.Check
+
+    /// The probes for a path; none while the kernel would send nothing.
+    func definitions(for path: Path) -> [ProbeDefinition] {
+        guard path.status == .satisfied else { return [] }
+        let isFrugal = path.isExpensive || path.isConstrained
+        let interval = isFrugal ? Self.frugalInterval : Self.interval
+        switch check {
+        case .off: return []
+        case .local: return nameServers(of: path, interval)
+        case .public: return nameServers(of: path, interval) + hosts(for: path, interval) + [portal(interval)]
+        }
+    }
+
+    private func nameServers(of path: Path, _ interval: Duration) -> [ProbeDefinition] {
+        path.dns.servers.prefix(Self.maximumServers).enumerated().map { index, server in
+            // The root's name servers are no secret, and a server that forwards queries must ask others for them.
+            var question = ServerQuestion(
+                server: SocketAddress(server.address, port: server.port ?? 53),
+                record: .nameServers
+            )
+            // One that serves the own domain alone refuses everything else.
+            question.allowsRefusal = !path.dns.search.isEmpty
+            return ProbeDefinition(
+                name: "nameserver\(index + 1)",
+                method: .dns,
+                target: .domain("."),
+                question: question,
+                interval: interval
+            )
+        }
+    }
+
+    private func hosts(for path: Path, _ interval: Duration) -> [ProbeDefinition] {
+        let anchors = Targets.publicDefaults.anchors
+        let wanted = [
+            path.supportsIPv4 ? anchors.compactMap(\.ipv4) : [],
+            path.supportsIPv6 ? Array(anchors.compactMap(\.ipv6).prefix(path.supportsIPv4 ? 1 : 2)) : [],
+        ].joined()
+        return wanted.enumerated().map { index, address in
+            ProbeDefinition(
+                name: "internet\(index + 1)",
+                method: .tcp,
+                target: .host(.address(ScopedAddress(address)), port: 443),
+                interval: interval
+            )
+        }
+    }
+
+    private func portal(_ interval: Duration) -> ProbeDefinition {
+        let targets = Targets.publicDefaults
+        let host = targets.anchors.first(where: \.hasPage)?.host ?? ""
+        return ProbeDefinition(
+            name: "portal",
+            method: .http,
+            target: PageAddress("http://\(host)\(targets.path)").map(ProbeTarget.page) ?? .gateway,
+            page: PageExpectation(statuses: [204]),
+            interval: max(interval, Self.portalInterval)
+        )
+    }
+
+    /// The routers in use whose links no query passes.
+    func uncoveredGateways(of path: Path, isNear: (IPAddress) -> Bool) -> [Gateway] {
+        guard check != .off else { return [] }
+        let servers = path.dns.servers.map(\.address.address)
+        return path.gateways.filter { gateway in
+            !servers.contains { server in
+                server == gateway.address.address || (server.family == gateway.family && !isNear(server))
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import LinuxIO
+import OrderedJSON
+import TestSupport
+import Testing
+
+/// The service with nothing configured: it tests the router and the name server that this machine has anyway.
+@Suite(.inNamespace) struct StandardTestsServiceTests {
+    private let namespace = Namespace.current
+    private let router: Namespace
+    private let scratch: Scratch
+
+    /// A router that is the name server too, and a host beyond it.
+    init() throws {
+        router = try Namespace()
+        scratch = try Scratch()
+        try namespace.connect("v0", to: router, as: "v1")
+        try router.ipBatch(["link set lo up", "addr add 192.0.2.1/24 dev v1"])
+        try namespace.ipBatch([
+            "link set lo up", "addr add 192.0.2.7/24 dev v0", "route add default via 192.0.2.1 dev v0",
+        ])
+        try namespace.waitUntilRunning("v0")
+        try router.waitUntilRunning("v1")
+        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
+    }
+
+    private func names(_ options: String...) async throws -> RunningCommand {
+        let running = try RunningCommand(
+            [
+                "nsenter", "--net=\(router.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null",
+                "--no-hosts", "--no-resolv", "--user=root", "--pid-file=", "--listen-address=192.0.2.1",
+                "--bind-interfaces",
+            ] + options
+        )
+        try await namespace.loop.eventually("the name server") {
+            try router.run("ss -Hlun sport = :53").contains(":53")
+        }
+        return running
+    }
+
+    private func start(_ check: String = "local") async throws -> Service {
+        try await Service(["--config", scratch.file("nwpath.yaml")], in: scratch, connectivity: check)
+    }
+
+    private func headline(_ service: Service) throws -> JSONValue {
+        try service.json("/api/v1/status")["headline"] ?? .null
+    }
+
+    private func wait(for state: String, _ service: Service) async throws -> JSONValue {
+        try await namespace.loop.eventually(state) { try headline(service)["state"]?.string == state }
+        return try headline(service)
+    }
+
+    /// Counts packets that arrive at the router, by protocol, in a chain of its own.
+    private func count() throws {
+        try router.run([
+            "nft",
+            """
+            add table netdev count; \
+            add chain netdev count in { type filter hook ingress device v1 priority 0; }; \
+            add rule netdev count in udp dport 53 counter; \
+            add rule netdev count in ether type arp counter; \
+            add rule netdev count in ip protocol udp udp dport != 53 counter; \
+            add rule netdev count in ip protocol != udp counter
+            """,
+        ])
+    }
+
+    private func packets() throws -> [Int] {
+        let rules = try router.run(["nft", "list", "chain", "netdev", "count", "in"]).lines
+        return rules.compactMap { line in
+            let words = line.split(separator: " ")
+            return words.firstIndex(of: "packets").flatMap { Int(words[$0 + 1]) }
+        }
+    }
+
+    @Test func `by default the name server is tested, and nothing is sent to anything else`() async throws {
+        let server = try await names("--address=/#/192.0.2.99")
+        try count()
+        let service = try await start()
+        let connected = try await wait(for: "connected", service)
+        #expect(
+            connected["message"] == "the name server answers via v0 and 192.0.2.1; the Internet has not been tested"
+        )
+        let probes = try service.json("/api/v1/probes")["probes"]?.array ?? []
+        #expect(probes.map { $0["name"]?.string } == ["nameserver1"] && probes.first?["state"] == "ok")
+        let chain = try service.json("/api/v1/status")["chain"]?.array ?? []
+        #expect(chain.map { $0["condition"]?.string } == ["good", "good", "not_asked", "not_asked", "good"])
+        let found = try packets()
+        // One query, the router's address, and nothing else.
+        #expect(
+            found.count == 4 && found[0] == 1 && (1...3).contains(found[1]) && found[2] == 0 && found[3] == 0,
+            "\(found)"
+        )
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a name server that dies, refuses or finds nothing is found out`() async throws {
+        var server = try await names("--address=/#/192.0.2.99")
+        let service = try await start()
+        _ = try await wait(for: "connected", service)
+        server.signal(SIGKILL)
+        _ = server.wait()
+        try #require(service.code("/api/v1/probes/nameserver1", ["-X", "POST"]) == "202")
+        let broken = try await wait(for: "dns_broken", service)
+        #expect(broken["message"] == "192.0.2.1 refuses queries" && broken["cause"] == "tests")
+        // Without an upstream dnsmasq refuses.
+        server = try await names()
+        try await namespace.loop.eventually("a refusal") {
+            try service.json("/api/v1/probes/nameserver1")["last"]?["message"]?.string?.contains("REFUSED") == true
+        }
+        #expect(try headline(service)["message"] == "192.0.2.1 refuses queries")
+        // One that knows the own domain alone may do so.
+        try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
+        _ = try await wait(for: "connected", service)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a router that is gone is named within seconds`() async throws {
+        let server = try await names("--address=/#/192.0.2.99")
+        let service = try await start()
+        _ = try await wait(for: "connected", service)
+        try router.ip("link set v1 arp off")
+        try router.ip("addr flush dev v1")
+        try #require(service.code("/api/v1/probes/nameserver1", ["-X", "POST"]) == "202")
+        let gone = try await wait(for: "local_only", service)
+        #expect(gone["message"] == "192.0.2.1 on v0 does not answer")
+        let probe = try service.json("/api/v1/probes/nameserver1")
+        let since = try #require(gone["since"]?.string.flatMap(WallTime.init))
+        if let failing = probe["failing_since"]?.string.flatMap(WallTime.init) {
+            #expect(abs((since - failing) / .seconds(1)) < 0.1, "dated from the first query without an answer")
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `a router that the queries do not pass is probed beside them`() async throws {
+        // The name server is another machine of the same network.
+        try router.ip("addr add 192.0.2.53/24 dev v1")
+        try scratch.write("nameserver 192.0.2.53\n", to: "resolv.conf")
+        let server = try await names("--listen-address=192.0.2.53", "--address=/#/192.0.2.99")
+        let service = try await start()
+        _ = try await wait(for: "connected", service)
+        try await namespace.loop.eventually("the router's answer") {
+            try service.json("/api/v1/gateways")["gateways"]?.array?.first?["reachable"]?.bool == true
+        }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test func `off tests nothing, and a reload brings the tests back`() async throws {
+        try scratch.write(
+            "connectivity: {check: off}\ndns: {resolv_conf: \(scratch.file("resolv.conf"))}\n",
+            to: "nwpath.yaml"
+        )
+        let server = try await names("--address=/#/192.0.2.99")
+        try count()
+        let process = try RunningCommand(
+            [
+                "nsenter", "--net=\(namespace.path)", try Place.program, "serve", "--no-mdns", "--config",
+                scratch.file("nwpath.yaml"), "--log-file", scratch.file("log"), "--state-dir", scratch.path, "--listen",
+                "unix:" + scratch.file("s.sock"),
+            ],
+            captures: true
+        )
+        func get(_ path: String) throws -> JSONValue {
+            try JSONValue(
+                parsing: Command.run(["curl", "-s", "--unix-socket", scratch.file("s.sock"), "http://localhost\(path)"])
+            )
+        }
+        try await namespace.loop.eventually("an answer") {
+            (try? get("/api/v1/status")["headline"]?["state"]) == "connected"
+        }
+        #expect(try get("/api/v1/probes")["probes"]?.array?.isEmpty == true && packets() == [0, 0, 0, 0])
+        try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
+        process.signal(SIGHUP)
+        try await namespace.loop.eventually("a test") { try get("/api/v1/probes/nameserver1")["state"] == "ok" }
+        process.signal(SIGTERM)
+        #expect(process.wait() == 0)
+        withExtendedLifetime(server) {}
+    }
+}
