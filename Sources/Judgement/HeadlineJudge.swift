@@ -149,13 +149,14 @@ public struct HeadlineJudge {
             finding.began = [standing.since, firstFailure(of: servers)].compactMap(\.self).min()
             return finding
         }
-        if isDecided(servers), !hasNames {
+        let names = servers.isEmpty ? beyond.filter(\.failsAtName) : servers
+        if isDecided(names), !hasNames, !hasInternet || !servers.isEmpty {
             return Finding(
                 state: .dnsBroken,
-                message: text.namesFail(servers),
+                message: servers.isEmpty ? text.namesUnknown(names) : text.namesFail(names),
                 hint: HeadlineText.namesFailHint,
                 cause: .tests,
-                began: firstFailure(of: servers),
+                began: firstFailure(of: names),
                 element: .dns
             )
         }
@@ -172,7 +173,9 @@ public struct HeadlineJudge {
 
     private var silent: Finding? {
         // Where name servers fail as well, one test that failed often enough decides for all.
-        guard isDecided(beyond) || isDecided(beyond + servers), !beyond.isEmpty, !hasInternet else { return nil }
+        guard isDecided(beyond) || isDecided(beyond + servers), !hasInternet,
+            beyond.contains(where: { !$0.failsAtName })
+        else { return nil }
         return Finding(
             state: .noInternet,
             message: text.nothingAnswers(beyond),
@@ -184,7 +187,8 @@ public struct HeadlineJudge {
     }
 
     private var checking: Finding? {
-        if !hasInternet, let probe = beyond.first(where: { $0.failingSince != nil }) {
+        let isOpen = beyond.contains { !$0.isFailing }
+        if !hasInternet, isOpen, let probe = beyond.first(where: { $0.failingSince != nil }) {
             return Finding(state: .checking, message: text.failed(probe), began: firstFailure(of: beyond))
         }
         if !hasNames, let probe = servers.first(where: { $0.failingSince != nil }) {
@@ -192,7 +196,7 @@ public struct HeadlineJudge {
         }
         guard !hasInternet else { return nil }
         let isComing = servers.contains { $0.lastStart == nil && $0.answered == nil }
-        if facts.awaitsExamination || !beyond.isEmpty || isComing {
+        if facts.awaitsExamination || isOpen || isComing {
             return Finding(state: .checking, message: HeadlineText.noResultYet)
         }
         guard lastExamination(\.isSilent), let examination = facts.examination else { return nil }
@@ -224,7 +228,11 @@ public struct HeadlineJudge {
         guard hasInternet else {
             return Finding(
                 state: .connected,
-                message: text.connected(hasNames: hasNames),
+                message: text.connected(
+                    hasNames: hasNames,
+                    failing: (beyond + servers).filter(\.isFailing),
+                    of: beyond + servers
+                ),
                 hint: HeadlineText.connectedHint,
                 began: recovery
             )
@@ -319,6 +327,11 @@ extension HeadlineJudge.Finding {
             element: element
         )
     }
+}
+
+extension ProbeObservation {
+    /// Whether it fails before it gets to its target.
+    fileprivate var failsAtName: Bool { failingSince != nil && failure == "dns" && position == .beyond }
 }
 
 extension HeadlineFacts {

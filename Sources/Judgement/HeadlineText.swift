@@ -32,7 +32,9 @@ struct HeadlineText {
         }
         let name = server.address ?? "the name server"
         guard server.failure != "refused" else { return "\(name) refuses queries" }
-        guard server.failure == "dns", let detail = server.failureDetail else { return "\(name) does not answer" }
+        guard server.failure == "dns", let detail = server.failureDetail else {
+            return "\(name) does not answer queries"
+        }
         // Such as `the server refused to answer (REFUSED)`.
         let code = detail.split(separator: "(").last?.split(separator: ")").first.map(String.init)
         switch code {
@@ -42,6 +44,11 @@ struct HeadlineText {
         }
     }
     static let namesFailHint = "run `nwpath diagnose` to find out why"
+
+    /// Of tests whose own targets cannot be found, where no name server is tested.
+    func namesUnknown(_ failing: [ProbeObservation]) -> String {
+        "names are not found (\(tally(failing, of: failing)))"
+    }
 
     func noNameServer(_ servers: [DNSServer]) -> String {
         guard !servers.isEmpty else { return "no name server is configured" }
@@ -53,8 +60,9 @@ struct HeadlineText {
 
     // MARK: - Nothing is known to be wrong
 
-    func connected(hasNames: Bool) -> String {
-        hasNames
+    func connected(hasNames: Bool, failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
+        guard failing.isEmpty else { return "\(tally(failing, of: all)); nothing beyond has answered a test" }
+        return hasNames
             ? "the name server answers\(uplink); the Internet has not been tested"
             : "the route\(uplink) looks fine; nothing beyond has been tested"
     }

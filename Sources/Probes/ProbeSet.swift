@@ -133,8 +133,7 @@ public final class ProbeSet {
         timer = nil
         let now = loop.clock.boot
         let surroundings = surroundings()
-        for index in entries.indices {
-            guard entries[index].state.schedule.isDue(at: now) else { continue }
+        for index in entries.indices where entries[index].state.schedule.isDue(at: now) {
             let definition = entries[index].state.definition
             let isRetry = entries[index].state.isRunning
             entries[index].state.schedule.start(at: now, isPrompt: entries[index].state.isPrompt)

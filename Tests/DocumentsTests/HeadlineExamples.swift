@@ -26,6 +26,7 @@ extension Example {
         func judge(_ path: Path) -> Headline { HeadlineJudge(HeadlineFacts(host: "edge-17", path: path)).headline }
         var tracker = HeadlineTracker()
         tracker.note(judge(old), at: .seconds(1))
+        _ = tracker.takeChange(at: .seconds(5))
         tracker.note(judge(path), at: .seconds(10))
         guard let change = tracker.takeChange(at: .seconds(11)) else { preconditionFailure("\(summary): no change") }
         let chain = change.headline.chain.map { text(ChainElementDocument($0)) }.joined(separator: ",")

@@ -340,7 +340,7 @@ import Testing
         let names = sign("names", "timeout")
         let alone = Self.judge(Self.facts()) { $0.probes = [names] }
         #expect(alone.state == .dnsBroken && alone.chain[4].condition == .broken)
-        #expect(alone.message == "192.0.2.53 does not answer")
+        #expect(alone.message == "192.0.2.53 does not answer queries")
         let beside = Self.judge(Self.facts()) { $0.probes = [names, Self.fresh] }
         #expect(beside.state == .dnsBroken && Self.chain(beside) == "++++x")
         let answering = ProbeObservation("n2", .nameServer, answered: .seconds(290))
@@ -369,6 +369,30 @@ import Testing
             message(names, sign("n2", "refused", at: "192.0.2.54"))
                 == "no name server answers (2 of 2 tests fail: names (timeout), n2 (refused))"
         )
+    }
+
+    @Test func `a test that fails at its own name blames the name server, and nothing beyond`() {
+        let page = ProbeObservation("page", .beyond, isFailing: true, failure: "dns")
+        let names = ProbeObservation(
+            "nameserver1",
+            .nameServer,
+            address: "192.0.2.53",
+            isFailing: true,
+            failure: "timeout"
+        )
+        let good = ProbeObservation("nameserver1", .nameServer, answered: .seconds(290))
+        func judge(_ probes: ProbeObservation...) -> Headline { Self.judge(Self.facts()) { $0.probes = probes } }
+        let both = judge(page, names)
+        #expect(both.state == .dnsBroken && both.message == "192.0.2.53 does not answer queries")
+        let alone = judge(page)
+        #expect(alone.state == .dnsBroken && alone.message == "names are not found (1 of 1 tests fails: page (dns))")
+        // Its name alone is wrong.
+        let wrong = judge(page, good)
+        #expect(wrong.state == .connected)
+        #expect(wrong.message == "1 of 2 tests fails: page (dns); nothing beyond has answered a test")
+        #expect(judge(page, Self.fresh).state == .online)
+        let far = ProbeObservation("far", .beyond, isFailing: true, failure: "timeout")
+        #expect(judge(page, far, names).state == .noInternet)
     }
 
     @Test func `most tests fail: degraded; a few: online with a word about them`() {

@@ -20,7 +20,9 @@ import Testing
         _ records: [ResourceRecord] = []
     ) -> [UInt8] {
         var encoder = MessageEncoder(id: id ?? query.id, flags: Message.Flags(rawValue: flags))
-        let types: [ServerQuestion.Record: RecordType] = [.a: .a, .aaaa: .aaaa, .text: .txt]
+        let types: [ServerQuestion.Record: RecordType] = [
+            .a: .a, .aaaa: .aaaa, .text: .txt, .nameServers: .ns,
+        ]
         let type = types[query.record] ?? .any
         _ = encoder.append(question ?? Question(query.name, type))
         for record in records { _ = encoder.append(record) }
@@ -69,6 +71,20 @@ import Testing
         #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("the answer is cut"))
         #expect(NameReply(.text(bytes: 8, isCut: false)) == .text(bytes: 8, isCut: false))
         #expect(ServerQuestion.Record.allCases == [.a, .aaaa])
+    }
+
+    @Test func `a server that finds out the name servers of the root, or that there are none, is in order`() throws {
+        var query = try #require(NameQuery(".", record: .nameServers, id: 0xBEEF))
+        #expect(query.bytes.suffix(5) == [0, 0, 2, 0, 1] && query.name == DomainName())
+        #expect(query.verdict(Self.answer(query)) == .addresses([]))
+        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .addresses([]), "it is cut, and there")
+        #expect(query.verdict(Self.answer(query, flags: 0x8183)) == .addresses([]))
+        #expect(query.verdict(Self.answer(query, flags: 0x8182)) == .failed("the server could not find out (SERVFAIL)"))
+        let refused = NameQuery.Verdict.failed("the server refused to answer (REFUSED)")
+        #expect(query.verdict(Self.answer(query, flags: 0x8185)) == refused)
+        query.allowsRefusal = true
+        #expect(query.verdict(Self.answer(query, flags: 0x8185)) == .addresses([]))
+        #expect(query.verdict(Self.answer(query, id: 1)) == .foreign)
     }
 
     @Test(arguments: [(1, "FORMERR"), (2, "SERVFAIL"), (3, "NXDOMAIN"), (4, "NOTIMP"), (5, "REFUSED"), (9, "code 9")])

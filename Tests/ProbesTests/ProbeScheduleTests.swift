@@ -201,6 +201,19 @@ import Testing
         #expect(schedule.deadline == Self.start + .seconds(41) && !schedule.isRunning)
     }
 
+    @Test func `what is almost due runs with others`() {
+        var schedule = Self.make(chance: 1)
+        #expect(!schedule.isDue(at: Self.start + .milliseconds(2999)), "the first run waits")
+        _ = Self.run(&schedule, [Self.success])
+        let due = Self.start + .seconds(33)
+        #expect(schedule.deadline == due && schedule.isDue(at: due - .seconds(3)))
+        #expect(!schedule.isDue(at: due - .milliseconds(3001)))
+        _ = Self.run(&schedule, [Self.failure()])
+        #expect(schedule.deadline.map { schedule.isDue(at: $0) && !schedule.isDue(at: $0 - .milliseconds(1)) } == true)
+        schedule.start(at: due + .seconds(2))
+        #expect(!schedule.isDue(at: due + .seconds(60)), "it is running")
+    }
+
     @Test func `a wish is granted once a second`() {
         var schedule = Self.make(chance: 1)
         #expect(schedule.runNow(at: Self.start) == .granted)

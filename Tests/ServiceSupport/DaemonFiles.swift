@@ -40,7 +40,9 @@ public final class DaemonFiles {
 
     /// The options of `nwpath serve` that name its log and the directory of its state.
     ///
-    /// - Parameter scratch: The directory.
+    /// - Parameters:
+    ///   - scratch: The directory.
+    ///   - connectivity: What is tested without being named.
     /// - Returns: The words.
     public static func options(in scratch: Scratch, connectivity: String = "off") -> [String] {
         ["--log-file", scratch.file("events.jsonl"), "--state-dir", scratch.path, "--connectivity", connectivity]

@@ -1,10 +1,96 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+import Addressing
+import Configuration
 import Glibc
 import LinuxIO
 import OrderedJSON
+import PathModel
+import Probes
 import TestSupport
 import Testing
+
+@testable import PathService
+
+/// What is tested without being named, by the path.
+@Suite struct StandardTestsTests {
+    private static func path(
+        servers: [String] = ["192.0.2.1"],
+        search: [String] = [],
+        hasIPv4: Bool = true,
+        hasIPv6: Bool = false,
+        isExpensive: Bool = false
+    ) throws -> Path {
+        func family(_ family: AddressFamily, _ gateway: String, _ source: String) throws -> FamilyPath {
+            let gateway = ScopedAddress(try #require(IPAddress(gateway)))
+            return FamilyPath(
+                gateways: [Gateway(address: gateway, interface: "eth0", family: family)],
+                source: try #require(IPAddress(source))
+            )
+        }
+        let addresses = try servers.map { DNSServer(ScopedAddress(try #require(IPAddress($0)))) }
+        return Path(
+            status: .satisfied,
+            reason: nil,
+            ipv4: hasIPv4 ? try family(.ipv4, "192.0.2.1", "192.0.2.7") : nil,
+            ipv6: hasIPv6 ? try family(.ipv6, "2001:db8::1", "2001:db8::7") : nil,
+            dns: DNSState(servers: addresses, search: search, isUsable: true),
+            isExpensive: isExpensive
+        )
+    }
+
+    private static func names(_ check: ConnectivitySettings.Check, _ path: Path) -> [String] {
+        StandardTests(check: check).definitions(for: path).map {
+            "\($0.name) \($0.question.server.map { "\($0)" } ?? "\($0.target)")"
+        }
+    }
+
+    @Test func `local sends to the name servers in use, of which three count`() throws {
+        let path = try Self.path(servers: ["192.0.2.1", "2001:db8::53", "192.0.2.54", "192.0.2.55"])
+        #expect(
+            Self.names(.local, path) == [
+                "nameserver1 192.0.2.1:53", "nameserver2 [2001:db8::53]:53", "nameserver3 192.0.2.54:53",
+            ]
+        )
+        #expect(Self.names(.off, path).isEmpty && Self.names(.local, try Self.path(servers: [])).isEmpty)
+        #expect(Self.names(.public, Path(reason: .noCarrier)).isEmpty, "nothing can be sent")
+    }
+
+    @Test func `public adds hosts of the families in use and a page`() throws {
+        let both = Self.names(.public, try Self.path(hasIPv6: true))
+        #expect(
+            both == [
+                "nameserver1 192.0.2.1:53", "internet1 1.1.1.1:443", "internet2 8.8.8.8:443",
+                "internet3 [2606:4700:4700::1111]:443", "portal http://connectivitycheck.gstatic.com/generate_204",
+            ]
+        )
+        let sixth = Self.names(.public, try Self.path(servers: [], hasIPv4: false, hasIPv6: true))
+        #expect(sixth.prefix(2) == ["internet1 [2606:4700:4700::1111]:443", "internet2 [2001:4860:4860::8888]:443"])
+    }
+
+    @Test func `a path that costs money is spared, and a server of the own domain may refuse the rest`() throws {
+        let spared = StandardTests(check: .public).definitions(
+            for: try Self.path(search: ["example.test"], isExpensive: true)
+        )
+        #expect(spared.allSatisfy { $0.interval == .seconds(300) } && spared[0].question.allowsRefusal)
+        let usual = StandardTests(check: .public).definitions(for: try Self.path())
+        #expect(usual.map(\.interval) == [30, 30, 30, 120].map { .seconds($0) } && !usual[0].question.allowsRefusal)
+    }
+
+    @Test func `routers that no query passes are left to the kernel`() throws {
+        func uncovered(_ servers: [String], hasIPv6: Bool = false) throws -> [String] {
+            let path = try Self.path(servers: servers, hasIPv6: hasIPv6)
+            let near = IPPrefix(.v4(0xC000_0200), length: 24)
+            let gateways = StandardTests(check: .local).uncoveredGateways(of: path) { near.contains($0) }
+            return gateways.map { "\($0.address)" }
+        }
+        #expect(try uncovered(["192.0.2.1"]).isEmpty, "it is the name server")
+        #expect(try uncovered(["198.51.100.53"]).isEmpty, "the queries pass it")
+        #expect(try uncovered(["192.0.2.53"]) == ["192.0.2.1"])
+        #expect(try uncovered(["192.0.2.1"], hasIPv6: true) == ["2001:db8::1"])
+        #expect(StandardTests(check: .off).uncoveredGateways(of: try Self.path(servers: [])) { _ in false }.isEmpty)
+    }
+}
 
 /// The service with nothing configured: it tests the router and the name server that this machine has anyway.
 @Suite(.inNamespace) struct StandardTestsServiceTests {
