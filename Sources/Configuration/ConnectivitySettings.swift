@@ -17,7 +17,7 @@ public struct ConnectivitySettings: Hashable, Sendable, ConfigurationSection {
             "check",
             \.check,
             .choice,
-            "local: the gateways and name servers in use, every 30 s; public: also well-known hosts on the Internet; off: nothing."
+            "local: the gateways and name servers in use; public: also well-known hosts on the Internet; off: nothing."
         )
     ]
 }

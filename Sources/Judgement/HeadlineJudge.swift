@@ -26,7 +26,17 @@ public struct HeadlineJudge {
     private let verdicts: [VerdictTracker.Standing]
     private let text: HeadlineText
 
-    public init(_ facts: HeadlineFacts) {
+    /// How long failures of a path that has just become satisfied decide nothing: two tests a second apart.
+    private static let settling = Duration.milliseconds(1500)
+
+    public init(_ all: HeadlineFacts) {
+        var facts = all
+        for index in facts.probes.indices {
+            let probe = facts.probes[index]
+            guard probe.isFailing, let last = probe.lastStart, last < all.statusSince + Self.settling else { continue }
+            facts.probes[index].isFailing = false
+            facts.probes[index].failingSince = max(probe.failingSince ?? last, all.statusSince)
+        }
         self.facts = facts
         text = HeadlineText(path: facts.path)
         verdicts = facts.verdicts.filter { !facts.contradict($0) }

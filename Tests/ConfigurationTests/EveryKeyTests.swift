@@ -29,8 +29,9 @@ import Testing
         #expect(Self.values.count > 40)
         #expect(
             Self.containers.map(\.key) == [
-                "tls_server_config", "log", "debounce", "probes", "probes.active", "interfaces", "monitors", "views",
-                "gateway_liveness", "dns", "providers", "mdns", "diagnosis", "diagnosis.dns", "diagnosis.nq",
+                "tls_server_config", "log", "debounce", "connectivity", "probes", "probes.active", "interfaces",
+                "monitors",
+                "views", "gateway_liveness", "dns", "providers", "mdns", "diagnosis", "diagnosis.dns", "diagnosis.nq",
                 "diagnosis.budgets", "limits",
             ]
         )

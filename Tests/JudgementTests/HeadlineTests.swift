@@ -187,6 +187,26 @@ import Testing
         #expect(other.state == .degraded, "it is about the other family")
     }
 
+    @Test func `what failed while there was no path decides nothing once there is one`() {
+        func state(lastStart: Int) -> Headline {
+            Self.judge(Self.facts()) {
+                $0.statusSince = .seconds(298)
+                $0.probes = [
+                    ProbeObservation(
+                        "a",
+                        .beyond,
+                        isFailing: true,
+                        failingSince: .seconds(200),
+                        lastStart: .seconds(lastStart)
+                    )
+                ]
+            }
+        }
+        #expect(state(lastStart: 297).state == .checking && state(lastStart: 299).state == .checking)
+        #expect(state(lastStart: 299).began == .seconds(298))
+        #expect(state(lastStart: 300).state == .noInternet)
+    }
+
     @Test func `an examination proves nothing that failed after it began`() {
         func state(failing: Int) -> Headline.State {
             Self.judge(Self.facts()) {

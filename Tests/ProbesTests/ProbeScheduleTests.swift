@@ -121,6 +121,19 @@ import Testing
         #expect((9...11).contains(runs))
     }
 
+    @Test func `after a change of the path pauses are short again`() {
+        var schedule = Self.make()
+        _ = Self.run(&schedule, [ProbeResult](repeating: Self.failure(.refused), count: 7))
+        let last = schedule.deadline ?? .zero
+        schedule.start(at: last)
+        _ = schedule.finish(Self.failure(.refused), at: last, chance: 0)
+        #expect(schedule.deadline == last + .seconds(30))
+        schedule.pathChanged(at: last + .seconds(5), chance: 0)
+        schedule.start(at: last + .seconds(5))
+        _ = schedule.finish(Self.failure(.refused), at: last + .seconds(5), chance: 0)
+        #expect(schedule.deadline == last + .seconds(6) && schedule.isFailing)
+    }
+
     @Test func `a change during a run asks for another one`() {
         var schedule = Self.make()
         schedule.start(at: Self.start)

@@ -24,6 +24,7 @@ import Testing
         func family(_ family: AddressFamily, _ gateway: String, _ source: String) throws -> FamilyPath {
             let gateway = ScopedAddress(try #require(IPAddress(gateway)))
             return FamilyPath(
+                interfaces: [PathInterface(name: "eth0", index: 2, type: .wiredEthernet)],
                 gateways: [Gateway(address: gateway, interface: "eth0", family: family)],
                 source: try #require(IPAddress(source))
             )
@@ -52,7 +53,8 @@ import Testing
                 "nameserver1 192.0.2.1:53", "nameserver2 [2001:db8::53]:53", "nameserver3 192.0.2.54:53",
             ]
         )
-        #expect(Self.names(.off, path).isEmpty && Self.names(.local, try Self.path(servers: [])).isEmpty)
+        #expect(Self.names(.off, path).isEmpty)
+        #expect(Self.names(.local, try Self.path(servers: [])).isEmpty)
         #expect(Self.names(.public, Path(reason: .noCarrier)).isEmpty, "nothing can be sent")
     }
 
@@ -109,7 +111,8 @@ import Testing
         ])
         try namespace.waitUntilRunning("v0")
         try router.waitUntilRunning("v1")
-        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        // The name server has no upstream, and refuses everything but its own domain.
+        try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
         try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
     }
 
@@ -138,6 +141,13 @@ import Testing
     private func wait(for state: String, _ service: Service) async throws -> JSONValue {
         try await namespace.loop.eventually(state) { try headline(service)["state"]?.string == state }
         return try headline(service)
+    }
+
+    /// Has the test run at once, which it may a second after the run before.
+    private func runNow(_ service: Service) async throws {
+        try await namespace.loop.eventually("a run") {
+            try service.code("/api/v1/probes/nameserver1", ["-X", "POST"]) == "202"
+        }
     }
 
     /// Counts packets that arrive at the router, by protocol, in a chain of its own.
@@ -174,7 +184,7 @@ import Testing
         let probes = try service.json("/api/v1/probes")["probes"]?.array ?? []
         #expect(probes.map { $0["name"]?.string } == ["nameserver1"] && probes.first?["state"] == "ok")
         let chain = try service.json("/api/v1/status")["chain"]?.array ?? []
-        #expect(chain.map { $0["condition"]?.string } == ["good", "good", "not_asked", "not_asked", "good"])
+        #expect(chain.map { $0["condition"]?.string } == ["good", "good", "good", "not_asked", "good"])
         let found = try packets()
         // One query, the router's address, and nothing else.
         #expect(
@@ -190,18 +200,17 @@ import Testing
         _ = try await wait(for: "connected", service)
         server.signal(SIGKILL)
         _ = server.wait()
-        try #require(service.code("/api/v1/probes/nameserver1", ["-X", "POST"]) == "202")
+        try await runNow(service)
         let broken = try await wait(for: "dns_broken", service)
         #expect(broken["message"] == "192.0.2.1 refuses queries" && broken["cause"] == "tests")
-        // Without an upstream dnsmasq refuses.
-        server = try await names()
-        try await namespace.loop.eventually("a refusal") {
-            try service.json("/api/v1/probes/nameserver1")["last"]?["message"]?.string?.contains("REFUSED") == true
-        }
-        #expect(try headline(service)["message"] == "192.0.2.1 refuses queries")
-        // One that knows the own domain alone may do so.
-        try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
+        server = try await names("--address=/#/192.0.2.99")
         _ = try await wait(for: "connected", service)
+        // Where there is no domain of its own, a server that refuses is of no use.
+        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        let refusing = try await wait(for: "dns_broken", service)
+        #expect(refusing["message"] == "192.0.2.1 refuses queries")
+        let last = try service.json("/api/v1/probes/nameserver1")["last"]
+        #expect(last?["message"]?.string?.contains("REFUSED") == true)
         withExtendedLifetime(server) {}
     }
 
@@ -211,7 +220,7 @@ import Testing
         _ = try await wait(for: "connected", service)
         try router.ip("link set v1 arp off")
         try router.ip("addr flush dev v1")
-        try #require(service.code("/api/v1/probes/nameserver1", ["-X", "POST"]) == "202")
+        try await runNow(service)
         let gone = try await wait(for: "local_only", service)
         #expect(gone["message"] == "192.0.2.1 on v0 does not answer")
         let probe = try service.json("/api/v1/probes/nameserver1")
@@ -225,7 +234,7 @@ import Testing
     @Test func `a router that the queries do not pass is probed beside them`() async throws {
         // The name server is another machine of the same network.
         try router.ip("addr add 192.0.2.53/24 dev v1")
-        try scratch.write("nameserver 192.0.2.53\n", to: "resolv.conf")
+        try scratch.write("nameserver 192.0.2.53\nsearch example.test\n", to: "resolv.conf")
         let server = try await names("--listen-address=192.0.2.53", "--address=/#/192.0.2.99")
         let service = try await start()
         _ = try await wait(for: "connected", service)
@@ -255,10 +264,11 @@ import Testing
                 parsing: Command.run(["curl", "-s", "--unix-socket", scratch.file("s.sock"), "http://localhost\(path)"])
             )
         }
-        try await namespace.loop.eventually("an answer") {
+        await namespace.loop.eventually("an answer") {
             (try? get("/api/v1/status")["headline"]?["state"]) == "connected"
         }
-        #expect(try get("/api/v1/probes")["probes"]?.array?.isEmpty == true && packets() == [0, 0, 0, 0])
+        #expect(try get("/api/v1/probes")["probes"]?.array?.isEmpty == true)
+        #expect(try packets() == [0, 0, 0, 0])
         try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
         process.signal(SIGHUP)
         try await namespace.loop.eventually("a test") { try get("/api/v1/probes/nameserver1")["state"] == "ok" }

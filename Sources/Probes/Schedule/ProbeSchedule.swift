@@ -60,6 +60,8 @@ public struct ProbeSchedule: Hashable, Sendable {
     /// When the first of the present row of successes ended, as time since boot; `nil` after a failure.
     public private(set) var answeringSince: Duration?
     private var lastStart: Duration?
+    /// How many failed in a row since the path last changed.
+    private var failuresOnPath = 0
     /// When the newest run started that succeeded.
     private var lastSuccess: Duration?
     /// Whether the path changed during a run, whose result may be that of the old one.
@@ -145,7 +147,7 @@ public struct ProbeSchedule: Hashable, Sendable {
     /// From the start of a run to that of the next: short at first while it fails, so that a few seconds decide.
     private var pause: Duration {
         guard consecutiveFailures > 0 else { return interval }
-        let more = max(0, consecutiveFailures - threshold + 1)
+        let more = max(0, failuresOnPath - threshold + 1)
         return min(interval, retryInterval * (1 << min(more, 20)))
     }
 
@@ -154,6 +156,7 @@ public struct ProbeSchedule: Hashable, Sendable {
         if isCaptive { found.append(.portalCleared) }
         if isFailing { found.append(.recovered(after: now - (failingSince ?? now))) }
         (isCaptive, isFailing, consecutiveFailures, failingSince) = (false, false, 0, nil)
+        failuresOnPath = 0
         lastSuccess = max(lastSuccess ?? start, start)
         answeringSince = answeringSince ?? now
         return found
@@ -162,6 +165,7 @@ public struct ProbeSchedule: Hashable, Sendable {
     private mutating func fail(_ reason: ProbeReason, _ start: Duration) -> [Transition] {
         if let lastSuccess, start < lastSuccess { return [] }
         consecutiveFailures += 1
+        failuresOnPath += 1
         failingSince = failingSince ?? start
         answeringSince = nil
         var found: [Transition] = []
@@ -179,6 +183,7 @@ public struct ProbeSchedule: Hashable, Sendable {
 
     /// Brings the next run forward after a change of the path, but not closer to the last one than the least gap.
     public mutating func pathChanged(at now: Duration, chance: Double) {
+        failuresOnPath = 0
         guard !isRunning else { return mustRepeat = true }
         bringForward(to: now + Self.settling * chance)
     }
