@@ -123,12 +123,23 @@ struct ServiceConnection {
         accepting: Set<Int> = [],
         timeout: Duration? = nil
     ) throws(CommandFailure) -> Answer {
-        let response = try fetch(target, fields: fields, accepting: accepting, timeout: timeout)
-        do throws(StatusClientError) {
-            return try Self.answer(response, from: places[0])
-        } catch {
-            throw CommandFailure(error)
-        }
+        try answer(fetch(target, fields: fields, accepting: accepting, timeout: timeout))
+    }
+
+    /// Requests a change; the places that nobody serves are passed over.
+    ///
+    /// - Parameters:
+    ///   - target: The path.
+    ///   - explain: What to say of an error of the service.
+    /// - Returns: The answer.
+    /// - Throws: Why there is none.
+    mutating func post(
+        _ target: String,
+        explaining explain: (StatusClientError) -> CommandFailure
+    ) throws(CommandFailure) -> Answer {
+        try answer(
+            send(target, explaining: explain) { client throws(StatusClientError) in try client.post(target) }
+        )
     }
 
     /// Fetches what need not be a document, such as metrics; otherwise as ``get(_:fields:accepting:timeout:)``.
@@ -138,6 +149,16 @@ struct ServiceConnection {
         accepting: Set<Int> = [],
         timeout: Duration? = nil
     ) throws(CommandFailure) -> StatusResponse {
+        try send(target) { client throws(StatusClientError) in
+            try client.get(target, fields: fields, accepting: accepting, timeout: timeout)
+        }
+    }
+
+    private mutating func send(
+        _ target: String,
+        explaining explain: (StatusClientError) -> CommandFailure = { CommandFailure($0) },
+        by request: (StatusClient) throws(StatusClientError) -> StatusResponse
+    ) throws(CommandFailure) -> StatusResponse {
         var refusals: [String] = []
         var isDenied = false
         var rest = places
@@ -145,8 +166,7 @@ struct ServiceConnection {
             let place = rest.removeFirst()
             let started = KernelClock().boot
             do throws(StatusClientError) {
-                let client = client(place)
-                let response = try client.get(target, fields: fields, accepting: accepting, timeout: timeout)
+                let response = try request(client(place))
                 if isVerbose {
                     let time = AgeText.of(KernelClock().boot - started)
                     Terminal.complain("asked \(place) for \(target): status \(response.status), \(time)")
@@ -161,7 +181,7 @@ struct ServiceConnection {
                 if !isDenied, let standardURL { rest.append(.url(standardURL)) }
                 isDenied = true
             } catch {
-                throw CommandFailure(error)
+                throw explain(error)
             }
         }
         throw Self.failure(refusals, isDenied: isDenied)
@@ -178,10 +198,7 @@ struct ServiceConnection {
         return CommandFailure("the service cannot be reached; tried \(tried); \(advice)", .unreachable)
     }
 
-    private static func answer(
-        _ response: StatusResponse,
-        from place: StatusClient.Endpoint
-    ) throws(StatusClientError) -> Answer {
+    private func answer(_ response: StatusResponse) throws(CommandFailure) -> Answer {
         guard response.status != 304 else {
             return Answer(value: .null, bytes: [], tag: response.fields["etag"], date: response.date)
         }
@@ -189,7 +206,7 @@ struct ServiceConnection {
             let value = try JSONValue(parsing: response.body, limits: JSONLimits(size: 64 << 20))
             return Answer(value: value, bytes: response.body, tag: response.fields["etag"], date: response.date)
         } catch {
-            throw .failed(place: place.description, reason: "\(error)")
+            throw CommandFailure(.failed(place: places[0].description, reason: "\(error)"))
         }
     }
 }
