@@ -23,10 +23,10 @@ public struct ConfigurationFiles: Hashable, Sendable {
         isRequired = false
     }
 
-    /// A file that somebody named; it must exist.
-    public init(file: String) {
+    /// A file that somebody named; it must exist unless it is to be made.
+    public init(file: String, isRequired: Bool = true) {
         self.file = file
-        isRequired = true
+        self.isRequired = isRequired
     }
 
     /// Reads the file, then `conf.d/*.yaml` in the byte order of their names; hidden files are left out.
@@ -82,7 +82,7 @@ public struct ConfigurationFiles: Hashable, Sendable {
         }
     }
 
-    /// Reads a regular file; a pipe in its place cannot make this wait.
+    /// Reads a regular file; a pipe of that name cannot make this wait.
     private static func read(_ path: String) throws(ReadFailure) -> [UInt8] {
         do {
             let descriptor = try FileDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY)

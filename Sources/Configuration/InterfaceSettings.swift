@@ -6,7 +6,7 @@ internal import Spelling
 
 /// What the operator says of an interface; `nil` leaves it to the kernel and the providers.
 public struct InterfaceSettings: Hashable, Sendable {
-    /// The type in place of the detected one (rule S11).
+    /// The type instead of the detected one (rule S11).
     public var type: InterfaceType?
     /// Whether its absence or failure is worth an alert.
     public var isRequired: Bool?
@@ -20,7 +20,7 @@ public struct InterfaceSettings: Hashable, Sendable {
 
 extension InterfaceSettings: ConfigurationEntry {
     static let settings: [Setting<InterfaceSettings>] = [
-        Setting("type", \.type, ValueForm.choice.optional, "The type in place of the detected one."),
+        Setting("type", \.type, ValueForm.choice.optional, "The type instead of the detected one."),
         Setting("required", \.isRequired, ValueForm.boolean.optional, "Alert when it is missing or down."),
         Setting("expensive", \.isExpensive, ValueForm.boolean.optional, "Traffic costs money."),
         Setting("constrained", \.isConstrained, ValueForm.boolean.optional, "Traffic should be saved."),

@@ -12,7 +12,7 @@ struct YAMLDocument: ~Copyable {
     private var parser: YAMLParser
     private let file: String
 
-    /// Reads a file's text and reports what it refuses; places carry the name `file`.
+    /// Reads a file's text and reports what it refuses; problems carry the name `file`.
     /// - Returns: The root; `nil` when the file is empty, only comments, or cannot be understood.
     static func read(_ bytes: [UInt8], file: String, into findings: inout Findings) -> YAMLNode? {
         guard bytes.count <= largestFile else {

@@ -66,7 +66,7 @@ struct HeadlineText {
             ? "the name server answers\(uplink); the Internet has not been tested"
             : "the route\(uplink) looks fine; nothing beyond has been tested"
     }
-    static let connectedHint = "`nwpath diagnose` tests it once, `connectivity.check: public` all the time"
+    static let connectedHint = "`nwpath diagnose` tests it once, `nwpath setup --public` all the time"
 
     func online(failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
         guard failing.isEmpty else { return "it works\(uplink), but \(tally(failing, of: all))" }

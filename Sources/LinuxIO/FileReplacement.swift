@@ -47,6 +47,17 @@ public struct FileReplacement: ~Copyable {
 
     public borrowing func write(_ bytes: Span<UInt8>) throws(Errno) { try descriptor.writeAll(bytes) }
 
+    /// Gives the new file an owner, fchown(2), before it gets its permissions again, which that may clear.
+    public borrowing func setOwner(_ user: UInt32, group: UInt32, mode: UInt32) throws(Errno) {
+        guard fchown(descriptor.rawValue, user, group) == 0 else { throw .current }
+        try descriptor.setMode(mode)
+    }
+
+    /// Waits until the contents are on the disk, fsync(2), so that a crash after ``commit()`` does not find it empty.
+    public borrowing func synchronize() throws(Errno) {
+        guard fsync(descriptor.rawValue) == 0 else { throw .current }
+    }
+
     /// Puts the new file in the old one's place.
     /// - Throws: close(2)'s error, with which some disks tell of a failed write, or rename(2)'s.
     public consuming func commit() throws(Errno) {

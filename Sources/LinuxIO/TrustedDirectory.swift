@@ -86,8 +86,12 @@ public struct TrustedDirectory: ~Copyable {
     }
 
     /// Begins to replace a file of it, which is not opened.
-    public consuming func replacement(of name: String, mode: UInt32) throws(Errno) -> FileReplacement {
-        try FileReplacement(of: name, in: entry.end(), mode: mode)
+    public consuming func replacement(
+        of name: String,
+        mode: UInt32,
+        isForOthers: Bool = false
+    ) throws(Errno) -> FileReplacement {
+        try FileReplacement(of: name, in: entry.end(), mode: mode, isForOthers: isForOthers)
     }
 }
 

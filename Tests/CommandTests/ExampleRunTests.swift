@@ -29,6 +29,8 @@ import Testing
         "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services="),
         // It is off unless somebody switches it on.
         "nwpath check diagnosis": (3, "nothing was diagnosed yet"),
+        // There is no terminal to agree at.
+        "nwpath setup --public": (2, "nothing was written; use --yes"),
     ]
 
     /// Each line once, without a comment.

@@ -28,6 +28,8 @@ let fullConfiguration = """
       cap: 2s
     audit_interval: 0
     recovery_hold: 5s
+    connectivity:
+      check: public
     probes:
       ipv4: [192.0.2.1, 198.51.100.1]
       ipv6: ["2001:db8::1"]

@@ -76,7 +76,7 @@ import Testing
         let headline = Self.judge(Self.facts())
         #expect(headline.state == .connected)
         #expect(headline.message == "the route via eth0 and 192.0.2.1 looks fine; nothing beyond has been tested")
-        #expect(headline.hint == "`nwpath diagnose` tests it once, `connectivity.check: public` all the time")
+        #expect(headline.hint == "`nwpath diagnose` tests it once, `nwpath setup --public` all the time")
         #expect(Self.chain(headline) == "++???")
     }
 

@@ -1,0 +1,156 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Configuration
+internal import Glibc
+internal import LinuxIO
+internal import OrderedJSON
+internal import Spelling
+
+/// `nwpath setup`: what is tested all the time, written into the configuration.
+struct Setup: Command {
+    var isLocal = false
+    var isPublic = false
+    var isOff = false
+    var needsNoAnswer = false
+    var config: String?
+
+    static let specification = Specification<Setup>(
+        "setup",
+        "Chooses what the service tests all the time.",
+        discussion:
+            "Sets connectivity.check in the configuration file, where every other byte stays as it is, shows the "
+            + "change first, and has a running service read it. --local: a query to each name server in use every 30 s, "
+            + "and the kernel's own test of the gateways. --public: also connections to three hosts of well-known "
+            + "operators every 30 s and a page every 2 min. --off: nothing. Without any of them it explains them.",
+        examples: [
+            CommandExample("nwpath setup --public", "show the change, and write it if that is right"),
+            CommandExample("nwpath setup --local --yes", "test the gateways and name servers, as by default"),
+        ],
+        arguments: [
+            .flag("--local", into: \.isLocal, help: "Test the gateways and name servers in use."),
+            .flag("--public", into: \.isPublic, help: "Test well-known hosts on the Internet as well."),
+            .flag("--off", into: \.isOff, help: "Test nothing."),
+            .flag("--yes", into: \.needsNoAnswer, help: "Write without a question."),
+            .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
+        ],
+        common: [.connection, .messages],
+        exits: [
+            ExitNote(.success, "written, or so already"),
+            ExitNote(.negative, "nothing was written, or the service does not take it; the message says why"),
+            ExitNote(.usage), ExitNote(.timedOut, "the service did not answer in time"), ExitNote(.refused),
+        ],
+        check: { setup in
+            let count = [setup.isLocal, setup.isPublic, setup.isOff].count { $0 }
+            return count > 1 ? "give one of --local, --public and --off" : nil
+        }
+    )
+
+    private var named: ConnectivitySettings.Check? {
+        isLocal ? .local : isPublic ? .public : isOff ? .off : nil
+    }
+
+    func run(_ common: CommonOptions) -> ExitStatus {
+        attempt { () throws(CommandFailure) in
+            let environment = Environment.variables
+            let paths = StandardPaths(userID: geteuid(), environment: environment)
+            let path = config.map(Environment.absolute) ?? paths.configurationFile
+            let reader = SetupReader(path: path, paths: paths, environment: environment)
+            let file = EditedFile(path: path)
+            let old = try file.read()
+            let sources = try reader.check(replacing: old?.bytes)
+            let check = if let named { named } else { try SetupDialogue.choose() }
+            let edit = try reader.edit(old?.bytes ?? [], to: check)
+            let overriding = try reader.overriding(sources, edit, check)
+            if let change = edit.change {
+                Terminal.print(SetupDialogue.text(change, of: path))
+                if !needsNoAnswer { try SetupDialogue.confirm(path) }
+                try file.write(edit.bytes, over: old)
+            }
+            if !common.isQuiet {
+                let verb = edit.change == nil ? "already has" : "now has"
+                Terminal.print("\(path) \(verb) connectivity.check: \(check.rawValue)")
+            }
+            if let overriding { Terminal.complain("\(overriding) overrides it") }
+            return try Self.reload(check, common)
+        }
+    }
+
+    /// Has a running service read the file, and says what is in force.
+    private static func reload(
+        _ check: ConnectivitySettings.Check,
+        _ common: CommonOptions
+    ) throws(CommandFailure) -> ExitStatus {
+        var connection = try ServiceConnection(common)
+        let configuration: JSONValue
+        do throws(CommandFailure) {
+            let answer = try connection.reload()
+            if !common.isQuiet { Terminal.print(Reload.sentence(answer.value)) }
+            configuration = try connection.get("/api/v1/config").value
+        } catch {
+            guard error.status == .unreachable else { throw error }
+            if !common.isQuiet { Terminal.print("no service runs; it takes effect when one starts") }
+            return .success
+        }
+        let actual = SetupDialogue.check(in: configuration)
+        guard actual == check.rawValue else {
+            let why = "it reads another file, or its environment or a flag overrides this one"
+            throw CommandFailure("the service has connectivity.check: \(actual ?? "none") in force; \(why)", .negative)
+        }
+        if !common.isQuiet { Terminal.print("in force: \(SetupDialogue.meaning(of: check))") }
+        return .success
+    }
+}
+
+/// Reads the files as the service does, one of them in its edited form.
+struct SetupReader {
+    let path: String
+    let paths: StandardPaths
+    let environment: [String: String]
+
+    /// All sources in their order.
+    ///
+    /// - Parameter bytes: The file as it is; `nil` when there is none.
+    /// - Returns: The edited file first.
+    /// - Throws: What is wrong with them before any edit.
+    func check(replacing bytes: [UInt8]?) throws(CommandFailure) -> [Configuration.Source] {
+        do throws(ConfigurationError) {
+            let read = try ConfigurationFiles(file: path, isRequired: false).sources()
+            let sources = [Configuration.Source(name: path, bytes: bytes ?? [])] + read.filter { $0.name != path }
+            _ = try Configuration.read(sources, paths: paths, environment: environment)
+            return sources
+        } catch {
+            throw CommandFailure("\(error)\nnothing was written", .negative)
+        }
+    }
+
+    func edit(
+        _ bytes: [UInt8],
+        to check: ConnectivitySettings.Check
+    ) throws(CommandFailure) -> ConnectivityEdit {
+        do throws(ConnectivityEditError) {
+            return try ConnectivityEdit(of: Configuration.Source(name: path, bytes: bytes), to: check)
+        } catch {
+            throw CommandFailure("\(error)\nnothing was written", .negative)
+        }
+    }
+
+    /// What counts more than the edited file; `nil` when nothing does.
+    ///
+    /// - Throws: What is wrong with the edited configuration.
+    func overriding(
+        _ sources: [Configuration.Source],
+        _ edit: ConnectivityEdit,
+        _ check: ConnectivitySettings.Check
+    ) throws(CommandFailure) -> String? {
+        let edited = [Configuration.Source(name: path, bytes: edit.bytes)] + sources.dropFirst()
+        do throws(ConfigurationError) {
+            let configuration = try Configuration.read(edited, paths: paths, environment: environment)
+            guard configuration.connectivity.check != check else { return nil }
+        } catch {
+            throw CommandFailure("\(error)\nnothing was written", .negative)
+        }
+        let variable = Configuration.variable(forKey: "connectivity.check")
+        if environment[variable] != nil { return "environment \(variable)" }
+        return edited.dropFirst().compactMap(ConnectivityEdit.origin(in:)).last
+    }
+}
