@@ -159,6 +159,8 @@ public final class Daemon {
         if JournalSocket.isStandardError(options.environment) {
             let journal = JournalSocket()
             hub.addSink { event in journal.take(event) }
+        } else if configuration.log.file != EventLog.standardOutput {
+            headline.onChange = options.report
         }
         do throws(ServiceError) {
             // Clients that come early wait in the queue of the socket until the first status is known.

@@ -24,6 +24,8 @@ final class HeadlineWatch {
     private var tracker = HeadlineTracker()
     private var seconds = HeadlineSeconds()
     private var timer: EventLoop.Timer?
+    /// Receives a line for people about each change that is published.
+    var onChange: (String) -> Void = { _ in }
 
     init(
         _ engine: PathEngine,
@@ -81,7 +83,8 @@ final class HeadlineWatch {
         if let change = tracker.takeChange(at: loop.clock.boot) {
             let previousSince = loop.clock.calendar(at: change.previousSince)
             let since = loop.clock.calendar(at: change.since)
-            hub.publish(HeadlineChanged(change, since: since, previousSince: previousSince))
+            let event = HeadlineChanged(change, since: since, previousSince: previousSince)
+            if hub.publish(event) != nil { onChange(event.line) }
         }
         // It may have changed again meanwhile.
         judge()

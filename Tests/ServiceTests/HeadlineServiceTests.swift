@@ -102,8 +102,45 @@ import Testing
             let message = try service.records("headline.changed").last?["message"]?.string ?? ""
             return message.hasPrefix("Online after ") && message.contains(" s of Local only: all tests answer")
         }
-        #expect(service.stop().code == 0)
+        let outcome = service.stop()
+        #expect(outcome.code == 0)
         try expectGood(service.log)
+        let changes = try service.records("headline.changed").map { record in
+            let (headline, previous) = (try #require(record["headline"]), try #require(record["previous"]))
+            let clock = try #require(headline["since"]?.string).dropFirst(11).prefix(8)
+            let words = try [previous, headline].map { document in
+                try #require(document["state"]?.string.flatMap(Headline.State.init(rawValue:))).word
+            }
+            let change = words[0] == words[1] ? words[1] : words.joined(separator: " -> ")
+            return "nwpath: \(change) since \(clock): \(try #require(headline["message"]?.string))"
+        }
+        #expect(changes.contains { $0.hasPrefix("nwpath: Online -> No Internet since ") })
+        #expect(outcome.output.lines.filter { $0.contains(" since ") } == changes)
+    }
+
+    /// Where what the log has is to be seen already.
+    enum Reader: CaseIterable {
+        case journal, standardOutput
+
+        var arguments: [String] { self == .journal ? [] : ["--log-file", "-"] }
+        /// Without a journal of the machine that the tests run on.
+        var wrapper: [String] {
+            let start = "mount -t tmpfs tmpfs /run; JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr) exec \"$@\""
+            return self == .journal ? ["unshare", "--mount", "sh", "-c", start, "sh"] : []
+        }
+    }
+
+    @Test(arguments: Reader.allCases)
+    func `a change that the journal or standard output has already is not repeated`(reader: Reader) async throws {
+        let service = try await Service(reader.arguments, inside: reader.wrapper)
+        try await namespace.loop.eventually("connected") { try self.state(service) == "connected" }
+        try namespace.ip("route del default")
+        try await namespace.loop.eventually("the change") {
+            try service.get("/metrics").contains("nwpath_events_published_total{event=\"headline.changed\"} 1\n")
+        }
+        let outcome = service.stop()
+        #expect(outcome.code == 0 && outcome.output.contains("nwpath: listening on "))
+        #expect(!outcome.output.contains(" -> "))
     }
 
     @Test func `a router that is gone leaves the local network`() async throws {

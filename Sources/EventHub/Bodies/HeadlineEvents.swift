@@ -21,6 +21,7 @@ public struct HeadlineChanged: EventBody {
     let chain: [ChainElementDocument]
     let previous: Previous
     private let change: HeadlineTracker.Change
+    private let since: WallTime
 
     /// Describes a change whose state began at `since`, and the one before at `previousSince`.
     public init(_ change: HeadlineTracker.Change, since: WallTime, previousSince: WallTime) {
@@ -31,6 +32,7 @@ public struct HeadlineChanged: EventBody {
             durationSeconds: Rounded.seconds(change.previousDuration)
         )
         self.change = change
+        self.since = since
     }
 
     public var name: EventName { .headlineChanged }
@@ -46,6 +48,12 @@ public struct HeadlineChanged: EventBody {
         guard state.isGood, !change.previous.state.isGood else { return "\(state.word): \(headline.message)" }
         let seconds = Int(change.previousDuration / .seconds(1))
         return "\(state.word) after \(seconds) s of \(change.previous.state.word): \(headline.message)"
+    }
+    /// Such as `Online -> No Internet since 13:57:02: nothing beyond 192.0.2.1 answers`, in local time.
+    public var line: String {
+        let (word, old) = (change.headline.state.word, change.previous.state.word)
+        let clock = LocalTime(since)?.clock ?? "\(since)"
+        return "\(old == word ? "" : "\(old) -> ")\(word) since \(clock): \(headline.message)"
     }
 
     public func write(to object: inout JSONObjectWriter) {
