@@ -105,7 +105,7 @@ public struct HeadlineJudge {
             message: text.silent(gateways, on: first.interface),
             hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: first.interface)).hint,
             cause: Headline.Cause(UnsatisfiedReason.gatewayUnreachable.rawValue),
-            began: firstFailure(of: beyond),
+            began: firstFailure(of: beyond + servers),
             element: .gateway
         )
     }

@@ -183,7 +183,7 @@ public final class PathEngine {
     /// Makes the kernel find out whether gateways in use answer; what it finds comes as an event (rule S52).
     public func probeGateways(_ isWanted: (IPAddress) -> Bool = { _ in true }) {
         guard core.settings.gatewayInterval != nil else { return }
-        ask(core.state.gatewaysInUse.filter { isWanted($0.address) })
+        probe(core.state.gatewaysInUse.filter { isWanted($0.address) })
     }
 
     /// Reads everything again, for a manager that says the machine woke up (rule S49).
@@ -346,7 +346,7 @@ public final class PathEngine {
             didChange: update.map { !$0.paths.isEmpty || !$0.changes.isEmpty } ?? false,
             cause: isPolling ? .policy : kind
         )
-        if core.settings.gatewayInterval != nil { ask(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
+        if core.settings.gatewayInterval != nil { probe(gateways.watch(core.state.gatewaysInUse, at: clock.boot)) }
         let hearsMore = followAnswer(narrows: kind == .audit)
         switch core.next(at: clock.boot) {
         case .wait(let delay): arm(after: delay)
@@ -393,7 +393,7 @@ public final class PathEngine {
         monitor?.poll()
         let now = clock.boot
         _ = notice(at: now)
-        ask(gateways.takeDue(at: now))
+        probe(gateways.takeDue(at: now))
         guard let lookDue, lookDue <= now, !core.isCheckDue(at: now) else { return advance() }
         let isRepeated = rereadAt.map { $0 <= now } ?? false
         let cause = cause(isRepeated ? .resync : .audit, source: isPolling ? "poll" : "timer")
@@ -402,7 +402,7 @@ public final class PathEngine {
     }
 
     /// Makes the kernel find out whether these gateways answer; what it finds comes as an event (rule S52).
-    private func ask(_ keys: Set<NeighborKey>) {
+    private func probe(_ keys: Set<NeighborKey>) {
         for key in keys {
             do {
                 if try kernel.probeNeighbor(key.address, index: key.index) { continue }

@@ -135,7 +135,7 @@ extension ProbeObservation {
             answered: probe.lastSuccess,
             answeringSince: probe.schedule.answeringSince,
             lastStart: probe.lastStart,
-            // A run that was not assessed, such as on a machine without time, takes nothing back.
+            // A run that was not assessed, such as on a busy machine, changes nothing.
             isAssessable: last?.isAssessed ?? true || probe.lastSuccess != nil || probe.schedule.failingSince != nil,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,

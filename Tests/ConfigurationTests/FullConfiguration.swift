@@ -63,8 +63,6 @@ let fullConfiguration = """
       lte:
         oif: wwan0
         uid: 1000
-    connectivity:
-      check: public
     gateway_liveness:
       enabled: true
       strict: true

@@ -94,7 +94,7 @@ import Testing
     }
 }
 
-/// The service with nothing configured: it tests the router and the name server that this machine has anyway.
+/// The service with `connectivity.check: local`: it tests the router and the name server that this machine has anyway.
 @Suite(.inNamespace) struct StandardTestsServiceTests {
     private let namespace = Namespace.current
     private let router: Namespace
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `by default the name server is tested, and nothing is sent to anything else`() async throws {
+    @Test func `with local the name server is tested, and nothing is sent to anything else`() async throws {
         let server = try await names("--address=/#/192.0.2.99")
         try count()
         let service = try await start()
@@ -269,7 +269,10 @@ import Testing
         }
         #expect(try get("/api/v1/probes")["probes"]?.array?.isEmpty == true)
         #expect(try packets() == [0, 0, 0, 0])
-        try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
+        try scratch.write(
+            "connectivity: {check: local}\ndns: {resolv_conf: \(scratch.file("resolv.conf"))}\n",
+            to: "nwpath.yaml"
+        )
         process.signal(SIGHUP)
         try await namespace.loop.eventually("a test") { try get("/api/v1/probes/nameserver1")["state"] == "ok" }
         process.signal(SIGTERM)

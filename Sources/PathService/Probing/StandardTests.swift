@@ -14,7 +14,7 @@ struct StandardTests {
     static let interval = Duration.seconds(30)
     /// The same on a path that costs money or should be spared.
     static let frugalInterval = Duration.seconds(300)
-    /// How often the page is fetched that a login page would answer in place of.
+    /// How often the page is fetched that a captive portal replaces.
     static let portalInterval = Duration.seconds(120)
     /// Such as the C library's MAXNS.
     static let maximumServers = 3
@@ -35,7 +35,7 @@ struct StandardTests {
 
     private func nameServers(of path: Path, _ interval: Duration) -> [ProbeDefinition] {
         path.dns.servers.prefix(Self.maximumServers).enumerated().map { index, server in
-            // The root's name servers are no secret, and a server that forwards queries must ask others for them.
+            // The root's name servers are no secret, and a server that forwards queries has to find them out.
             var question = ServerQuestion(
                 server: SocketAddress(server.address, port: server.port ?? 53),
                 record: .nameServers

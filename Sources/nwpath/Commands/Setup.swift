@@ -24,7 +24,7 @@ struct Setup: Command {
             + "operators every 30 s and a page every 2 min. --off: nothing. Without any of them it explains them.",
         examples: [
             CommandExample("nwpath setup --public", "show the change, and write it if that is right"),
-            CommandExample("nwpath setup --local --yes", "test the gateways and name servers, as by default"),
+            CommandExample("nwpath setup --local --yes", "test the gateways and name servers in use"),
         ],
         arguments: [
             .flag("--local", into: \.isLocal, help: "Test the gateways and name servers in use."),
