@@ -50,7 +50,10 @@ import Testing
         for target in targets {
             let parts = target.split(separator: "?", maxSplits: 1)
             let path = parts[0].split(separator: "/").map { $0.hasPrefix("\\(") ? "x" : String($0) }
-            guard case .found(let route, _) = router.match(method: "GET", path: path) else {
+            let routes = ["GET", "POST"].compactMap { method in
+                if case .found(let route, _) = router.match(method: method, path: path) { route } else { nil }
+            }
+            guard let route = routes.first else {
                 Issue.record("no route answers \(target)")
                 continue
             }
