@@ -33,9 +33,9 @@ public struct HeadlineJudge {
         var facts = all
         for index in facts.probes.indices {
             let probe = facts.probes[index]
+            facts.probes[index].failingSince = probe.failingSince.map { max($0, all.statusSince) }
             guard probe.isFailing, let last = probe.lastStart, last < all.statusSince + Self.settling else { continue }
             facts.probes[index].isFailing = false
-            facts.probes[index].failingSince = max(probe.failingSince ?? last, all.statusSince)
         }
         self.facts = facts
         text = HeadlineText(path: facts.path)

@@ -32,6 +32,8 @@ public struct HeadlineTracker: Hashable, Sendable {
     /// Since when its state stands, as time since boot.
     public private(set) var since = Duration.zero
     private var reported: Reported?
+    /// When the reported state was last found, as time since boot.
+    private var lastFound = Duration.zero
     /// Since when the cause stands, where it is another one than was reported.
     private var causeSince: Duration?
 
@@ -49,11 +51,12 @@ public struct HeadlineTracker: Hashable, Sendable {
         headline = new
         guard let reported else {
             since = min(now, new.began ?? now)
+            lastFound = now
             let first = new.state.isGood ? new : new.beforeTests
             return self.reported = Reported(headline: first, since: since, cause: first.cause)
         }
         guard reported.headline.state != new.state else {
-            since = reported.since
+            (since, lastFound) = (reported.since, now)
             let isClearer = new.cause?.isSpecific == true && new.cause != reported.cause && new.state.level == .bad
             causeSince = isClearer ? causeSince ?? now : nil
             if !isClearer { self.reported?.headline = new }
@@ -63,7 +66,9 @@ public struct HeadlineTracker: Hashable, Sendable {
         guard old?.state != new.state else { return }
         // What follows from failing tests began with the first of them.
         let suspicion = old?.state == .checking && !new.state.isGood ? old?.began : nil
-        since = max(reported.since, [new.began ?? now, suspicion, now].compactMap(\.self).min() ?? now)
+        // What was wrong when it was last evaluated did not end before that.
+        let earliest = reported.headline.state.isGood || !new.state.isGood ? reported.since : lastFound
+        since = max(earliest, [new.began ?? now, suspicion, now].compactMap(\.self).min() ?? now)
     }
 
     /// When to look whether a change is to be reported; `nil` while there is none.

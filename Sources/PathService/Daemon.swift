@@ -207,11 +207,11 @@ public final class Daemon {
             probes.start(configuration) { [unowned self] in
                 diagnosis.probeChanged()
             } onResult: { [unowned self] in
-                takeAnswers()
+                publishAnswers()
             }
         }
         diagnosis.onNoAnswer = { [unowned self] in probes.runAll() }
-        parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in takeAnswers() } }
+        parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in publishAnswers() } }
         if let services {
             parts.start(services) { services in
                 services.start(on: configuration.multicastInterfaces(of: engine.core)) { [unowned self] in
@@ -324,7 +324,7 @@ public final class Daemon {
     }
 
     /// Judges what was asked, and shows it.
-    private func takeAnswers() {
+    func publishAnswers() {
         headline.judge()
         server.documentsChanged()
     }

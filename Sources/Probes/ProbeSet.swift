@@ -184,7 +184,10 @@ extension ProbeState {
     mutating func take(_ result: ProbeResult, started: Duration, at now: Duration) {
         history.append(result)
         // The failure of a run that a newer one overtook with success counts as loss only.
-        if result.reason == nil || schedule.failingSince != nil { (last, lastStart, lastEnd) = (result, started, now) }
+        let isNewest = started >= lastStart ?? started
+        if isNewest, result.reason == nil || schedule.failingSince != nil {
+            (last, lastStart, lastEnd) = (result, started, now)
+        }
         if case .notAssessed = result.outcome { return }
         attempts += 1
         if result.isSuccess { lastSuccess = now } else { failures += 1 }

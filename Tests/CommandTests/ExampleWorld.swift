@@ -100,7 +100,7 @@ final class ExampleWorld {
         for folder in /run /usr/local/share /var/lib /var/log; do mount -t tmpfs none $folder; done
         mkdir -p /run/nwpath /var/log/nwpath /var/lib/nwpath /var/lib/prometheus/node-exporter /etc/nwpath \\
             /etc/bash_completion.d /usr/local/share/zsh/site-functions
-        rm -f /etc/resolv.conf; echo "nameserver 192.0.2.53" > /etc/resolv.conf
+        rm -f /etc/resolv.conf; printf "nameserver 192.0.2.53\\nsearch example.test\\n" > /etc/resolv.conf
         cat "$1/pem" >> /etc/ssl/certs/ca-certificates.crt
         cp "$1/nwpath.yaml" /etc/nwpath/nwpath.yaml
         echo yes > "$1/furnished"

@@ -204,7 +204,7 @@ import Testing
         }
         #expect(state(lastStart: 297).state == .checking && state(lastStart: 299).state == .checking)
         #expect(state(lastStart: 299).began == .seconds(298))
-        #expect(state(lastStart: 300).state == .noInternet)
+        #expect(state(lastStart: 300).state == .noInternet && state(lastStart: 300).began == .seconds(298))
     }
 
     @Test func `an examination proves nothing that failed after it began`() {

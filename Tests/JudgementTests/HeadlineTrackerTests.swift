@@ -93,6 +93,17 @@ import Testing
         #expect(change?.previous.state == .checking && change?.previousDuration == .zero)
     }
 
+    @Test func `an outage does not end before it was last found`() {
+        var tracker = HeadlineTracker()
+        tracker.note(Self.answering(since: 100, reported: .zero), at: .seconds(100))
+        tracker.note(Self.failing(since: 200, isDecided: true), at: .seconds(204))
+        _ = tracker.takeChange(at: .seconds(204))
+        tracker.note(Self.failing(since: 200, isDecided: true), at: .seconds(500))
+        // Another test has answered since 231, which ended nothing.
+        tracker.note(Self.answering(since: 231, reported: tracker.reportedSince), at: .seconds(510))
+        #expect(tracker.takeChange(at: .seconds(511))?.since == .seconds(500))
+    }
+
     @Test func `a failure that came to nothing is no change`() {
         var tracker = HeadlineTracker()
         tracker.note(Self.answering(since: 100, reported: .zero), at: .seconds(100))

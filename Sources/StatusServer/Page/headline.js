@@ -172,8 +172,8 @@ async function askNow() {
 }
 
 function refuse(status) {
-  const reason = !asking.token ? 'Asking is for root, the daemon’s own user and whoever has the token: `sudo nwpath diagnose`, or'
-    : status === 401 ? 'That is not the token.' : 'This service has no token: see `token_file` in its configuration, or `sudo nwpath diagnose`.';
+  const reason = !asking.token ? 'For root, the daemon’s user and who has the token: `sudo nwpath diagnose`, or'
+    : status === 401 ? 'That is not the token.' : 'This service has no token (`token_file`): `sudo nwpath diagnose`.';
   asking.token = null;
   byId('refusal').replaceChildren(...marked(reason));
   byId('token').focus();

@@ -37,12 +37,13 @@ async function readEvents() {
   return { events: state.events, isNew: true };
 }
 
-/** The services that an event says went: one, or those of a link whose names it has. */
+/** The services that went by an event. */
 function servicesGone(event) {
   if (event.event === 'service.removed') return [{ event, service: event.service }];
-  if (event.event !== 'services.lost') return [];
-  return event.names.map((label) => /(.*) \((.*)\)/.exec(label))
-    .map(([, name, type]) => ({ event, service: { name, type, interface: event.interface } }));
+  return (event.event === 'services.lost' ? event.names : []).map((label) => {
+    const [name, type] = label.slice(0, -1).split(/ \((?=_)/);
+    return { event, service: { name, type, interface: event.interface } };
+  });
 }
 
 /** Services that went lately; those from before this page was opened are in the log. */
