@@ -64,13 +64,20 @@ private func status(
         arguments: [
             ("good", "online", nil), ("not_asked", "connected", nil), ("not_asked", "checking", "Checking: m"),
             ("broken", "dns_broken", "DNS broken: m"), ("not_reached", "no_internet", "No Internet: m"),
-            ("degraded", "degraded", "name servers answer only in part"),
+            ("degraded", "degraded", nil),
         ] as [(String, String, String?)]
     )
     func `names have to be answered where that is tested`(condition: String, state: String, missing: String?) throws {
         let rest = #","headline":{"state":"\#(state)","message":"m"},"chain":[{"condition":"\#(condition)"}]"#
         let seen = try status("satisfied", members: ",\"supports_dns\":true", rest: rest)
         #expect(WaitCondition.dns.missing(in: seen, services: []) == missing)
+    }
+
+    @Test func `a path that is refused may lead to name servers all the same`() throws {
+        let rest = #","headline":{"state":"offline","message":"m"},"chain":[{"condition":"not_reached"}]"#
+        let reached = try status("unsatisfied", members: ",\"supports_dns\":true", rest: rest)
+        #expect(WaitCondition.dns.missing(in: reached, services: []) == nil)
+        #expect(WaitCondition.dns.missing(in: try status("unsatisfied", rest: rest), services: []) != nil)
     }
 
     @Test func `names that nothing tests need a name server in reach`() throws {

@@ -106,11 +106,13 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
 
     /// Why no name server answers; `nil` when one does, or nothing tests it.
     private static func missingNames(_ status: JSONValue) -> String? {
+        let isSatisfied = status["path"]?.text("status") == "satisfied"
         switch status.list("chain").last?.text("condition") {
-        case "good": nil
-        case nil, "not_asked": status["headline"] == nil ? nil : missing(status) { $0 != .checking }
-        case "degraded": "name servers answer only in part"
-        default: missing(status, unless: \.isGood) ?? "no name server answers"
+        case "good", "degraded": return nil
+        case nil, "not_asked": return status["headline"] == nil ? nil : missing(status) { $0 != .checking }
+        // The kernel may send to name servers all the same, such as where a filter refuses the port of pages.
+        case "not_reached" where !isSatisfied: return nil
+        default: return missing(status, unless: \.isGood) ?? "no name server answers"
         }
     }
 
