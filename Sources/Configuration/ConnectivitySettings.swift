@@ -10,7 +10,7 @@ public struct ConnectivitySettings: Hashable, Sendable, ConfigurationSection {
         case off
     }
 
-    public var check = Check.off
+    public var check = Check.local
 
     static let settings: [Setting<ConnectivitySettings>] = [
         Setting(

@@ -61,7 +61,7 @@ private struct Key: Sendable, CustomTestStringConvertible {
         Key("debounce.cap", ["100ms", "60s", "0"], ["61s", "999us", "-1s"]),
         Key("audit_interval", ["1s", "1d", "0"], ["999ms", "86401s", "1"]),
         Key("recovery_hold", ["1ms", "1h"], ["999us", "3601s"]),
-        Key("connectivity.check", ["public", "local"], ["none", "true", "''"]),
+        Key("connectivity.check", ["public", "off"], ["none", "true", "''"]),
         Key("probes.ipv4", ["[192.0.2.1]"], ["[192.0.2.256]", "['2001:db8::1']", "[10.0.0.0/8]"]),
         Key("probes.ipv6", ["['2001:db8::1']"], ["['fe80::1']", "[192.0.2.1]"]),
         Key("ignore", ["[eth9]", "['veth*', 'br-[0-9a-f]*']"], ["['[']", "['']", "[[a]]"]),

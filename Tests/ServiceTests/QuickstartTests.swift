@@ -9,10 +9,26 @@ import Testing
 /// Two things are not as on a newcomer's machine: the program is the one that is being tested instead of one built in the
 /// clone, and it is installed below a directory of the test, by nobody's `sudo`.
 @Suite(.inNamespace) struct QuickstartTests {
+    /// A router that is the name server too, as at home.
+    private func network(_ scratch: Scratch) async throws -> (Namespace, RunningCommand) {
+        let (near, router) = (Namespace.current, try Namespace())
+        try near.connect("up0", to: router, as: "lan0")
+        try router.ipBatch(["link set lo up", "addr add 192.0.2.1/24 dev lan0"])
+        try near.ipBatch(["link set lo up", "addr add 192.0.2.2/24 dev up0", "route add default via 192.0.2.1"])
+        try near.waitUntilRunning("up0")
+        try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
+        let names = try RunningCommand([
+            "nsenter", "--net=\(router.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
+            "--no-resolv", "--user=root", "--pid-file=", "--listen-address=192.0.2.1", "--bind-interfaces",
+        ])
+        try await near.loop.eventually("the name server") { try router.run("ss -Hlun sport = :53").contains(":53") }
+        return (router, names)
+    }
+
     @Test func `five minutes are enough`() async throws {
-        try Uplink.make()
-        try Uplink.connect()
         let scratch = try Scratch()
+        let (router, names) = try await network(scratch)
+        defer { withExtendedLifetime((router, names)) {} }
         let clone = scratch.file("nwpath")
         try Command.run(["git", "-c", "safe.directory=*", "clone", "-q", Place.root, clone])
         try Command.run(["mkdir", "-p", "\(clone)/.build/release", scratch.file("home"), scratch.file("run")])
@@ -29,6 +45,7 @@ import Testing
             "nsenter", "--net=\(Namespace.current.path)", "env", "-C", clone, "HOME=\(scratch.file("home"))",
             "XDG_RUNTIME_DIR=\(scratch.file("run"))",
             "NWPATH_LOG_FILE=\(scratch.file("home"))/.local/state/nwpath/events.jsonl",
+            "NWPATH_DNS_RESOLV_CONF=\(scratch.file("resolv.conf"))",
             "NWPATH_STATE_DIR=\(scratch.file("home"))/.local/state/nwpath",
             "NWPATH_LISTEN=unix:\(scratch.file("run"))/nwpath/api.sock,127.0.0.1:8353,[::1]:8353",
             "NWPATH_URL=http://localhost:8353",
