@@ -160,8 +160,10 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         #expect(try read(text).minimumSeverity == expected)
     }
 
-    @Test func `gateways are asked only where that is wanted`() throws {
-        #expect(try read("gateway_liveness: {interval: 5s}").engineSettings.gatewayInterval == nil)
+    @Test func `gateways are probed unless nothing is tested`() throws {
+        let off = "connectivity: {check: off}\ngateway_liveness: {interval: 5s}"
+        #expect(try read(off).engineSettings.gatewayInterval == nil)
+        #expect(try read("gateway_liveness: {interval: 5s}").engineSettings.gatewayInterval == .seconds(3600))
         let settings = try read("gateway_liveness: {enabled: true, interval: 5s}\ndebounce: {quiet: 3ms, cap: 4ms}")
             .engineSettings
         #expect(settings.gatewayInterval == .seconds(5) && settings.quiet == .milliseconds(3))
