@@ -82,7 +82,7 @@ import Testing
         var last = Outcome(code: -1, output: "")
         try await loop.eventually("data for every query") {
             last = try check()
-            return last.code == 0
+            return last.code == 0 && last.output.contains(", 0 empty, ")
         }
         let summary = last.output.lines.last ?? ""
         #expect(summary.hasPrefix("4 dashboards, 51 panels; "), "\(last.output)")
@@ -93,7 +93,7 @@ import Testing
         #expect(absent.allSatisfy { $0.contains(" needs ") })
         for (right, wrong, complaint) in [
             ("nwpath_events_published_total", "nwpath_events_publised_total", "no metric nwpath_events_publised_total"),
-            ("process_open_fds{", #"process_open_fds{device=\\"none\\", "#, "no data"),
+            ("process_open_fds{", #"process_open_fds{device=\\"none\\", "#, "no series"),
             ("process_open_fds{", "process_open_fds{{", "parse error"),
         ] {
             let board = Monitoring.dashboards + "/grafana/nwpath-daemon.json"
