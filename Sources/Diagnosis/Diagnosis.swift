@@ -57,7 +57,9 @@ public struct Diagnosis: Hashable, Sendable {
         verdicts = roots.filter(\.isOfDestination) + roots.filter { !$0.isOfDestination }
         masked = hidden.compactMap { entry in entry.cause.map { Masked(verdict: entry.fault, cause: $0) } }
         notes = found.filter { $0.severity == .info && !graph.hides($0.code.layer) }
-        let codes = Dictionary(grouping: verdicts, by: \.code.layer).mapValues { $0.map(\.code) }
+        let codes = Dictionary(grouping: verdicts, by: \.code.layer).mapValues { verdicts in
+            verdicts.reduce(into: [VerdictCode]()) { if !$0.contains($1.code) { $0.append($1.code) } }
+        }
         let causes = Dictionary(masked.map { ($0.verdict.code.layer, $0.cause) }) { first, _ in first }
         let network = evidence.isNetworkExamined ? Layer.ofNetwork : []
         ladder = (network + (evidence.destination?.layers ?? [])).map { layer in

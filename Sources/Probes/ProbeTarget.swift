@@ -97,7 +97,7 @@ public enum ProbeTarget: Hashable, Sendable, CustomStringConvertible {
     public static func expectation(_ method: ProbeMethod) -> String {
         switch method {
         case .icmp: "an address, a host name or gateway"
-        case .tcp: "HOST:PORT, such as example.test:443 or [2001:db8::1]:443"
+        case .tcp: "HOST:PORT with a port from 1 to 65535, such as example.test:443 or [2001:db8::1]:443"
         case .http: "a URL, such as http://example.test/generate_204"
         case .dns: "a domain name, such as example.test"
         }
@@ -129,8 +129,9 @@ public enum ProbeTarget: Hashable, Sendable, CustomStringConvertible {
     /// The method that a target of this look is most likely meant for: a URL, a host with a port, else a host.
     public static func likelyMethod(of text: some StringProtocol) -> ProbeMethod {
         if text.drop(while: { $0 != ":" }).starts(with: "://") { return .http }
-        if let (_, port) = HostAndPort.split(text), port != nil { return .tcp }
-        return .icmp
+        // Where a port is named, even one that does not exist.
+        guard let (_, port) = HostAndPort.split(text) else { return .tcp }
+        return port == nil ? .icmp : .tcp
     }
 }
 

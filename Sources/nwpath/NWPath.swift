@@ -37,6 +37,7 @@ internal import Glibc
                 Terminal.print(text)
                 exit(status.rawValue)
             case .run(let command, let common):
+                if common.isQuiet && !common.isJSON { Terminal.discardOutput() }
                 exit(command.run(common).rawValue)
             }
         } catch {

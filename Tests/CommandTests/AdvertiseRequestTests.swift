@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct AdvertiseRequestTests {
     private func request(_ change: (inout AdvertiseRequest) -> Void = { _ in }) -> AdvertiseRequest {
-        var request = AdvertiseRequest(name: "Dr. No's", type: "_http._tcp", port: 8080)
+        var request = AdvertiseRequest(name: "Dr. No's", type: "_http._tcp", port: "8080")
         change(&request)
         return request
     }
@@ -64,6 +64,17 @@ import Testing
     @Test(arguments: [(["=x"], "TXT key '' must be"), (["a=1", "A=2"], "occurs twice"), (["ü=1"], "printable ASCII")])
     func `a text that cannot be published is told`(pairs: [String], words: String) throws {
         #expect(try #require(request { $0.pairs = pairs }.complaint).contains(words))
+    }
+
+    @Test(arguments: [("8080", "_http._tcp", "web"), ("_http._tcp", "web", "8080"), ("web", "8080", "_http._tcp")])
+    func `arguments in another order are put right`(name: String, type: String, port: String) {
+        let complaint = AdvertiseRequest(name: name, type: type, port: port).complaint
+        #expect(complaint == "the order is NAME TYPE PORT (did you mean 'web' '_http._tcp' '8080'?)")
+    }
+
+    @Test(arguments: ["x", "", "-1", "65536", "+1"])
+    func `a port that does not exist is reported`(port: String) {
+        #expect(request { $0.port = port }.complaint == "PORT is '\(port)', expected a whole number from 0 to 65535")
     }
 
     @Test func `what is right has no complaint`() {

@@ -40,6 +40,7 @@ private let typed = [
     Typed("nwpath wait sat", ["satisfied"], not: ["unsatisfied"]),
     Typed("nwpath help wa", ["wait", "watch"], not: ["status"]),
     Typed("nwpath serve --config nwpath-compl", ["nwpath-completed.yaml"]),
+    Typed("nwpath probe f", ["far"], not: ["status"]),
     Typed("nwpath services --name ", [], not: ["status", "--json", "eth0"]),
 ]
 
@@ -50,7 +51,7 @@ private let typed = [
         // What the program itself lists is tested apart; here it stands in for a machine with these names.
         let stand =
             "#!/bin/sh\ncase \"$*\" in 'completions interfaces') printf 'eth0\\nlan\\n' ;; "
-            + "'completions monitors') printf 'default\\nvpn\\n' ;; esac\n"
+            + "'completions monitors') printf 'default\\nvpn\\n' ;; 'completions probes') printf 'far\\n' ;; esac\n"
         try Command.run(["chmod", "+x", try scratch.write(stand, to: "nwpath")])
         return (scratch, try scratch.write(NWPath.program.completions(for: shell), to: "_nwpath"))
     }
@@ -110,17 +111,21 @@ private let typed = [
         check(output.split(separator: "\n").map(String.init).filter { $0.hasPrefix(last) }, typed)
     }
 
-    @Test func `interfaces and monitors of the machine are listed`() async throws {
+    @Test func `interfaces, monitors and probes of the machine are listed`() async throws {
         let service = try Service()
         try service.connect()
         try Namespace.current.run(["ip", "link", "property", "add", "dev", "eth0", "altname", "uplink0"])
         let interfaces = try await service.tool.run("completions", "interfaces")
         #expect(Set(interfaces.output.split(separator: "\n")).isSuperset(of: ["lo", "eth0", "uplink0", "far"]))
-        let nothing = try await service.tool.run("completions", "monitors")
-        #expect(nothing.status == 0 && nothing.output == "" && nothing.messages == "", "no service, no complaint")
+        for names in ["monitors", "probes"] {
+            let nothing = try await service.tool.run("completions", names)
+            #expect(nothing.status == 0 && nothing.output == "" && nothing.messages == "", "no service, no complaint")
+        }
+        try service.scratch.write("probes:\n  active:\n    far: {target: 192.0.2.7}\n", to: "nwpath.yaml")
         try await service.start()
         let monitors = try await service.tool.run("completions", "monitors")
         #expect(monitors.output == "default\n", "\(monitors.messages)")
+        #expect(try await service.tool.run("completions", "probes").output == "far\n")
     }
 
     @Test(arguments: CompletionShell.allCases)

@@ -85,7 +85,7 @@ import Testing
             #expect(expected.says.isEmpty || (result.output + result.messages).contains(expected.says), "\(result)")
             if let file = line.split(separator: ">").dropFirst().first {
                 #expect(try await world.run("test -s \(file)").status == 0, "\(line)")
-            } else if !line.hasPrefix("nwpath wait") && !line.contains(" --write ") {
+            } else if !line.hasPrefix("nwpath wait") && !line.contains(" --write ") && !line.hasSuffix(" -q") {
                 #expect(!(result.output + result.messages).isEmpty, "\(line)")
             }
         }

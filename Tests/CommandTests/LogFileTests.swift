@@ -156,7 +156,7 @@ import Testing
         #expect(result.status == 1 && result.output.split(separator: "\n").count == 1002)
         #expect(result.output.hasSuffix("and 500 more\n✗ 0 records in 1 file: 1500 problems\n"))
         let quiet = try await tool.run("log", "verify", "-q", bad)
-        #expect(quiet.output.hasSuffix("and 500 more\n"))
+        #expect(quiet.status == 1 && quiet.output == "")
         let json = try await tool.run("log", "verify", "--json", bad, tool.scratch.file("none")).json
         #expect(json["problem_count"]?.int == 1501 && json["files"]?.int == 2 && json["first"]?.isNull == true)
         let empty = try await tool.run("log", "verify", try tool.scratch.write("", to: "empty"))

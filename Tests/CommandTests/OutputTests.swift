@@ -129,7 +129,7 @@ import Testing
 /// What a foreign or broken server can do to the commands that ask it.
 @Suite(.inNamespace) struct HostileServerTests {
     private static let commands: [[String]] = [
-        ["status"], ["status", "--monitor", "x"], ["status", "-q"], ["interfaces"], ["interfaces", "--all"],
+        ["status"], ["status", "--monitor", "x"], ["interfaces"], ["interfaces", "--all"],
         ["interfaces", "eth0"], ["gateways"], ["dns"], ["services"], ["services", "-v"], ["services", "--types"],
         ["history"], ["history", "--outages"], ["history", "--csv"], ["watch", "--no-follow"],
         ["watch", "--since", "1", "--no-follow"], ["wait", "--timeout", "100ms"],

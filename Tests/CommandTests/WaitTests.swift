@@ -112,8 +112,8 @@ import Testing
         try await service.settle("path")
         var word = ""
         try await loop.eventually("what the probe finds") {
-            let quiet = try Command.run([try Tool.program, "status", "-q", "--socket", service.socket])
-            word = quiet.split(separator: ",").first.map(String.init) ?? ""
+            let status = try Command.run([try Tool.program, "status", "--socket", service.socket])
+            word = status.split { ",\n".contains($0) }.first.map(String.init) ?? ""
             // First nothing beyond answers, then the kernel finds that the router does not either.
             return word == "✗ Local only"
         }

@@ -76,7 +76,7 @@ import Testing
             (
                 "{target: example.test, method: tcp}",
                 """
-                nwpath.yaml:1:31: probes.active.p.target is 'example.test', expected HOST:PORT, such as example.test:443 or \
+                nwpath.yaml:1:31: probes.active.p.target is 'example.test', expected HOST:PORT with a port from 1 to 65535, such as example.test:443 or \
                 [2001:db8::1]:443 for tcp
                 """
             ),

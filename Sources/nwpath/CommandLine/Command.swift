@@ -24,7 +24,6 @@ struct Specification<Root: Command>: Sendable {
     ///   - arguments: Flags, options and positional arguments; the order of the latter counts.
     ///   - common: Which of the common options it takes.
     ///   - exits: What its exit statuses mean.
-    ///   - mistakeStatus: The exit status of wrong usage, where 2 means something else.
     ///   - helpStatus: The exit status of `--help` and `--version`; monitoring plugins have one of their own, which
     ///     also stands for wrong usage.
     ///   - check: Says in one sentence what is wrong with values that contradict each other.
@@ -36,7 +35,6 @@ struct Specification<Root: Command>: Sendable {
         arguments: [Argument<Root>] = [],
         common: CommonOptions.Group = .all,
         exits: [ExitNote] = [],
-        mistakeStatus: ExitStatus = .usage,
         helpStatus: ExitStatus = .success,
         check: @escaping @Sendable (Root) -> String? = { _ in nil }
     ) {
@@ -51,7 +49,6 @@ struct Specification<Root: Command>: Sendable {
             commonArguments: CommonOptions.arguments(in: common).map(\.description)
                 .filter { taken.isDisjoint(with: $0.names) },
             exits: exits,
-            mistakeStatus: mistakeStatus,
             helpStatus: helpStatus
         )
         self.arguments = arguments
@@ -70,7 +67,6 @@ struct CommandDescription: Hashable, Sendable {
     let arguments: [ArgumentDescription]
     let commonArguments: [ArgumentDescription]
     let exits: [ExitNote]
-    let mistakeStatus: ExitStatus
     /// The exit status of `--help` and `--version`; unless it is success, of wrong usage as well.
     let helpStatus: ExitStatus
 

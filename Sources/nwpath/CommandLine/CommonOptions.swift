@@ -63,7 +63,7 @@ struct CommonOptions: Defaulted, Hashable {
     ]
 
     private static let messages: [Argument<CommonOptions>] = [
-        .flag("-q", "--quiet", into: \.isQuiet, help: "Print nothing but results and errors."),
+        .flag("-q", "--quiet", into: \.isQuiet, help: "Print only errors, and JSON with --json."),
         .flag("--no-color", into: \.hasNoColour, help: "Print without colours."),
     ]
 }

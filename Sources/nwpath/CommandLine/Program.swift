@@ -93,7 +93,7 @@ struct Program: Sendable {
     /// The exit status of a mistake: ``ExitStatus/usage``, except for commands whose 2 means something else.
     func status(of error: UsageError) -> ExitStatus {
         guard let command = command(of: error) else { return .usage }
-        return command.helpStatus == .success ? command.mistakeStatus : command.helpStatus
+        return command.helpStatus == .success ? .usage : command.helpStatus
     }
 
     /// Whether a mistake was made in the line of a plugin, of which monitoring reads standard output alone.

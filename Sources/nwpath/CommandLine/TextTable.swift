@@ -13,11 +13,14 @@ struct TextTable: Sendable {
         let isTrailing: Bool
         /// Whether cells may take several lines when the terminal is narrow.
         let canShrink: Bool
+        /// Whether its words stay whole; where there is no room for them the cells stand below their rows.
+        let keepsWords: Bool
 
-        init(_ title: String, isTrailing: Bool = false, canShrink: Bool = false) {
+        init(_ title: String, isTrailing: Bool = false, canShrink: Bool = false, keepsWords: Bool = false) {
             self.title = title
             self.isTrailing = isTrailing
-            self.canShrink = canShrink
+            self.canShrink = canShrink || keepsWords
+            self.keepsWords = keepsWords
         }
     }
 
@@ -43,7 +46,7 @@ struct TextTable: Sendable {
     private static let gap = "  "
 
     private struct Row {
-        let cells: [Cell]
+        var cells: [Cell]
         /// What stands below, across all columns.
         var notes: [Cell] = []
     }
@@ -77,9 +80,30 @@ struct TextTable: Sendable {
         let all = (hasTitles ? [titles] : []) + rows
         let natural = columns.indices.map { index in all.map { DisplayWidth.of($0.cells[index].text) }.max() ?? 0 }
         let widths = fit(natural, width)
+        if let index = columns.indices.first(where: { columns[$0].keepsWords && breaksWords(of: $0, widths[$0]) }) {
+            return withNotes(of: index).text(width: width, palette: palette)
+        }
         return all.map { row in
             lines(row.cells, widths, palette) + row.notes.map { note($0, width, palette) }.joined()
         }.joined()
+    }
+
+    private func breaksWords(of index: Int, _ width: Int) -> Bool {
+        rows.contains { $0.cells[index].text.split(separator: " ").contains { DisplayWidth.of($0) > width } }
+    }
+
+    /// The table with the cells of a column below their rows.
+    private func withNotes(of index: Int) -> TextTable {
+        var others = columns
+        others.remove(at: index)
+        var table = TextTable(others)
+        table.rows = rows.map { row in
+            var row = row
+            let cell = row.cells.remove(at: index)
+            if !cell.text.isEmpty { row.notes.insert(cell, at: 0) }
+            return row
+        }
+        return table
     }
 
     private func note(_ note: Cell, _ width: Int?, _ palette: Palette) -> String {

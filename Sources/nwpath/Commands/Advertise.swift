@@ -37,7 +37,7 @@ struct Advertise: Command {
         arguments: [
             .positional("NAME", into: \.request.name, .text, help: "What people call it."),
             .positional("TYPE", into: \.request.type, .text, help: "Its type, such as _http._tcp."),
-            .positional("PORT", into: \.request.port, .integer(0...65_535), help: "Its port; 0 only keeps the name."),
+            .positional("PORT", into: \.request.port, .text, help: "Its port; 0 only keeps the name."),
             .positionals("KEY=VALUE", into: \.request.pairs, .text, help: "What else there is to know."),
             .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Also found by this subtype."),
             .option("--host", value: "NAME", into: \.request.host, .text, help: "The host it runs on, below .local."),
@@ -87,9 +87,7 @@ struct Advertise: Command {
 
     private func show(_ object: JSONValue, _ common: CommonOptions) {
         if common.isJSON { return Terminal.print((try? Screen.line(object)) ?? []) }
-        if !common.isQuiet {
-            Terminal.print(Sheet(Screen(common), now: KernelClock().wall).paint(AdvertiseLine.text(object)))
-        }
+        Terminal.print(Sheet(Screen(common), now: KernelClock().wall).paint(AdvertiseLine.text(object)))
     }
 }
 

@@ -34,7 +34,7 @@ struct ConfigCheck: Command {
                 try Screen(common).print(Self.document(source, problems))
             } else {
                 for problem in problems { Terminal.print("\(problem)") }
-                if problems.isEmpty && !common.isQuiet { Terminal.print(source.praise) }
+                if problems.isEmpty { Terminal.print(source.praise) }
             }
             return problems.isEmpty ? .success : .negative
         }

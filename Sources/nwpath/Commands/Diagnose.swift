@@ -60,11 +60,10 @@ struct Diagnose: Command {
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "nothing is wrong"), ExitNote(.worse, "something is degraded, or a warning"),
-            ExitNote(.broken, "something is broken"),
-            ExitNote(.unfinished, "it could not be found out, or wrong usage"), ExitNote(.interrupted),
+            ExitNote(.success, "no problems found"),
+            ExitNote(.negative, "problems found: broken, degraded or a warning"), ExitNote(.usage),
+            ExitNote(.unfinished, "the diagnosis could not be completed, and found no problem"), ExitNote(.interrupted),
         ],
-        mistakeStatus: .unfinished,
         check: { $0.complaint }
     )
 
@@ -82,7 +81,7 @@ struct Diagnose: Command {
             guard !isLoading || settings.targets.load.isPossible else {
                 throw CommandFailure(
                     "--load has nothing to load: set \(settings.prefix)nq.download or \(settings.prefix)nq.upload",
-                    .unfinished
+                    .usage
                 )
             }
             order.isLoading = destination == nil && !isOffline && settings.targets.load.isPossible
@@ -140,16 +139,12 @@ struct Diagnose: Command {
         }
         if common.isJSON { return try screen.print(value) }
         let text = DiagnosisText(sheet: Sheet(screen, now: KernelClock().wall))
-        Terminal.print(common.isQuiet ? text.sentences(value) : text.render(value))
+        Terminal.print(text.render(value))
     }
 }
 
 extension ExitStatus {
-    /// 1: something is worse than it should be.
-    static let worse = ExitStatus(rawValue: 1)
-    /// 2: something is broken.
-    static let broken = ExitStatus(rawValue: 2)
-    /// 3: it could not be found out.
+    /// 3: it could not be completed.
     static let unfinished = ExitStatus(rawValue: 3)
 }
 
@@ -165,7 +160,7 @@ struct DiagnosisSettings {
     /// Reads the configuration, and the file of targets if there is one.
     init(targets file: String?, config: String?) throws(CommandFailure) {
         guard let common = CommandConfiguration.load(config) else {
-            throw CommandFailure("the configuration is not right, so nothing was examined", .unfinished)
+            throw CommandFailure("the configuration is not right, so nothing was examined", .usage)
         }
         self.common = common
         guard let file else {
@@ -176,7 +171,7 @@ struct DiagnosisSettings {
         do {
             targets = try TargetSettings.load(file).targets
         } catch {
-            throw CommandFailure("\(error)", .unfinished)
+            throw CommandFailure("\(error)", .usage)
         }
         origin = "file"
     }

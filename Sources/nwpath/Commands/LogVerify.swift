@@ -39,8 +39,7 @@ struct LogVerify: Command {
                 try screen.print(document)
             } else {
                 let text = LogText(screen: screen)
-                let shown = text.findings(document) + (common.isQuiet ? "" : text.summary(document))
-                if !shown.isEmpty { Terminal.print(shown) }
+                Terminal.print(text.findings(document) + text.summary(document))
             }
             return report.isGood ? .success : .negative
         }

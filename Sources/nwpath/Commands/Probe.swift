@@ -4,6 +4,7 @@ internal import Addressing
 internal import LinuxIO
 internal import OrderedJSON
 internal import Probes
+internal import Spelling
 
 /// `nwpath probe`: asks a host, a port, a page or a name server, and says how long the answers took.
 struct Probe: Command {
@@ -33,7 +34,7 @@ struct Probe: Command {
             .positional(
                 "TARGET",
                 into: \.request.target,
-                .text,
+                .probeName,
                 help: "A probe of the service, or what to ask."
             ),
             .option(
@@ -92,7 +93,7 @@ struct Probe: Command {
         attempt { () throws(CommandFailure) in
             guard request.target != nil else { return try list(common) }
             Terminal.endWithReader()
-            let report = ProbeReport(Screen(common), isJSON: common.isJSON, isQuiet: common.isQuiet)
+            let report = ProbeReport(Screen(common), isJSON: common.isJSON)
             if request.mayBeName, let remote = try RemoteProbe(request.target ?? "", common) {
                 return try remote.run(count: count, pause: pause, report)
             }
@@ -162,7 +163,8 @@ struct ProbeRequest: Hashable {
 
     /// What a right target looks like.
     var explanation: String {
-        "the target is no target for \(effectiveMethod.rawValue), expected \(ProbeTarget.expectation(effectiveMethod))"
+        let target = PrintableText.quote(target ?? "")
+        return "TARGET is \(target), expected \(ProbeTarget.expectation(effectiveMethod))"
     }
 
     /// What is wrong with the command line; `nil` when nothing is.

@@ -19,7 +19,7 @@ struct Reload: Command {
             let answer = try connection.reload()
             if common.isJSON {
                 try Screen(common).print(answer)
-            } else if !common.isQuiet {
+            } else {
                 Terminal.print(Self.sentence(answer.value))
             }
             return .success

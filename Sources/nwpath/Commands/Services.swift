@@ -2,6 +2,7 @@
 
 internal import Documents
 internal import LinuxIO
+internal import MulticastDNS
 internal import OrderedJSON
 internal import Spelling
 
@@ -37,7 +38,7 @@ struct Services: Command {
             CommandExample("nwpath services --past", "gone ones too: since when, until when, why"),
         ],
         arguments: [
-            .positional("TYPE", into: \.type, .serviceType, help: "Services of this type only."),
+            .positional("TYPE", into: \.type, .text, help: "Services of this type only."),
             .flag("--types", into: \.showsTypes, help: "List the types instead."),
             .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with such a name only."),
             .interface(into: \.interface, help: "Services on this interface only."),
@@ -52,6 +53,7 @@ struct Services: Command {
             if command.showsPast && (command.showsTypes || command.watches || command.isDirect) {
                 return "--past goes with none of --types, --watch and --direct"
             }
+            if let complaint = command.type.flatMap(Self.complaint) { return complaint }
             let hasFilter = command.type != nil || command.name != nil || command.interface != nil
             return command.showsTypes && hasFilter && !command.isDirect ? "--types takes no filter" : nil
         }
@@ -82,6 +84,16 @@ struct Services: Command {
         let answer = try connection.get("/api/v1/interfaces/\(RequestText.encode(interface))", accepting: [404])
         selection.interface = answer.value["name"]?.string ?? interface
         return selection
+    }
+
+    /// What is wrong with a type; `nil` when nothing is.
+    private static func complaint(_ type: String) -> String? {
+        let labels = type.split(separator: ".", omittingEmptySubsequences: false)
+        let isType = labels.count == 2 && labels[0].hasPrefix("_") && labels[0].utf8.count > 1
+        guard !isType || !["_tcp", "_udp"].contains(labels[1]) else { return nil }
+        let nearest = NameRules.nearestServiceType(to: type)
+        let question = nearest.map { " (did you mean \(PrintableText.quote($0))?)" } ?? ""
+        return "TYPE is \(PrintableText.quote(type)), expected a type such as _ipp._tcp\(question)"
     }
 
     // MARK: - From the daemon
@@ -212,15 +224,5 @@ struct Services: Command {
         }
         if types.isEmpty && !common.isJSON && !common.isQuiet { Terminal.complain("no services were found") }
         return types.isEmpty ? .negative : .success
-    }
-}
-
-extension ArgumentForm where Value == String {
-    static let serviceType = ArgumentForm("a type such as _ipp._tcp") { text in
-        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count == 2, labels[0].hasPrefix("_"), labels[0].utf8.count > 1,
-            ["_tcp", "_udp"].contains(labels[1])
-        else { return nil }
-        return text
     }
 }

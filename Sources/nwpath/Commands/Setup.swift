@@ -62,14 +62,13 @@ struct Setup: Command {
             let edit = try reader.edit(old?.bytes ?? [], to: check)
             let overriding = try reader.overriding(sources, edit, check)
             if let change = edit.change {
+                guard needsNoAnswer || !common.isQuiet else { throw CommandFailure("--quiet needs --yes", .usage) }
                 Terminal.print(SetupDialogue.text(change, of: path))
                 if !needsNoAnswer { try SetupDialogue.confirm(path) }
                 try file.write(edit.bytes, over: old)
             }
-            if !common.isQuiet {
-                let verb = edit.change == nil ? "already has" : "now has"
-                Terminal.print("\(path) \(verb) connectivity.check: \(check.rawValue)")
-            }
+            let verb = edit.change == nil ? "already has" : "now has"
+            Terminal.print("\(path) \(verb) connectivity.check: \(check.rawValue)")
             if let overriding { Terminal.complain("\(overriding) overrides it") }
             return try Self.reload(check, common)
         }
@@ -84,11 +83,11 @@ struct Setup: Command {
         let configuration: JSONValue
         do throws(CommandFailure) {
             let answer = try connection.reload()
-            if !common.isQuiet { Terminal.print(Reload.sentence(answer.value)) }
+            Terminal.print(Reload.sentence(answer.value))
             configuration = try connection.get("/api/v1/config").value
         } catch {
             guard error.status == .unreachable else { throw error }
-            if !common.isQuiet { Terminal.print("no service runs; it takes effect when one starts") }
+            Terminal.print("no service runs; it takes effect when one starts")
             return .success
         }
         let actual = SetupDialogue.check(in: configuration)
@@ -96,7 +95,7 @@ struct Setup: Command {
             let why = "it reads another file, or its environment or a flag overrides this one"
             throw CommandFailure("the service has connectivity.check: \(actual ?? "none") in force; \(why)", .negative)
         }
-        if !common.isQuiet { Terminal.print("in force: \(SetupDialogue.meaning(of: check))") }
+        Terminal.print("in force: \(SetupDialogue.meaning(of: check))")
         return .success
     }
 }

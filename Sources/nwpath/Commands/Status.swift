@@ -39,9 +39,6 @@ struct Status: Command {
             let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
             if common.isJSON {
                 try screen.print(status)
-            } else if common.isQuiet {
-                // Quiet leaves the answer itself: one line.
-                Terminal.print(monitor == nil ? text.judgement(status) : text.verdict(status))
             } else if isBrief {
                 Terminal.print(text.brief(status, history: history))
             } else {

@@ -58,7 +58,7 @@ struct Wait: Command {
             if common.isJSON {
                 let document = Self.document(machine.findings, isSatisfied, waited: clock.boot - started)
                 try Screen(common).print(document)
-            } else if !isSatisfied {
+            } else if !isSatisfied && !common.isQuiet {
                 if let loss = machine.loss { Terminal.complain(loss) }
                 for line in Self.missing(machine.findings) { Terminal.complain(line) }
             }

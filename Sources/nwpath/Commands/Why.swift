@@ -157,7 +157,6 @@ struct Why: Command {
             isTerminal: Terminal.isInteractive,
             hasNoColour: common.hasNoColour
         )
-        let text = WhyText(palette: palette).render(document)
-        Terminal.print(common.isQuiet ? String(text.prefix { $0 != "\n" }) : text)
+        Terminal.print(WhyText(palette: palette).render(document))
     }
 }

@@ -10,7 +10,7 @@ struct ServiceText {
         guard !services.isEmpty else { return "" }
         var table = TextTable([
             .init("TYPE"), .init("NAME", canShrink: true), .init("INTERFACE"), .init("HOST", canShrink: true),
-            .init("PORT", isTrailing: true), .init("ADDRESSES", canShrink: true), .init("WHAT", canShrink: true),
+            .init("PORT", isTrailing: true), .init("ADDRESSES", keepsWords: true), .init("WHAT", canShrink: true),
         ])
         for service in services {
             table.add([

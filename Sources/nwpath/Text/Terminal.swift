@@ -13,6 +13,12 @@ enum Terminal {
     /// Writes bytes to standard output at once.
     static func print(_ bytes: some Sequence<UInt8>) { write(Array(bytes), to: STDOUT_FILENO) }
 
+    /// Discards all further standard output.
+    static func discardOutput() {
+        let null = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
+        if null >= 0 { dup2(null, STDOUT_FILENO) }
+    }
+
     /// Writes one line to standard error, after the program's name.
     static func complain(_ text: String) { explain("nwpath: \(text)") }
 

@@ -36,7 +36,7 @@ import Testing
                   --cacert FILE      Authorities that may vouch for the service.
                   -v, --verbose      Tell on standard error what is asked, and of whom.
                   --json             Print JSON.
-                  -q, --quiet        Print nothing but results and errors.
+                  -q, --quiet        Print only errors, and JSON with --json.
                   --no-color         Print without colours.
 
                 Exit status:

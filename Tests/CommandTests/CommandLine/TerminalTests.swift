@@ -95,6 +95,34 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 28 })
     }
 
+    @Test func `words that stay whole stand below their rows where there is no room`() {
+        var table = TextTable([
+            .init("NAME", canShrink: true), .init("ADDRESSES", keepsWords: true), .init("PORT", isTrailing: true),
+        ])
+        table.add(["printer", "2001:db8:1111:2222:3333:4444:5555:6666 192.0.2.7", "631"])
+        table.add(["scanner", "192.0.2.8", "80"])
+        #expect(
+            table.text(width: 56, palette: plain) == """
+                NAME     ADDRESSES                                  PORT
+                printer  2001:db8:1111:2222:3333:4444:5555:6666      631
+                         192.0.2.7
+                scanner  192.0.2.8                                    80
+
+                """
+        )
+        #expect(
+            table.text(width: 45, palette: plain) == """
+                NAME     PORT
+                printer   631
+                  2001:db8:1111:2222:3333:4444:5555:6666
+                  192.0.2.7
+                scanner    80
+                  192.0.2.8
+
+                """
+        )
+    }
+
     @Test func `a hopelessly narrow terminal keeps eight columns`() {
         let text = table.text(width: 1, palette: plain)
         #expect(text.split(separator: "\n").map { DisplayWidth.of($0) }.max() == 24)

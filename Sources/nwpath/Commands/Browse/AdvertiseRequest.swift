@@ -10,7 +10,8 @@ struct AdvertiseRequest: Hashable, Sendable {
     var name = ""
     /// The type, such as `_http._tcp`.
     var type = ""
-    var port = 0
+    /// Its port, from 0 to 65535.
+    var port = ""
     /// The pairs of the text, `key=value`, or `key` alone.
     var pairs: [String] = []
     var subtypes: [String] = []
@@ -23,7 +24,7 @@ struct AdvertiseRequest: Hashable, Sendable {
     /// The registration.
     /// - Throws: What is wrong with it.
     func registration() throws(RegistrationError) -> ServiceRegistration {
-        guard let port = UInt16(exactly: port) else { throw .serviceType(type) }
+        guard let port = portNumber else { throw .serviceType(type) }
         let name = ComposedText.compose(name) ?? name
         var service = ServiceRegistration(name: Array(name.utf8), type: type, port: port)
         service.text = pairs.map(Self.entry)
@@ -37,8 +38,29 @@ struct AdvertiseRequest: Hashable, Sendable {
         return service
     }
 
+    private var portNumber: UInt16? { Self.number(port) }
+
+    private static func number(_ text: String) -> UInt16? {
+        text.utf8.allSatisfy { (48...57).contains($0) } ? UInt16(text) : nil
+    }
+
+    /// The arguments in the right order, when they are in another one.
+    private var reordered: String? {
+        guard BrowseTarget(type) == nil || portNumber == nil else { return nil }
+        var words = [name, type, port]
+        guard let typeIndex = words.firstIndex(where: { BrowseTarget($0) != nil }) else { return nil }
+        let type = words.remove(at: typeIndex)
+        guard let portIndex = words.lastIndex(where: { Self.number($0) != nil }) else { return nil }
+        let port = words.remove(at: portIndex)
+        return [words[0], type, port].map { PrintableText.quote($0) }.joined(separator: " ")
+    }
+
     /// What is wrong with the command line; `nil` when nothing is.
     var complaint: String? {
+        if let reordered { return "the order is NAME TYPE PORT (did you mean \(reordered)?)" }
+        if portNumber == nil {
+            return "PORT is \(PrintableText.quote(port)), expected a whole number from 0 to 65535"
+        }
         if host == nil && !addresses.isEmpty { return "--address needs --host" }
         do {
             _ = try registration()

@@ -103,8 +103,7 @@ struct DiagnosisRun {
     /// What is wrong decides; that nothing is wrong takes an examination that came to its end.
     static func status(_ severity: Severity?, isComplete: Bool) -> ExitStatus {
         switch severity {
-        case .broken: .broken
-        case .degraded, .warning: .worse
+        case .broken, .degraded, .warning: .negative
         case .info, nil: isComplete ? .success : .unfinished
         }
     }

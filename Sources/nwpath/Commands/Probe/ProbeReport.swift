@@ -10,12 +10,10 @@ internal import Spelling
 struct ProbeReport {
     private let screen: Screen
     private let isJSON: Bool
-    private let isQuiet: Bool
 
-    init(_ screen: Screen, isJSON: Bool, isQuiet: Bool) {
+    init(_ screen: Screen, isJSON: Bool) {
         self.screen = screen
         self.isJSON = isJSON
-        self.isQuiet = isQuiet
     }
 
     func begin(_ definition: ProbeDefinition) {
@@ -25,7 +23,7 @@ struct ProbeReport {
     func begin(_ probe: JSONValue) { begin(probe.text("target"), probe.text("method")) }
 
     private func begin(_ target: String, _ method: String) {
-        guard !isJSON, !isQuiet else { return }
+        guard !isJSON else { return }
         Terminal.print("PROBE \(PrintableText.escape(target)) by \(method)\n")
     }
 
@@ -44,7 +42,7 @@ struct ProbeReport {
             object["seq"] = .integer(Int64(number))
             for member in result.object?.members ?? [] { object[member.key] = member.value }
             Terminal.print((try? Screen.line(.object(object))) ?? [])
-        } else if !isQuiet || result["success"]?.bool == nil {
+        } else {
             Terminal.print(
                 ProbeText(sheet: Sheet(screen, now: KernelClock().wall)).attempt(result, number: number)
             )
