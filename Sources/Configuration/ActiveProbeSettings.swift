@@ -13,7 +13,7 @@ public struct ActiveProbeSettings: Hashable, Sendable {
     public var retryInterval: Duration?
     /// How long an answer may take; `nil` is two seconds, or the interval where that is shorter.
     public var timeout: Duration?
-    /// How many failures in a row are told.
+    /// Consecutive failures before a report.
     public var threshold = 3
     /// The family that a name is resolved to; `nil` takes what the system prefers.
     public var family: AddressFamily?
@@ -41,19 +41,19 @@ extension ActiveProbeSettings: ConfigurationEntry {
             "method",
             \.method,
             ValueForm.choice.optional,
-            "How it asks; left out, the look of the target tells."
+            "The method; derived from the target by default."
         ),
         Setting(
             "target",
             \.target,
             ValueForm.probeTarget.optional,
-            "What it asks: a host or gateway (icmp), HOST:PORT (tcp), a URL (http), a domain name (dns)."
+            "The target: a host or gateway (icmp), HOST:PORT (tcp), a URL (http), a domain name (dns)."
         ),
         Setting(
             "interval",
             \.interval,
             .duration(.seconds(1)...(.seconds(86_400))),
-            "From the start of one attempt to that of the next; up to a tenth less, so that machines do not ask in step."
+            "From the start of one attempt to that of the next; up to a tenth less, so that machines do not probe in step."
         ),
         Setting(
             "retry_interval",
@@ -72,8 +72,7 @@ extension ActiveProbeSettings: ConfigurationEntry {
             "threshold",
             \.threshold,
             .integer(1...100),
-            formerKey: "failures",
-            "How many failures in a row are told by probe.failed."
+            "Consecutive failures before probe.failed is published."
         ),
         Setting(
             "family",
@@ -85,7 +84,7 @@ extension ActiveProbeSettings: ConfigurationEntry {
             "interface",
             \.interface,
             ValueForm.interface.optional,
-            "Leave by this interface, whatever the routes say."
+            "Send through this interface, whatever the routes are."
         ),
         Setting(
             "mark",
@@ -115,9 +114,9 @@ extension ActiveProbeSettings: ConfigurationEntry {
             "server",
             \.server,
             ValueForm.nameServer.optional,
-            "Name server to ask in place of the system's first one."
+            "Name server to query instead of the system's first one."
         ),
-        Setting("record", \.record, ValueForm.choice.optional, "Record to ask for, A by default."),
+        Setting("record", \.record, ValueForm.choice.optional, "Record type to query, A by default."),
         Setting(
             "transport",
             \.transport,

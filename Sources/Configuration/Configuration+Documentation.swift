@@ -4,7 +4,7 @@ extension Configuration {
     /// The default file with a comment on every key; it reads back to the defaults.
     public static func defaultFile(paths: StandardPaths) -> String {
         var text = """
-            # nwpath configuration. An empty file is right: everything below is the default.
+            # nwpath configuration. An empty file is valid: everything below is the default.
             # Durations: 250ms 10s 5m 1h 7d. Sizes: 4096 16KiB 10MiB. Check with: nwpath config check
             # Files in conf.d beside this one are read after it, in the order of their names.
 
@@ -50,17 +50,8 @@ extension SettingOutline {
         [
             "type": ["object", "null"],
             "additionalProperties": false,
-            "properties": .map(outlines.map { .init($0.key, $0.schema) } + outlines.compactMap(\.formerSchema)),
+            "properties": .map(outlines.map { .init($0.key, $0.schema) }),
         ]
-    }
-
-    /// The former name of the key, marked as deprecated.
-    private var formerSchema: ConfigurationTree.Field? {
-        guard let formerKey, case .map(let fields) = schema else { return nil }
-        let note: [ConfigurationTree.Field] = [
-            .init("description", .text("Deprecated: `\(key)`.")), .init("deprecated", true),
-        ]
-        return .init(formerKey, .map(note + fields.filter { $0.name != "description" && $0.name != "default" }))
     }
 
     private var schema: ConfigurationTree {

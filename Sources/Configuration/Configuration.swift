@@ -171,7 +171,7 @@ extension Configuration: ConfigurationSection {
         Setting(
             section: "providers",
             \.providers,
-            "Programs and interfaces that are asked for details. The status never depends on them."
+            "Programs and interfaces that are queried for details. The status never depends on them."
         ),
         Setting(
             "require_vpn",
@@ -179,11 +179,11 @@ extension Configuration: ConfigurationSection {
             .boolean,
             "Count a path that does not go through a VPN as unsatisfied."
         ),
-        Setting(section: "mdns", \.mdns, "The census of services in the neighbourhood, by multicast DNS."),
+        Setting(section: "mdns", \.mdns, "The census of services on the local network, by multicast DNS."),
         Setting(
             section: "diagnosis",
             \.diagnosis,
-            "Whom nwpath diagnose asks beyond the own link; without anchors, well-known public hosts."
+            "Targets of nwpath diagnose beyond the own link; without anchors, well-known public hosts."
         ),
         Setting(section: "limits", \.limits, "Bounds that keep the API responsive."),
     ]

@@ -51,7 +51,7 @@ public struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible 
             return "\(PrintableText.escape(key)) is \(found), expected \(expected)" + Self.question(nearest)
         case .tooMany(let key, let limit): return "\(PrintableText.escape(key)) has more than \(limit) entries"
         case .conflict(let key, let sentence): return "\(PrintableText.escape(key)) \(sentence)"
-        case .more: return "there are more problems; mend these first"
+        case .more: return "there are more problems; fix these first"
         }
     }
 

@@ -40,7 +40,7 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
             "ipv4",
             \.ipv4,
             ValueForm.probe(.ipv4).list(upTo: 16),
-            "At least one; three that are far apart tell a host route from a default route."
+            "At least one; three that are far apart distinguish a host route from a default route."
         ),
         Setting("ipv6", \.ipv6, ValueForm.probe(.ipv6).list(upTo: 16), "The same for IPv6."),
         Setting(
@@ -82,7 +82,7 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
             "interval",
             \.interval,
             .duration(.seconds(1)...(.seconds(3600))),
-            "How often a gateway that was not heard is asked."
+            "How often a gateway without received packets is probed."
         ),
     ]
 }

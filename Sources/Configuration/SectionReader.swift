@@ -19,10 +19,7 @@ enum SectionReader {
         findings.remember(path, at: node.place)
         let settings = Root.settings
         for entry in entries {
-            if let setting = settings.first(where: { $0.key == entry.key || $0.formerKey == entry.key }) {
-                if entry.key == setting.formerKey, let other = entries.first(where: { $0.key == setting.key }) {
-                    findings.report(.duplicateKey(setting.key, first: other.place), at: entry.place)
-                }
+            if let setting = settings.first(where: { $0.key == entry.key }) {
                 setting.read(entry.value, &root, join(path, entry.key), &findings)
             } else {
                 let nearest = NearestSpelling.nearest(to: entry.key, among: settings.map(\.key))

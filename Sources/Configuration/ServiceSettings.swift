@@ -4,7 +4,7 @@ public import Spelling
 
 public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
     public var isEnabled = true
-    /// How often everything is asked again.
+    /// How often all types are queried again.
     public var censusInterval = Duration.seconds(60)
     /// Interfaces that take part, besides being able to; empty is all.
     public var interfaces: [Glob] = []
@@ -22,7 +22,7 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
             \.censusInterval,
             .duration(.seconds(10)...(.seconds(86_400))),
             needsRestart: true,
-            "How often everything is asked again."
+            "How often all types are queried again."
         ),
         Setting(
             "interfaces",

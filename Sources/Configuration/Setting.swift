@@ -16,8 +16,6 @@ protocol ConfigurationEntry: ConfigurationSection {
 /// One key of a section: how to read, write, compare and describe it.
 struct Setting<Root: Sendable>: Sendable {
     let key: String
-    /// What the key was called a minor version ago; it is still read.
-    var formerKey: String?
     /// Reads a node into the root, at the dotted path of the key.
     let read: @Sendable (YAMLNode, inout Root, _ path: String, inout Findings) -> Void
     /// The current value; `nil` when it is not set.
@@ -33,13 +31,11 @@ struct Setting<Root: Sendable>: Sendable {
         _ key: String,
         _ property: any WritableKeyPath<Root, Value> & Sendable,
         _ form: ValueForm<Value>,
-        formerKey: String? = nil,
         needsRestart: Bool = false,
         example: String? = nil,
         _ summary: String
     ) {
         self.key = key
-        self.formerKey = formerKey
         read = { node, root, path, findings in
             findings.remember(path, at: node.place)
             if let value = form.read(node, path, &findings) { root[keyPath: property] = value }
@@ -54,7 +50,6 @@ struct Setting<Root: Sendable>: Sendable {
             )
             return SettingOutline(
                 key: key,
-                formerKey: formerKey,
                 summary: summary,
                 expectation: form.expectation,
                 shape: value
@@ -169,7 +164,6 @@ struct SettingOutline {
     }
 
     let key: String
-    var formerKey: String?
     let summary: String
     let expectation: String
     let shape: Shape

@@ -31,7 +31,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "enabled",
             \.isEnabled,
             .boolean,
-            "Let the service examine the network again and again; without anchors it asks well-known public hosts."
+            "Let the service examine the network periodically; without anchors it tests well-known public hosts."
         ),
         Setting(
             list: "anchors",
@@ -41,7 +41,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
                 - {name: a, host: a.example.test, addr4: 192.0.2.80, addr6: "2001:db8::80"}
                 - {name: b, host: b.example.test, addr4: 198.51.100.80}
                 """,
-            "Hosts in other networks that normally answer; with two or more a fault of one is told from one of the way."
+            "Hosts in other networks that normally answer; two or more separate a fault of one from a fault of the network."
         ),
         Setting("http_path", \.path, .pagePath, "The page of an anchor that answers with status 204."),
         Setting("http_port", \.httpPort, .integer(1...65_535), "Where it is served without encryption."),
@@ -50,9 +50,9 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "udp_echo_port",
             \.echoPort,
             ValueForm.integer(1...65_535).optional,
-            "Where anchors send UDP datagrams back (RFC 862); left out, UDP is not asked."
+            "The port where anchors echo UDP datagrams (RFC 862); without it UDP is not tested."
         ),
-        Setting(section: "dns", \.names, "What each name server is asked."),
+        Setting(section: "dns", \.names, "The names that each name server is queried for."),
         Setting("ntp", \.timeServers, ValueForm.host(nil).list(upTo: 8), "Time servers, by address."),
         Setting(
             "ca",
@@ -81,7 +81,7 @@ public struct AnchorSettings: Hashable, Sendable, ConfigurationEntry {
     static let settings: [Setting<AnchorSettings>] = [
         Setting("name", \.name, .name, "What verdicts call it."),
         Setting("host", \.host, ValueForm.host.optional, "Its host name, for HTTP, TLS and name servers."),
-        Setting("addr4", \.ipv4, ValueForm.host(.ipv4).optional, "Its IPv4 address, which is asked without a look-up."),
+        Setting("addr4", \.ipv4, ValueForm.host(.ipv4).optional, "Its IPv4 address, which is used without a lookup."),
         Setting("addr6", \.ipv6, ValueForm.host(.ipv6).optional, "Its IPv6 address."),
     ]
 }
@@ -121,7 +121,7 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     static let settings: [Setting<LoadTargetSettings>] = [
         Setting("download", \.download, ValueForm.page.optional, "A large page."),
         Setting("upload", \.upload, ValueForm.page.optional, "A page that takes whatever is posted."),
-        Setting("small", \.small, ValueForm.page.optional, "A small page, asked for under load."),
+        Setting("small", \.small, ValueForm.page.optional, "A small page, requested under load."),
         Setting(
             "max_bytes",
             \.maximumBytes,

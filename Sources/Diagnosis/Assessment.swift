@@ -19,5 +19,5 @@ public enum Assessment<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     /// The usual start: nobody asked.
-    public static var notAsked: Assessment { .unknown(because: "not asked") }
+    public static var notAsked: Assessment { .unknown(because: "not tested") }
 }

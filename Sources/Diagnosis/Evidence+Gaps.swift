@@ -35,6 +35,6 @@ extension Evidence {
         }
     }
 
-    private static let notAsked = "not asked"
+    private static let notAsked = "not tested"
     private static let noTargets = "no targets are configured"
 }

@@ -10,8 +10,6 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
     public var host: String
     public var port: Int?
     public var lookupSeconds: Double?
-    /// Deprecated: ``lookupSeconds``, in milliseconds.
-    public var lookupMilliseconds: Double?
     public var addresses: [Address]
     public var status: Int?
     public var location: String?
@@ -21,7 +19,6 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("host", host)
         object.write("port", port)
         object.write("lookup_seconds", lookupSeconds)
-        object.write("lookup_ms", lookupMilliseconds)
         object.write("addresses", addresses)
         object.write("status", status)
         object.write("location", location)
@@ -33,13 +30,9 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
         public var gateway: String?
         public var echo: Bool?
         public var echoSeconds: Double?
-        /// Deprecated: ``echoSeconds``, in milliseconds.
-        public var echoMilliseconds: Double?
         /// `connected`, `refused` or `silent`; `null` when no connection was tried.
         public var connection: String?
         public var connectSeconds: Double?
-        /// Deprecated: ``connectSeconds``, in milliseconds.
-        public var connectMilliseconds: Double?
 
         public func write(to object: inout JSONObjectWriter) {
             object.write("address", address)
@@ -47,10 +40,8 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
             object.write("gateway", gateway)
             object.write("echo", echo)
             object.write("echo_seconds", echoSeconds)
-            object.write("echo_ms", echoMilliseconds)
             object.write("connection", connection)
             object.write("connect_seconds", connectSeconds)
-            object.write("connect_ms", connectMilliseconds)
         }
 
         public init(_ path: DestinationEvidence.Path) {
@@ -61,10 +52,8 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
             }
             echo = path.echo.value
             echoSeconds = path.roundTrip.map(Microseconds.round)
-            echoMilliseconds = path.roundTrip.map(DestinationDocument.milliseconds)
             connection = path.connection.value?.rawValue
             connectSeconds = path.connectTime.map(Microseconds.round)
-            connectMilliseconds = path.connectTime.map(DestinationDocument.milliseconds)
         }
     }
 
@@ -74,7 +63,6 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
         addresses = destination.paths.map(Address.init)
         port = destination.port.map(Int.init)
         lookupSeconds = destination.lookupTime.map(Microseconds.round)
-        lookupMilliseconds = destination.lookupTime.map(Self.milliseconds)
         if case .answered(let status, let location, _)? = destination.exchange.value {
             self.status = status
             self.location = location
@@ -82,9 +70,6 @@ public struct DestinationDocument: JSONObjectWritable, Equatable, Sendable {
     }
 
     /// To the hundredth.
-    private static func milliseconds(_ duration: Duration) -> Double {
-        (duration / .milliseconds(1) * 100).rounded() / 100
-    }
 }
 
 extension DestinationDocument {
@@ -94,7 +79,6 @@ extension DestinationDocument {
             .member("host", .text, "The name or address of the host.")
             .member("port", .integer(from: 0, to: 65535).orNull, "`null` for a host.")
             .member("lookup_seconds", .seconds.orNull, "How long looking up the name took; `null` for an address.")
-            .deprecated("lookup_ms", .amount.orNull, by: "lookup_seconds")
             .member("addresses", .list(of: Address.form), "The preferred ones first, three of each family at most.")
             .member("status", .count.orNull, "The status of the HTTP answer; `null` without one.")
             .member("location", .text.orNull, "Where the answer leads; `null` unless it is a redirect.")
@@ -107,11 +91,9 @@ extension DestinationDocument.Address {
             .member("address", .text)
             .member("interface", InterfaceReference.form.orNull, "That packets leave by; `null` without a route.")
             .member("gateway", .text.orNull, "The router they are handed to; `null` when the host is on the link.")
-            .member("echo", .truth.orNull, "Whether it answers ICMP echo; `null` when it was not asked.")
+            .member("echo", .truth.orNull, "Whether it answers ICMP echo; `null` when it was not tested.")
             .member("echo_seconds", .seconds.orNull, "The median round trip.")
-            .deprecated("echo_ms", .amount.orNull, by: "echo_seconds")
             .member("connection", .words("connected", "refused", "silent").orNull, "`null` when none was tried.")
             .member("connect_seconds", .seconds.orNull, "How long a connection took.")
-            .deprecated("connect_ms", .amount.orNull, by: "connect_seconds")
     }
 }

@@ -25,8 +25,6 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     public var complete: Bool
     public var time: String?
     public var durationSeconds: Double
-    /// Deprecated: ``durationSeconds``, in milliseconds.
-    public var ms: Int
     public var bytes: Int
     public var sentBytes: Int
     public var receivedBytes: Int
@@ -46,7 +44,6 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("complete", complete)
         object.write("time", time)
         object.write("duration_seconds", durationSeconds)
-        object.write("ms", ms)
         object.write("bytes", bytes)
         object.write("sent_bytes", sentBytes)
         object.write("received_bytes", receivedBytes)
@@ -60,7 +57,7 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
         public var sent: Int
         /// The bytes that came back.
         public var received: Int
-        /// Whether everything ended before the time was over.
+        /// Whether everything ended in time.
         public var isComplete: Bool
 
         public init(time: String, duration: Duration, sent: Int, received: Int, isComplete: Bool) {
@@ -77,7 +74,7 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
     private init() {
         (verdicts, info, masked, ladder) = ([], [], [], [])
         (blame, path, targets, complete) = (Blame.nobody.rawValue, DiagnosedPath(Evidence()), "none", false)
-        (durationSeconds, ms, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0, 0)
+        (durationSeconds, bytes, sentBytes, receivedBytes) = (0, 0, 0, 0)
     }
 
     /// Shows a diagnosis.
@@ -110,7 +107,6 @@ public struct DiagnosisDocument: JSONObjectWritable, Equatable, Sendable {
         complete = effort.isComplete
         time = effort.time
         durationSeconds = Microseconds.round(effort.duration)
-        ms = Int(effort.duration / .milliseconds(1))
         bytes = effort.sent + effort.received
         sentBytes = effort.sent
         receivedBytes = effort.received
@@ -183,10 +179,6 @@ public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
     /// What is wrong, one sentence.
     public var message: String
     public var hint: String
-    /// Deprecated: ``message``.
-    public var say: String
-    /// Deprecated: ``hint``.
-    public var action: String
     public var evidence: EvidenceFacts
     public var since: String
 
@@ -199,8 +191,6 @@ public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("subject", subject)
         object.write("message", message)
         object.write("hint", hint)
-        object.write("say", say)
-        object.write("action", action)
         object.write("evidence", evidence)
         object.write("since", since)
     }
@@ -211,7 +201,6 @@ public struct VerdictDocument: JSONObjectWritable, Equatable, Sendable {
         severity = verdict.severity.rawValue
         confidence = verdict.confidence.rawValue
         (message, hint) = (verdict.say, verdict.action)
-        (say, action) = (message, hint)
         evidence = EvidenceFacts(facts: verdict.evidence)
         self.since = since
         family = verdict.family?.rawValue
@@ -241,15 +230,12 @@ public struct MaskedDocument: JSONObjectWritable, Equatable, Sendable {
     public var code: String
     public var layer: String
     public var message: String
-    /// Deprecated: ``message``.
-    public var say: String
     public var cause: String
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("code", code)
         object.write("layer", layer)
         object.write("message", message)
-        object.write("say", say)
         object.write("cause", cause)
     }
 
@@ -257,7 +243,6 @@ public struct MaskedDocument: JSONObjectWritable, Equatable, Sendable {
         code = masked.verdict.code.rawValue
         layer = masked.verdict.code.layer.rawValue
         message = masked.verdict.say
-        say = message
         cause = masked.cause.rawValue
     }
 }
@@ -268,8 +253,6 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
     public var state: String
     public var codes: [String]
     public var message: String?
-    /// Deprecated: ``message``.
-    public var because: String?
     public var evidence: EvidenceFacts
 
     public func write(to object: inout JSONObjectWriter) {
@@ -277,7 +260,6 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("state", state)
         object.write("codes", codes)
         object.write("message", message)
-        object.write("because", because)
         object.write("evidence", evidence)
     }
 
@@ -294,7 +276,6 @@ public struct RungDocument: JSONObjectWritable, Equatable, Sendable {
             (state, codes) = ("not_assessed", [])
             message = reason
         }
-        because = message
     }
 }
 
@@ -311,8 +292,6 @@ extension VerdictDocument {
             .member("subject", .text.orNull, "The interface, address or name it is about.")
             .member("message", .text, "One sentence for people.")
             .member("hint", .text, "What to do about it.")
-            .deprecated("say", .text, by: "message")
-            .deprecated("action", .text, by: "hint")
             .member("evidence", EvidenceFacts.form, "Measured values by name.")
             .member("since", .time, "When it was first seen.")
     }
@@ -333,20 +312,19 @@ extension DiagnosisDocument {
                 .list(of: RungDocument.form),
                 "Every layer, from the cable up; empty before the first round."
             )
-            .member("severity", .oneOf(Severity.self).orNull, "The worst severity; `null` when nothing is wrong.")
+            .member("severity", .oneOf(Severity.self).orNull, "The worst severity; `null` without verdicts.")
             .member("blame", .oneOf(Blame.self))
             .member("path", DiagnosedPath.form)
             .member(
                 "targets",
                 .words("file", "configuration", "public defaults", "none"),
-                "Where the targets came from; `none` when they were not asked."
+                "Where the targets came from; `none` when none were tested."
             )
             .optional("destination", DestinationDocument.form, "Of `nwpath diagnose` with a destination.")
             .optional("load", LoadDocument.form, "Of `nwpath diagnose` with a load test.")
-            .member("complete", .truth, "Whether everything ended before the time was over.")
+            .member("complete", .truth, "Whether everything ended in time.")
             .member("time", .time.orNull, "When the last round began; `null` before the first.")
             .member("duration_seconds", .seconds, "How long it took.")
-            .deprecated("ms", .count, by: "duration_seconds")
             .member("bytes", .count, "Those sent and received, without the headers of IP, TCP and UDP.")
             .member("sent_bytes", .count)
             .member("received_bytes", .count)
@@ -367,7 +345,11 @@ extension DiagnosisStateDocument.Running {
     static var form: Form {
         .object()
             .member("started", .time, "When it began.")
-            .member("layers", .list(of: .oneOf(Layer.self)), "The layers that are still asked, from the cable up.")
+            .member(
+                "layers",
+                .list(of: .oneOf(Layer.self)),
+                "The layers that are still being tested, from the cable up."
+            )
     }
 }
 
@@ -377,7 +359,7 @@ extension DiagnosedPath {
             .member(
                 "interfaces",
                 .list(of: InterfaceReference.form),
-                "Those that could carry traffic, the most wanted first."
+                "Those that could carry traffic, the preferred first."
             )
             .member("gateways", .list(of: .text), "The routers of the routes to the targets.")
             .member("name_servers", .list(of: .text), "The name servers of the system.")
@@ -390,7 +372,6 @@ extension MaskedDocument {
             .member("code", .text)
             .member("layer", .oneOf(Layer.self))
             .member("message", .text, "One sentence for people.")
-            .deprecated("say", .text, by: "message")
             .member("cause", .text, "The code of the verdict that explains it.")
     }
 }
@@ -401,8 +382,7 @@ extension RungDocument {
             .member("layer", .oneOf(Layer.self))
             .member("state", .words("ok", "faulty", "not_assessed"))
             .member("codes", .list(of: .text))
-            .member("message", .text.orNull, "Why nothing can be said; `null` when something can.")
-            .deprecated("because", .text.orNull, by: "message")
-            .member("evidence", EvidenceFacts.form, "What was measured by name, where nothing is wrong.")
+            .member("message", .text.orNull, "Why it was not assessed; `null` when it was.")
+            .member("evidence", EvidenceFacts.form, "Measured values by name, where no problem was found.")
     }
 }

@@ -63,7 +63,7 @@ extension GatewayDocument {
 extension DNSDocument {
     public static var form: Form {
         .named("NameServers", definition: "dns", "Where names are resolved.")
-            .member("servers", .list(of: .text), "The servers programs end up asking, in order.")
+            .member("servers", .list(of: .text), "The servers that programs query in the end, in order.")
             .added("search", .list(of: .text), "Domains appended to short names.")
             .added("source", .text, "Where they were read, such as `/etc/resolv.conf`.")
             .added("usable", .truth, "Whether at least one of them can be reached.")

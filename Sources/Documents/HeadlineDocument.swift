@@ -31,7 +31,7 @@ public struct HeadlineDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-/// The way out of one family's packets.
+/// The path of one family's packets.
 public struct FamilyChainDocument: JSONObjectWritable, Equatable, Sendable {
     /// `ipv4` or `ipv6`.
     public var family: String
@@ -48,7 +48,7 @@ public struct FamilyChainDocument: JSONObjectWritable, Equatable, Sendable {
     }
 }
 
-/// One element of the way out.
+/// One element of the path.
 public struct ChainElementDocument: JSONObjectWritable, Equatable, Sendable {
     /// `host`, `interface`, `gateway`, `internet` or `dns`.
     public var element: String
@@ -90,7 +90,7 @@ extension HeadlineDocument {
 
 extension FamilyChainDocument {
     public static var form: Form {
-        .named("FamilyChain", "The way out of one family's packets.")
+        .named("FamilyChain", "The path of one family's packets.")
             .member("family", .family)
             .member("chain", .list(of: ChainElementDocument.form))
     }
@@ -98,7 +98,7 @@ extension FamilyChainDocument {
 
 extension ChainElementDocument {
     public static var form: Form {
-        .named("ChainElement", "One element of the way out.")
+        .named("ChainElement", "One element of the path.")
             .member("element", .oneOf(ChainElement.Kind.self))
             .member(
                 "name",

@@ -8,18 +8,12 @@ public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
     public var downMbps: Double?
     public var upMbps: Double?
     public var idleSeconds: Double?
-    /// Deprecated: ``idleSeconds``, in milliseconds.
-    public var idleMs: Double?
     public var loadedSeconds: Double?
-    /// Deprecated: ``loadedSeconds``, in milliseconds.
-    public var loadedMs: Double?
     /// Round trips per minute under load, in the direction that suffers more; `null` when they were not measured.
     public var rpm: Int?
     /// `poor`, `fair`, `good` or `excellent`.
     public var responsiveness: String?
     public var durationSeconds: Double
-    /// Deprecated: ``durationSeconds``, in milliseconds.
-    public var ms: Int
     public var sentBytes: Int
     /// The bytes that came back.
     public var receivedBytes: Int
@@ -28,28 +22,22 @@ public struct LoadDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("down_mbps", downMbps)
         object.write("up_mbps", upMbps)
         object.write("idle_seconds", idleSeconds)
-        object.write("idle_ms", idleMs)
         object.write("loaded_seconds", loadedSeconds)
-        object.write("loaded_ms", loadedMs)
         object.write("rpm", rpm)
         object.write("responsiveness", responsiveness)
         object.write("duration_seconds", durationSeconds)
-        object.write("ms", ms)
         object.write("sent_bytes", sentBytes)
         object.write("received_bytes", receivedBytes)
     }
 
     public init(_ load: PerformanceEvidence.Load) {
         durationSeconds = Microseconds.round(load.duration)
-        ms = Int(load.duration / .milliseconds(1))
         sentBytes = load.sent
         receivedBytes = load.received
         downMbps = load.down.map { Self.rounded($0, to: 100) }
         upMbps = load.up.map { Self.rounded($0, to: 100) }
         idleSeconds = load.idle.map(Microseconds.round)
-        idleMs = load.idle.map { Self.rounded($0 / .milliseconds(1), to: 1000) }
         loadedSeconds = load.loaded.map(Microseconds.round)
-        loadedMs = load.loaded.map { Self.rounded($0 / .milliseconds(1), to: 1000) }
         rpm = load.roundTripsPerMinute
         responsiveness = load.responsiveness?.rawValue
     }
@@ -63,13 +51,10 @@ extension LoadDocument {
             .member("down_mbps", .amount.orNull, "Megabits per second towards this machine; `null` when not loaded.")
             .member("up_mbps", .amount.orNull, "Megabits per second from it; `null` when not loaded.")
             .member("idle_seconds", .seconds.orNull, "The median round trip before; `null` when it was not measured.")
-            .deprecated("idle_ms", .amount.orNull, by: "idle_seconds")
             .member("loaded_seconds", .seconds.orNull, "The same under load, in the direction that suffers more.")
-            .deprecated("loaded_ms", .amount.orNull, by: "loaded_seconds")
             .member("rpm", .count.orNull, "Round trips per minute under load, in that direction.")
             .member("responsiveness", .oneOf(Responsiveness.self).orNull)
             .member("duration_seconds", .seconds, "How long it took.")
-            .deprecated("ms", .count, by: "duration_seconds")
             .member("sent_bytes", .count, "Without the headers of IP, TCP and TLS.")
             .member("received_bytes", .count)
     }

@@ -44,7 +44,6 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("warnings", warnings.map(\.rawValue))
         object.write("path_id", pathID)
         object.write("message", message)
-        object.write("why", message)
         object.write("hint", hint)
     }
 
@@ -101,8 +100,7 @@ extension PathDocument {
             .added("warnings", .list(of: .oneOf(PathWarning.self)), "What works but deserves a look.")
             .added("path_id", .pattern("^[0-9a-f]{16}$"), "Equal exactly for equal paths.")
             .member("message", .text.orNull, "The reason, for people; `null` when satisfied.")
-            .deprecated("why", .text.orNull, by: "message")
-            .member("hint", .text.orNull, "What to do about it; `null` when there is nothing to say.")
+            .member("hint", .text.orNull, "What to do about it; `null` without advice.")
     }
 }
 

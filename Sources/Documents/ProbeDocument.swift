@@ -123,8 +123,6 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
     /// Why not, such as `timeout`, or `not_assessed`.
     public var reason: String?
     public var message: String?
-    /// Deprecated: ``message``.
-    public var detail: String?
     public var durationSeconds: Double
     public var resolveSeconds: Double?
     public var address: String?
@@ -140,7 +138,6 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
         object.write("success", success)
         object.write("reason", reason)
         object.write("message", message)
-        object.write("detail", detail)
         object.write("duration_seconds", durationSeconds)
         object.write("resolve_seconds", resolveSeconds)
         object.write("address", address)
@@ -174,7 +171,6 @@ public struct ProbeResultDocument: JSONObjectWritable, Equatable, Sendable {
             reason = ProbeDocument.State.notAssessed.rawValue
             message = advice
         }
-        detail = message
     }
 }
 
@@ -194,9 +190,9 @@ extension ProbeDocument {
             .member("family", .family.orNull, "That names are resolved to; `null` is any.")
             .member("interval_seconds", .seconds, "From the start of one attempt to that of the next.")
             .member("timeout_seconds", .seconds)
-            .member("threshold", .count, "How many failures in a row are told.")
+            .member("threshold", .count, "Consecutive failures before a report.")
             .member("state", .oneOf(State.self), "The verdict of the last attempt.")
-            .member("failing", .truth, "Whether its failure was told by `probe.failed`, and no recovery since.")
+            .member("failing", .truth, "Whether `probe.failed` was published, and no recovery since.")
             .member("captive_portal", .truth, "Whether a captive portal answered last.")
             .member("running", .truth)
             .member("attempts", .count, "How many attempts ended since the start.")
@@ -224,7 +220,6 @@ extension ProbeResultDocument {
             .member("success", .truth.orNull, "Whether the answer was right; `null` when that could not be found out.")
             .member("reason", .words(in: reasons).orNull, "Why not.")
             .member("message", .text.orNull, "The reason, for people.")
-            .deprecated("detail", .text.orNull, by: "message")
             .member("duration_seconds", .seconds, "From the first packet to the verdict.")
             .member("resolve_seconds", .seconds.orNull, "How long looking up the name took; `null` if there was none.")
             .member("address", .text.orNull)

@@ -115,7 +115,7 @@ extension ProbeHistoryDocument {
             .member("lost", .count, "How many of them failed.")
             .member("loss_percent", .percent.orNull, "The share of lost attempts; `null` without attempts.")
             .durations
-            .member("steps", .list(of: Step.form), "The steps in which anything was asked, oldest first.")
+            .member("steps", .list(of: Step.form), "The steps with at least one attempt, oldest first.")
     }
 }
 

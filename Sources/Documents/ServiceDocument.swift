@@ -114,11 +114,11 @@ extension ServiceDocument {
                 "txt_meanings",
                 .map(of: .text),
                 "What pairs of the TXT record mean, by their keys, such as `model` or `category: light`; "
-                    + "keys that nobody knows are left out."
+                    + "unknown keys are left out."
             )
             .added("txt_raw", .list(of: .text), "The strings of the TXT record as they came, escaped like names.")
             .added("ttl_seconds", .count, "The lifetime of the record that announced it.")
-            .added("first_seen", .time, "When it was first heard of, before a restart perhaps.")
-            .added("last_seen", .time, "When it was last heard of.")
+            .added("first_seen", .time, "When it was first seen, possibly before a restart.")
+            .added("last_seen", .time, "When it was last seen.")
     }
 }

@@ -11,15 +11,12 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
     public var path: PathDocument
     public var since: String?
     public var message: String
-    /// Deprecated: ``message``.
-    public var sentence: String
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("monitor", monitor)
         object.write("path", path)
         object.writeIfPresent("since", since)
         object.write("message", message)
-        object.write("sentence", sentence)
     }
 
     /// Shows a monitor.
@@ -34,7 +31,6 @@ public struct MonitorDocument: JSONObjectWritable, Equatable, Sendable {
         self.path = PathDocument(path)
         since = statusSince.map { "\(clock.calendar(at: $0))" }
         message = PathSentence.state(of: path, monitor: monitor)
-        sentence = message
     }
 }
 
@@ -111,7 +107,6 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
     var path: PathDocument
     var since: String?
     var message: String
-    var sentence: String
     var monitors: [MonitorDocument]
     var interfaces: [InterfaceDocument]
     var gateways: [GatewayDocument]
@@ -150,7 +145,6 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
         self.path = PathDocument(path)
         since = monitors.first.map(\.since) ?? state.time
         message = monitors.first?.message ?? ""
-        sentence = message
         self.monitors = monitors
         self.interfaces = interfaces
         gateways = path.gateways.map(GatewayDocument.init)
@@ -169,7 +163,6 @@ public struct OverviewDocument: JSONObjectWritable, Sendable {
         object.write("path", path)
         object.writeIfPresent("since", since)
         object.write("message", message)
-        object.write("sentence", sentence)
         object.write("monitors", monitors)
         object.write("interfaces", interfaces)
         object.write("gateways", gateways)
@@ -234,7 +227,6 @@ extension MonitorDocument {
             .member("path", PathDocument.form)
             .served("since", .time, "Since when the status stands.")
             .member("message", .text, "One sentence for people.")
-            .deprecated("sentence", .text, by: "message")
     }
 }
 
@@ -243,7 +235,7 @@ extension OverviewDocument {
         StateDocument.form("Status", "The overview.", isFoundDirectly: true)
             .served("daemon", Daemon.form)
             .member("headline", HeadlineDocument.form)
-            .member("chain", .list(of: ChainElementDocument.form), "The way out, from this machine to the name server.")
+            .member("chain", .list(of: ChainElementDocument.form), "The path, from this machine to the name server.")
             .member(
                 "chains",
                 .list(of: FamilyChainDocument.form),
@@ -252,7 +244,6 @@ extension OverviewDocument {
             .member("path", PathDocument.form)
             .served("since", .time)
             .member("message", .text, "One sentence for people.")
-            .deprecated("sentence", .text, by: "message")
             .member("monitors", .list(of: MonitorDocument.form))
             .member("interfaces", .list(of: InterfaceDocument.form))
             .member("gateways", .list(of: GatewayDocument.form))

@@ -45,7 +45,7 @@ extension TextKey {
             [
                 "base_url": "address", "internal_url": "address at home", "external_url": "address from outside",
                 "location_name": "name", "uuid": "identifier", "version": "version of Home Assistant",
-                "requires_api_password": .isTrue("asks for a password"),
+                "requires_api_password": .isTrue("requires a password"),
             ]
         ),
         (["_mqtt._tcp", "_secure-mqtt._tcp"], ["u": "user name", "p": "password"]),
@@ -80,7 +80,7 @@ extension TextKey {
             [
                 "machine name": "name", "machine id": "identifier of the computer",
                 "database id": "identifier of the library", "version": "version of the protocol",
-                "itsh version": "version of sharing", "password": .isTrue("asks for a password"),
+                "itsh version": "version of sharing", "password": .isTrue("requires a password"),
             ]
         ),
         (
@@ -101,7 +101,7 @@ extension TextKey {
             ["_presence._tcp"],
             [
                 "1st": "first name", "last": "family name", "nick": "nickname", "email": "mail address",
-                "jid": "XMPP address", "msg": "what they say of themselves", "port.p2pj": "port", "phsh": "picture",
+                "jid": "XMPP address", "msg": "self-description", "port.p2pj": "port", "phsh": "picture",
                 "node": "program", "ver": "version of the program", "ext": "abilities", "vc": "voice and video",
                 "status": TextKey("state", .word(["avail": "here", "away": "away", "dnd": "not to be disturbed"])),
             ]
@@ -159,14 +159,14 @@ extension TextKey {
         "pi": "identifier for pairing", "pk": "public key", "btaddr": "Bluetooth address",
         "gid": "identifier of the group",
         "gpn": "name of the group", "igl": .isTrue("leads its group"), "gcgl": .isTrue("group has a leader"),
-        "pw": .isTrue("asks for a password"), "acl": "who may play",
+        "pw": .isTrue("requires a password"), "acl": "who may play",
     ]
 
     private static let airPlaySound: [String: TextKey] = [
         "am": "model", "ch": "channels", "sr": "samples a second", "ss": "bits a sample", "tp": "transport",
         "vn": "version of the protocol", "vs": "version of AirPlay", "ov": "version of the system",
         "fv": "version of the firmware", "ft": "abilities, bits", "sf": "state, bits", "pk": "public key",
-        "pw": .isTrue("asks for a password"), "da": .isTrue("digest login"),
+        "pw": .isTrue("requires a password"), "da": .isTrue("digest login"),
         "cn": TextKey("sound formats", .words(["0": "PCM", "1": "ALAC", "2": "AAC", "3": "AAC ELD"])),
         "et": TextKey(
             "encryption",
@@ -210,7 +210,8 @@ extension TextKey {
     ]
 
     private static let matter: [String: TextKey] = [
-        "vp": "maker and product, numbers", "d": "number to tell it apart", "dn": "name", "ri": "identifier, changing",
+        "vp": "maker and product, numbers", "d": "number that identifies it", "dn": "name",
+        "ri": "identifier, changing",
         "pi": "how to add it", "sii": "interval of answers asleep, ms", "sai": "interval of answers awake, ms",
         "sat": "stays awake for, ms",
         "cm": TextKey(
@@ -226,15 +227,15 @@ extension TextKey {
             "to add it",
             .bits(
                 [
-                    "switch off and on", "see the maker's page", "ask its controller", "see its settings",
-                    "do as PI says", "see its manual", "press reset", "press reset at power on",
+                    "switch off and on", "see the maker's page", "see its controller", "see its settings",
+                    "see PI", "see its manual", "press reset", "press reset at power on",
                     "press reset for PI seconds", "press reset until it blinks",
                     "press reset for PI seconds at power on", "press reset until it blinks at power on",
                     "press reset PI times", "press setup", "press setup at power on", "press setup for PI seconds",
                     "press setup until it blinks", "press setup for PI seconds at power on",
                     "press setup until it blinks at power on", "press setup PI times",
                 ],
-                none: "nothing said"
+                none: "not stated"
             )
         ),
         "dt": TextKey(

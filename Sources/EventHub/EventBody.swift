@@ -57,7 +57,7 @@ struct EventEnvelope: JSONObjectWritable {
 
 extension EventEnvelope {
     static var form: Form {
-        .named("Event", "A record of the event log; `/api/v1/schema/event.json` tells all of it.")
+        .named("Event", "A record of the event log; `/api/v1/schema/event.json` describes all of it.")
             .member("time", .time, "When the event was published.")
             .member("seq", .integer(from: 1, to: .max), "One more than that of the record before, over restarts.")
             .member("stream", .stream, "Changes only when the log was lost.")

@@ -89,7 +89,7 @@ extension Examination {
             return
         }
         // Told when the time is over before the result is there.
-        evidence.performance.loadGap = "the time was over before the load test was"
+        evidence.performance.loadGap = "timed out before the load test ended"
         send(.performance) { done in
             LoadTest(
                 wanted,

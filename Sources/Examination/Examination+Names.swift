@@ -12,7 +12,7 @@ extension Examination {
         guard let servers = order.servers, !servers.isEmpty else { return }
         let plan = NamePlan(order.targets)
         guard !plan.questions.isEmpty else {
-            evidence.gaps[.dns] = "no name to ask for is configured"
+            evidence.gaps[.dns] = "no name to query is configured"
             return
         }
         for (place, server) in servers.enumerated() {

@@ -35,7 +35,7 @@ extension Examination {
         case .failure(_, let detail): note("\(page) did not answer: \(detail)")
         case .success:
             guard let status = result.page.flatMap(PortalStatus.init) else {
-                return note("\(page) does not say whether somebody must log in")
+                return note("\(page) does not say whether a login is required")
             }
             // Of two that differ, the one that holds packets back is right.
             if evidence.portal.api.value?.isCaptive == true { return }

@@ -6,7 +6,7 @@ internal import Netlink
 internal import PathModel
 internal import Probes
 
-/// A default route by a tunnel through which nobody answers: the same anchors, asked by the device below.
+/// A default route via a tunnel through which nobody answers: the same anchors, asked by the device below.
 ///
 /// Three echo requests and one TCP connection to each of two anchors, bound to a device (`SO_BINDTODEVICE`).
 extension Examination {

@@ -42,7 +42,7 @@ public struct ExaminationResult: Sendable {
     public var bytesSent: Int
     /// The bytes that came back, counted likewise.
     public var bytesReceived: Int
-    /// Whether everything ended before the time was over.
+    /// Whether everything ended in time.
     public var isComplete: Bool
 }
 
@@ -335,7 +335,7 @@ public final class Examination: Cancelable {
         }
     }
 
-    private static let unfinished = "the time was over"
+    private static let unfinished = "timed out"
 
     /// What the kernel thinks of gateways that this process may not ask, after a datagram that made it look for them; and
     /// of those that seemed silent, since a neighbour that answered the kernel meanwhile is there.

@@ -10,7 +10,7 @@ public import Foundation
 public protocol URLSessionTask: NSObjectProtocol, Sendable {
     /// A number that no other task of the session has.
     var taskIdentifier: Int { get }
-    /// What was asked for.
+    /// What was requested.
     var originalRequest: URLRequest? { get }
     /// What is asked for now, after redirections.
     var currentRequest: URLRequest? { get }

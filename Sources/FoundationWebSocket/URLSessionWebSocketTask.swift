@@ -54,7 +54,7 @@ public final class URLSessionWebSocketTask: NSObject, URLSessionTask, Sendable {
         super.init()
     }
 
-    /// What was asked for.
+    /// What was requested.
     public var originalRequest: URLRequest? { request }
     /// What was asked for: WebSockets are not redirected.
     public var currentRequest: URLRequest? { request }

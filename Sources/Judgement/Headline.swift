@@ -105,7 +105,7 @@ public struct Headline: Hashable, Sendable {
     }
 }
 
-/// The way out of one family's packets.
+/// The path of one family's packets.
 public struct FamilyChain: Hashable, Sendable {
     public let family: AddressFamily
     public let chain: [ChainElement]
@@ -115,7 +115,7 @@ public struct FamilyChain: Hashable, Sendable {
     }
 }
 
-/// One element of the way out.
+/// One element of the path.
 public struct ChainElement: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         case host, interface, gateway, internet, dns

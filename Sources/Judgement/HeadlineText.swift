@@ -93,9 +93,11 @@ struct HeadlineText {
 
     private func named(_ probe: ProbeObservation) -> String { probe.name + (probe.failure.map { " (\($0))" } ?? "") }
 
-    /// Such as ` via eth0 and 192.0.2.1`.
+    /// Such as ` via eth0 and 192.0.2.1`, the gateway with its own interface.
     private var uplink: String {
-        let parts = [path.interfaces.first?.name, path.gateways.first.map { "\($0.address)" }].compactMap(\.self)
+        let first = path.interfaces.first
+        let gateway = path.gateways.first { $0.interface == first?.name } ?? (first == nil ? path.gateways.first : nil)
+        let parts = [first?.name, gateway.map { "\($0.address)" }].compactMap(\.self)
         return parts.isEmpty ? "" : " via \(parts.joined(separator: " and "))"
     }
 }

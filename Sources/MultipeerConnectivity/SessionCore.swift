@@ -237,7 +237,7 @@ extension MCError {
             case .full: (.unavailable, "the session has \(kMCSessionMaximumNumberOfPeers) peers already")
             case .unknownService: (.unavailable, "'\(name)' does not advertise this service any more")
             case .unknownSession: (.unavailable, "the session of '\(name)' does not expect this peer")
-            case .tooMany: (.unavailable, "'\(name)' was asked too often")
+            case .tooMany: (.unavailable, "'\(name)' received too many requests")
             case .timedOut: (.timedOut, "'\(name)' did not answer in time")
             case .certificate: (.cancelled, "the certificates were not accepted")
             case .left: (.cancelled, "the session was left")

@@ -28,7 +28,7 @@ public struct AliveFile: ~Copyable {
             if let bytes = try state.read(upTo: 2 * SignOfLife.length) {
                 earlier = SignOfLife(bytes)
                 if earlier == nil && SignOfLife.isOurs(bytes) {
-                    problem = "\(state.path) was damaged and begins anew"
+                    problem = "\(state.path) was damaged and starts empty"
                 } else if earlier == nil {
                     problem = state.setAside(because: "was no sign of life")
                     isNew = true
@@ -38,7 +38,8 @@ public struct AliveFile: ~Copyable {
             if problem != nil { ftruncate(opened.rawValue, 0) }
             file = consume opened
         } catch {
-            problem = "\(state.path) cannot be used (\(error)); of a daemon that is killed only its log will tell"
+            problem =
+                "\(state.path) cannot be used (\(error)); how a killed daemon ended is then known from its log alone"
         }
         self.earlier = earlier
         self.problem = problem

@@ -166,7 +166,7 @@ extension KernelState {
 private enum Family {
     static let headline = MetricFamily.gauge(
         "headline",
-        "1 for the present state of the way out as a whole.",
+        "1 for the current state of the headline.",
         ["state"]
     )
     static let seconds = MetricFamily.counter(

@@ -22,7 +22,7 @@ public enum OutageMark: Equatable, Sendable {
     /// `unwatched` is the time between the two by the boot clock, where both ran in one boot.
     case started(WallTime, lastHeard: WallTime?, unwatched: Duration? = nil)
     case alive(WallTime)
-    /// The calendar was stepped; `at` is a moment of the new calendar.
+    /// The system clock was stepped; `at` is a moment of the new calendar.
     case stepped(by: Duration, at: WallTime)
     /// Until `at` the daemon did not run, since the machine slept for instance.
     case unwatched(for: Duration, at: WallTime)

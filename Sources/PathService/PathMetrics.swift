@@ -166,7 +166,7 @@ private enum Family {
     static let mtu = MetricFamily.gauge("interface_mtu_bytes", "The largest packet.", ["device"])
     static let gatewayReachable = MetricFamily.gauge(
         "gateway_reachable",
-        "0 when the gateway did not answer ARP or Neighbor Solicitation when it was last asked.",
+        "0 when the gateway did not answer the last ARP request or Neighbor Solicitation.",
         ["device", "family", "gateway"]
     )
     static let netlinkMessages = MetricFamily.counter(

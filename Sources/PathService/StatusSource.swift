@@ -17,7 +17,7 @@ final class StatusSource: StatusProviding {
     private let index: HistoryIndex
     private let worker: Worker
     private let report: @Sendable (String) -> Void
-    private var state = State.closed(reason: "the first look at the kernel is not done")
+    private var state = State.closed(reason: "the kernel has not been read yet")
 
     private enum State {
         case closed(reason: String)

@@ -2,5 +2,5 @@
 
 /// Why silence is no evidence of anything.
 public enum Starvation {
-    public static let text = "this machine was too busy to hear an answer"
+    public static let text = "this machine was too busy to receive an answer"
 }

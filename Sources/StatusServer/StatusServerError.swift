@@ -32,7 +32,7 @@ extension StatusServerError: CustomStringConvertible {
         case .addressInUse(let address, nil): "cannot listen on \(address): in use by another program"
         case .pathTaken(let path): "cannot listen on unix:\(path): the path exists and is not a socket"
         case .replaced(let path):
-            "nobody can reach unix:\(path) any more: another file took the place of the socket, and is left there"
+            "unix:\(path) is no longer reachable: another file replaced the socket, and is left there"
         case .permissionDenied(let address): "cannot listen on \(address): permission denied"
         case .addressNotAvailable(let address): "cannot listen on \(address): no interface has this address"
         case .noDirectory(let path): "cannot listen on unix:\(path): the directory does not exist"

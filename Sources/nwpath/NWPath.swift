@@ -9,14 +9,14 @@ internal import Glibc
     /// Every subcommand, in the order of the help.
     static let program = Program(
         "nwpath",
-        "tells whether this machine can reach the network, through what, and why not",
+        "shows whether this machine can reach the network, through what, and why not",
         version: version,
         examples: [
-            CommandExample("nwpath", "how is the way out, in five lines"),
+            CommandExample("nwpath", "connection summary in five lines"),
             CommandExample("nwpath status", "the verdict, then why"),
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
-            CommandExample("nwpath diagnose", "what is wrong with the network, by asking it"),
+            CommandExample("nwpath diagnose", "what is wrong with the network, by testing it"),
         ],
         standard: ["status", "--brief"],
         commands: [

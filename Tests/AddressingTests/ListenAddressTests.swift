@@ -141,7 +141,7 @@ import Testing
         #expect(address == nil)
     }
 
-    @Test func `bytes go there and back, and texts of random prefixes too`() {
+    @Test func `bytes go round trip, and texts of random prefixes too`() {
         var state: UInt64 = 7
         for _ in 0..<500 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -322,7 +322,7 @@ import Testing
     @Test(
         arguments: [
             (["-w", "5:3"], "-w is '5:3', expected a range"), (["nonsense"], "WHAT is 'nonsense'"),
-            (["--bogus"], "unknown option '--bogus'"), (["daemon", "x"], "there is one daemon only"),
+            (["--bogus"], "unknown option '--bogus'"), (["daemon", "x"], "there is only one daemon"),
             (["-t", "0"], "-t is '0', expected seconds"), (["-H", "a", "--url", "http://b"], "not two of them"),
         ] as [([String], String)]
     )

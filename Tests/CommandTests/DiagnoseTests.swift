@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct DiagnosisFiguresTests {
     @Test(arguments: [
-        (#"{"round_trip_seconds":0.011,"loss_percent":0}"#, "11.00 ms there and back, 0 % lost"),
+        (#"{"round_trip_seconds":0.011,"loss_percent":0}"#, "11.00 ms round trip, 0 % lost"),
         (#"{"answer_seconds":0.0023}"#, "answers in 2.30 ms"), (#"{"answering":3,"asked":4}"#, "3 of 4 answer"),
         (#"{"offset_seconds":-0.0004}"#, "the clock is 400 µs behind"), (#"{"mtu":1500}"#, "MTU 1500"),
         (#"{"largest_bytes":1400}"#, "packets of 1400 bytes arrive"), ("{}", ""),
@@ -84,9 +84,9 @@ import Testing
         let result = try await tool.run("diagnose", "--json", "--timeout", "100ms", "--config", file)
         #expect(result.status == 3, "\(result.output)")
         #expect(try result.json["complete"]?.bool == false && result.json.list("verdicts").isEmpty)
-        #expect(try result.json.list("ladder").contains { $0.text("message") == "the time was over" })
+        #expect(try result.json.list("ladder").contains { $0.text("message") == "timed out" })
         let text = try await tool.run("diagnose", "--timeout", "100ms", "--config", file)
-        #expect(text.firstLine == "? the time was over before everything was examined")
+        #expect(text.firstLine == "? timed out before everything was tested")
     }
 
     @Test func `an address that another interface of this machine answers for has no second holder`() async throws {
@@ -184,10 +184,10 @@ import Testing
     }
 
     @Test func `progress tells what is still asked, in one line of the terminal`() {
-        #expect(LayerTicker.line(waitingFor: [.gateway, .dns], width: 80) == "asking: gateway, dns")
+        #expect(LayerTicker.line(waitingFor: [.gateway, .dns], width: 80) == "testing: gateway, dns")
         let many: [Layer] = [.gateway, .dns, .application, .transport]
-        #expect(LayerTicker.line(waitingFor: many, width: 32) == "asking: gateway, dns and 2 more")
-        #expect(LayerTicker.line(waitingFor: many, width: 20) == "asking: 4 layers")
+        #expect(LayerTicker.line(waitingFor: many, width: 33) == "testing: gateway, dns and 2 more")
+        #expect(LayerTicker.line(waitingFor: many, width: 20) == "testing: 4 layers")
         for width in 1...200 {
             #expect(LayerTicker.line(waitingFor: Layer.ofNetwork, width: width).count < width)
         }

@@ -40,13 +40,13 @@ import Testing
         #expect(DirectLinks(wanted: nil, waits: true).interfaces(of: core) == [])
         #expect(start(nil, waits: true, core) == .waiting("no interface is up yet; waiting for one"))
         #expect(start("office", waits: true, core) == .waiting("office is down or has no address yet; waiting for it"))
-        #expect(start(nil, waits: false, core) == .failed("nothing to look on: no interface is up"))
-        let reason = "nothing to look on: eth0 does not exist, is down, or has no address"
+        #expect(start(nil, waits: false, core) == .failed("no interface to use: no interface is up"))
+        let reason = "no interface to use: eth0 does not exist, is down, or has no address"
         #expect(start("eth0", waits: false, core) == .failed(reason))
     }
 
     @Test(arguments: [true, false]) func `what does not exist is not waited for`(waits: Bool) {
-        let reason = "nothing to look on: eth1 does not exist, is down, or has no address; did you mean 'eth0'?"
+        let reason = "no interface to use: eth1 does not exist, is down, or has no address; did you mean 'eth0'?"
         #expect(start("eth1", waits: waits, core(isUp: true, hasAddress: true)) == .failed(reason))
     }
 }

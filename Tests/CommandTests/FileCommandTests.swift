@@ -124,7 +124,7 @@ import Testing
         _ = try tool.scratch.write("requires_vpn: false\n", to: "nwpath.yaml")
         #expect(try await tool.run("config", "check").status == 1)
         _ = try tool.scratch.write("", to: "nwpath.yaml")
-        #expect(try await tool.run("config", "check").output.hasSuffix("nwpath.yaml: the configuration is right\n"))
+        #expect(try await tool.run("config", "check").output.hasSuffix("nwpath.yaml: configuration OK\n"))
         #expect(try await tool.run("config", "check", "--file", tool.scratch.file("none")).status == 1)
     }
 

@@ -151,7 +151,7 @@ import Testing
         let value = try short.json
         #expect(value["complete"]?.bool == false && value["load"] == nil)
         let rung = value.list("ladder").first { $0.text("layer") == "performance" }
-        #expect(rung?.text("message") == "the time was over before the load test was", "\(short.output)")
+        #expect(rung?.text("message") == "timed out before the load test ended", "\(short.output)")
         // What was moved until then is counted.
         #expect(value["bytes"]?.int ?? 0 > 60_000, "\(short.output)")
         // A connection that was kept says goodbye; no other is left.

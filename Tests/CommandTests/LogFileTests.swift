@@ -149,7 +149,7 @@ import Testing
         for files in [[log, second], [second, log]] {
             let good = try await tool.run(["log", "verify"] + files)
             #expect(good.status == 0)
-            #expect(good.output == "✓ 7 records in 2 files, 7f3a.1 to 7f3a.7: nothing is wrong\n")
+            #expect(good.output == "✓ 7 records in 2 files, 7f3a.1 to 7f3a.7: no problems\n")
         }
         let bad = try tool.scratch.write(String(repeating: "x\n", count: 1500), to: "bad")
         let result = try await tool.run("log", "verify", bad)
@@ -160,6 +160,6 @@ import Testing
         let json = try await tool.run("log", "verify", "--json", bad, tool.scratch.file("none")).json
         #expect(json["problem_count"]?.int == 1501 && json["files"]?.int == 2 && json["first"]?.isNull == true)
         let empty = try await tool.run("log", "verify", try tool.scratch.write("", to: "empty"))
-        #expect(empty.status == 0 && empty.output == "✓ 0 records in 1 file: nothing is wrong\n")
+        #expect(empty.status == 0 && empty.output == "✓ 0 records in 1 file: no problems\n")
     }
 }

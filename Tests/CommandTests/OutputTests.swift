@@ -202,7 +202,7 @@ import Testing
         #expect(result.status == 5 && result.output == "")
         #expect(
             result.messages
-                == "nwpath: may not ask the service; tried unix:\(server.path) (permission denied); "
+                == "nwpath: permission denied by the service; tried unix:\(server.path) (permission denied); "
                 + "become root, or join the group that owns the socket\n"
         )
     }

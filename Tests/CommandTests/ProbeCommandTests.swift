@@ -101,7 +101,7 @@ import Testing
             lines[2].contains("✗ timeout") && lines[2].contains("100 %") && !lines[2].contains("\u{1B}")
         )
         #expect(lines[3].contains("? not assessed") && lines[4].contains("not yet"))
-        #expect(Self.text.list([]).contains("no active probe"))
+        #expect(Self.text.list([]).contains("no probes configured"))
     }
 
     @Test func `an attempt is a line`() throws {

@@ -96,7 +96,7 @@ private final class Printer {
         #expect(json.messages == "")
         let nowhere = try await tool.run("services", "--direct", "--interface", "eth7")
         #expect(nowhere.status == 1)
-        #expect(nowhere.messages.hasPrefix("nwpath: nothing to look on: eth7 "))
+        #expect(nowhere.messages.hasPrefix("nwpath: no interface to use: eth7 "))
         _ = printer
     }
 

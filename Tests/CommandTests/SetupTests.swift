@@ -102,7 +102,7 @@ import Testing
         try await service.start()
         let off = try await service.ask("setup", "--off", "--yes")
         #expect(off.status == 0, "\(off)")
-        #expect(off.output.hasSuffix("in force: off: nothing is tested and nobody gets packets\n"))
+        #expect(off.output.hasSuffix("in force: off: nothing is tested, no packets are sent\n"))
         // A flag of this service counts more.
         let other = try await service.ask("setup", "--public", "--yes")
         #expect(other.status == 1 && other.output.contains("configuration reloaded: nothing changed\n"))

@@ -128,7 +128,7 @@ private func status(
     @Test func `an interface that is ignored is told apart from one that is not there`() throws {
         let seen = try status("satisfied", rest: ",\"interfaces\":[{\"name\":\"eth0\",\"usable\":true}]")
         let condition = WaitCondition.interface("docker0")
-        let words = "docker0 is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
+        let words = "docker0 is ignored, so it is not reported; see 'nwpath interfaces --all'"
         #expect(condition.missing(in: seen, services: [], ignored: ["docker0"]) == words)
         #expect(condition.missing(in: seen, services: [], ignored: ["docker1"]) == "there is no interface docker0")
         #expect(condition.interface == "docker0" && WaitCondition.dns.interface == nil)
@@ -218,14 +218,14 @@ private func status(
         machine.lose("gone")
         #expect(machine.step(at: .seconds(130)) == .wait(nil))
         #expect(machine.loss == "gone")
-        #expect(machine.findings.map(\.missing) == ["nobody answers"])
+        #expect(machine.findings.map(\.missing) == ["the service is not reachable"])
     }
 
     @Test func `what is missing is told in lines`() throws {
         var machine = machine([.ipv6, .service(type: "_x._tcp", name: "a\u{1B}b")])
         #expect(Wait.missing(machine.findings).count == 2)
         machine.look(try status("satisfied", members: ",\"supports_ipv6\":true"), services: [], at: .seconds(101))
-        let expected = "still missing: service=_x._tcp/a\\u{1B}b: the service takes no census"
+        let expected = "still waiting for: service=_x._tcp/a\\u{1B}b: the service takes no census"
         #expect(Wait.missing(machine.findings) == [expected])
     }
 }

@@ -35,9 +35,9 @@ import Testing
         let lines = result.messages.split(separator: "\n").map(String.init)
         #expect(
             lines == [
-                "nwpath: still missing: ipv6: the path has no IPv6",
-                "nwpath: still missing: interface=eth9: there is no interface eth9",
-                "nwpath: still missing: service=_ipp._tcp/Office: the service takes no census",
+                "nwpath: still waiting for: ipv6: the path has no IPv6",
+                "nwpath: still waiting for: interface=eth9: there is no interface eth9",
+                "nwpath: still waiting for: service=_ipp._tcp/Office: the service takes no census",
             ]
         )
     }
@@ -53,8 +53,8 @@ import Testing
         #expect(result.status == 3)
         #expect(
             result.messages.split(separator: "\n") == [
-                "nwpath: still missing: interface=lo: lo is ignored, so nothing is told of it; see 'nwpath interfaces --all'",
-                "nwpath: still missing: interface=virt9: there is no interface virt9",
+                "nwpath: still waiting for: interface=lo: lo is ignored, so it is not reported; see 'nwpath interfaces --all'",
+                "nwpath: still waiting for: interface=virt9: there is no interface virt9",
             ]
         )
         let help = try await service.tool.run("wait", "--help")
@@ -72,7 +72,7 @@ import Testing
         let result = try await tool.run("wait", "--timeout", "80ms")
         #expect(result.status == 3)
         #expect(result.messages.contains("the service cannot be reached; tried unix:\(tool.scratch.path)"))
-        #expect(result.messages.contains("still missing: connected: nobody answers"))
+        #expect(result.messages.contains("still waiting for: connected: the service is not reachable"))
         let mute = try CannedServer(tool.scratch, answer: nil)
         #expect(try await tool.run("wait", "--timeout", "80ms", "--socket", mute.path).status == 3)
     }
@@ -99,7 +99,7 @@ import Testing
         try await service.start()
         let short = try await service.ask("wait", "--for", "1h", "--timeout", "3s")
         #expect(short.status == 3)
-        #expect(short.messages == "nwpath: it held, but not long enough\n")
+        #expect(short.messages == "nwpath: the condition did not hold long enough\n")
         #expect(try await service.ask("wait", "--for", "60ms", "--timeout", "60s").status == 0)
     }
 
@@ -119,7 +119,8 @@ import Testing
         }
         let missing = try await service.ask("wait", "--timeout", "300ms")
         #expect(missing.status == 3)
-        #expect(missing.messages.hasPrefix("nwpath: still missing: connected: \(word.dropFirst(2)): "), "\(missing)")
+        let start = "nwpath: still waiting for: connected: \(word.dropFirst(2)): "
+        #expect(missing.messages.hasPrefix(start), "\(missing)")
         #expect(try await service.ask("wait", "path", "--timeout", "60s").status == 0)
         #expect(try await service.ask("status", "--exit-code").status == 1)
         #expect(try await service.ask("status", "--exit-code", "--monitor", "default").status == 0)

@@ -96,7 +96,7 @@ import Testing
         try Command.run(["sh", "-c", "rm -f \(service.scratch.path)/events* \(service.scratch.path)/stream*"])
         try await service.start()
         await loop.eventually(within: .seconds(10), "the reset") { watch.output.contains("! stream.reset") }
-        #expect(watch.output.contains("The log was begun anew; this is the state now\n? Connected: "))
+        #expect(watch.output.contains("A new log was started; this is the current state\n? Connected: "))
     }
 
     @Test func `stops after a number of events`() async throws {

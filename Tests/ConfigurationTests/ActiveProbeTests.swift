@@ -135,16 +135,6 @@ import Testing
         #expect(merged.count == 1 && merged.first?.target == .gateway && merged.first?.threshold == 1)
     }
 
-    @Test func `the former name of threshold is read, checked, and refused beside it`() throws {
-        let old = try read("probes: {active: {p: {target: gateway, failures: 7}}}")
-        #expect(old.probeDefinitions.first?.threshold == 7)
-        #expect(old.tree.yaml.contains("threshold: 7") && !old.tree.yaml.contains("failures"))
-        let bad = problems("probes: {active: {p: {target: gateway, failures: 0}}}")
-        #expect(bad == ["nwpath.yaml:1:50: probes.active.p.failures is '0', expected a whole number from 1 to 100"])
-        let both = problems("probes: {active: {p: {target: gateway, threshold: 2, failures: 7}}}")
-        #expect(both == ["nwpath.yaml:1:54: key 'threshold' is already at nwpath.yaml:1:40"])
-    }
-
     @Test func `a reload knows what changed`() throws {
         let old = try read("probes: {active: {a: {target: gateway}, b: {target: gateway}}}")
         let new = try read(

@@ -62,7 +62,7 @@ import Testing
             (.wrongValue(key: "k", found: "'1'", expected: "true", nearest: nil), "f: k is '1', expected true"),
             (.tooMany(key: "k", limit: 3), "f: k has more than 3 entries"),
             (.conflict(key: "k", "is odd"), "f: k is odd"),
-            (.more, "f: there are more problems; mend these first"),
+            (.more, "f: there are more problems; fix these first"),
         ] as [(ConfigurationProblem.Fact, String)]
     )
     func `problems read as one line`(fact: ConfigurationProblem.Fact, expected: String) {

@@ -182,7 +182,7 @@ import Testing
     @Test func `a list of problems is bounded`() {
         let text = (0..<500).map { "key\($0): 1\n" }.joined()
         #expect(problems(text).count == 101)
-        #expect(problems(text).last?.hasSuffix("there are more problems; mend these first") == true)
+        #expect(problems(text).last?.hasSuffix("there are more problems; fix these first") == true)
     }
 
     @Test func `lists and maps are bounded`() {

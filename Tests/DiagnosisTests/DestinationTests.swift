@@ -105,17 +105,17 @@ private let finding: [Broken] = [
     Broken(
         .destinationNoSuchName,
         "there is no host named a.test",
-        "check the spelling, or ask whoever runs the domain"
+        "check the spelling, or contact the operator of the domain"
     ) { $0.lookup = .known(.noSuchName) },
     Broken(
         .destinationNoAddress,
         "the name a.test has no address",
-        "check the spelling, or ask whoever runs the domain for an A or AAAA record"
+        "check the spelling, or ask the operator of the domain for an A or AAAA record"
     ) { $0.lookup = .known(.noAddress) },
     Broken(
         .destinationUnresolved,
         "the name a.test could not be looked up: no answer in time",
-        "ask whoever runs the name servers of a.test; `nwpath resolve` and `nwpath dns` show ours"
+        "contact the operator of the name servers of a.test; `nwpath dns` shows those of this machine"
     ) { $0.lookup = .known(.failed("no answer in time")) },
     Broken(
         .destinationNoRoute,
@@ -124,41 +124,41 @@ private let finding: [Broken] = [
     ) { $0.reroute(.missing) },
     Broken(
         .destinationDiscarded,
-        "the IPv4 route `blackhole 203.0.113.0/24` throws packets to a.test away (blackhole)",
+        "the IPv4 route `blackhole 203.0.113.0/24` discards packets to a.test (blackhole)",
         "`ip route del blackhole 203.0.113.0/24`"
     ) { $0.reroute(.discarded(type: "blackhole", text: "blackhole 203.0.113.0/24")) },
     Broken(
         .destinationBlocked,
         "a local firewall rule drops packets to a.test (\(both))",
-        "`nft list ruleset`: look at the output hook"
+        "`nft list ruleset`: check the output hook"
     ) { destination in
         destination.silence()
         for place in destination.paths.indices { destination.paths[place].isRefused = true }
     },
     Broken(
         .destinationUnreachable,
-        "198.18.0.1 says that a.test (\(both)) cannot be reached",
-        "ask whoever runs 198.18.0.1, or a.test itself"
+        "198.18.0.1 reports that a.test (\(both)) is unreachable",
+        "contact the operator of 198.18.0.1, or a.test itself"
     ) { destination in
         destination.silence()
         destination.paths[0].unreachableFrom = Healthy.provider
     },
     Broken(
         .destinationSilent,
-        "nothing comes back from a.test (\(both))",
-        "ask whoever runs a.test: it is down, or a filter drops packets to it"
+        "no reply comes from a.test (\(both))",
+        "contact the operator of a.test: it is down, or a filter drops packets to it"
     ) { $0.silence() },
     Broken(
         .destinationSilent,
-        "nothing comes back from a.test (\(both))",
-        "ask whoever runs a.test: it is down, or a filter drops packets to it; "
-            + "`nwpath diagnose a.test:PORT` asks a port that matters",
+        "no reply comes from a.test (\(both))",
+        "contact the operator of a.test: it is down, or a filter drops packets to it; "
+            + "`nwpath diagnose a.test:PORT` tests a port that matters",
         .host
     ) { $0.silence() },
     Broken(
         .destinationSilent,
-        "nothing comes back from a.test (203.0.113.80) on the own link",
-        "check that a.test is on, and that its address is right"
+        "no reply comes from a.test (203.0.113.80) on the own link",
+        "check that a.test is on, and that its address is correct"
     ) { destination in
         destination.paths = [Working.path(Working.address, gateway: nil)]
         destination.silence()
@@ -170,7 +170,7 @@ private let talking: [Broken] = [
     Broken(
         .destinationPartlySilent,
         "a.test does not answer at 2001:db8:ff::80; it works at 203.0.113.80",
-        "ask whoever runs a.test: its name has an address that does not work"
+        "contact the operator of a.test: its name has an address that does not work"
     ) { destination in
         destination.paths[1].connection = .known(.silent)
         destination.paths[1].echo = .known(false)
@@ -178,7 +178,7 @@ private let talking: [Broken] = [
     Broken(
         .destinationPartlySilent,
         "a.test refuses connections at 203.0.113.80; it works at 2001:db8:ff::80",
-        "ask whoever runs a.test: its name has an address that does not work"
+        "contact the operator of a.test: its name has an address that does not work"
     ) { $0.paths[0].connection = .known(.refused) },
     Broken(
         .destinationPortClosed,
@@ -189,44 +189,44 @@ private let talking: [Broken] = [
     Broken(
         .destinationPortSilent,
         "a.test (\(both)) answers ping, and drops connections to TCP port 443",
-        "ask whoever runs a.test, or the firewall in front of it, to open TCP port 443",
+        "ask the operator of a.test, or of the firewall in front of it, to open TCP port 443",
         .port
     ) { $0.silence(echo: true) },
     Broken(
         .destinationCertificate,
         "the certificate of a.test does not verify: self-signed certificate",
-        "check the name, or ask whoever runs a.test for a certificate that others trust"
+        "check the name, or ask the operator of a.test for a certificate of a trusted authority"
     ) { $0.exchange = .known(.untrusted(detail: "self-signed certificate", isAboutTime: false)) },
     Broken(
         .destinationCertificateDates,
         "the certificate of a.test is out of date: certificate has expired",
-        "ask whoever runs a.test to renew it, and check the clock of this machine"
+        "ask the operator of a.test to renew it, and check the clock of this machine"
     ) { $0.exchange = .known(.untrusted(detail: "certificate has expired", isAboutTime: true)) },
     Broken(
         .destinationTLS,
         "no encrypted connection to a.test can be made: wrong version number",
-        "check that port 443 of a.test speaks TLS"
+        "check that port 443 of a.test uses TLS"
     ) { $0.exchange = .known(.unencrypted(detail: "wrong version number")) },
     Broken(
         .destinationNoAnswer,
-        "a.test takes connections and gives no HTTP answer: no answer in time",
-        "look at the service at a.test: it hangs, or speaks another protocol"
+        "a.test accepts connections but sends no HTTP response: no answer in time",
+        "check the service at a.test: it hangs, or uses another protocol"
     ) { $0.exchange = .known(.unanswered(detail: "no answer in time")) },
     Broken(
         .destinationStatus,
         "https://a.test/ is answered with status 503",
-        "look at the service at a.test: the network is not to blame"
+        "check the service at a.test: the network works"
     ) { $0.exchange = .known(.answered(status: 503, location: nil, isUpgraded: false)) },
     Broken(
         .destinationNoUpgrade,
         "https://a.test/ does not open a WebSocket: the handshake is answered with status 200",
-        "check the path, and that no proxy on the way takes the Upgrade field away",
+        "check the path of the URL, and that no proxy removes the Upgrade field",
         .webSocket(isSecure: false)
     ) { _ in },
     Broken(
         .destinationNoUpgrade,
         "https://a.test/ does not open a WebSocket: the handshake is answered with another key's answer",
-        "check the path, and that no proxy on the way takes the Upgrade field away",
+        "check the path of the URL, and that no proxy removes the Upgrade field",
         .webSocket(isSecure: true)
     ) { $0.exchange = .known(.answered(status: 101, location: nil, isUpgraded: false)) },
 ]
@@ -284,7 +284,7 @@ private let talking: [Broken] = [
         }
         #expect(diagnosis.state(.reach) == .sound && diagnosis.state(.tcp) == .faulty([.destinationPortClosed]))
         #expect(diagnosis.state(.tls) == .notAssessed(because: "HTTP needs libcurl"))
-        #expect(diagnosis.state(.http) == .notAssessed(because: "not asked"))
+        #expect(diagnosis.state(.http) == .notAssessed(because: "not tested"))
         #expect(diagnosis.state(.wan) == nil)
     }
 

@@ -31,7 +31,7 @@ import Testing
         #expect(known.value == 7 && known.reason == nil)
         let unknown = Assessment<Int>.unknown(because: "needs CAP_NET_RAW")
         #expect(unknown.value == nil && unknown.reason == "needs CAP_NET_RAW")
-        #expect(Assessment<Int>.notAsked.reason == "not asked")
+        #expect(Assessment<Int>.notAsked.reason == "not tested")
     }
 
     @Test func `a layer says why it was not looked at`() {

@@ -197,7 +197,7 @@ import Testing
         }
         let verdict = try #require(diagnosis.verdicts.first)
         #expect(diagnosis.codes == [.wanDown] && verdict.confidence == .certain)
-        #expect(verdict.say == "10.77.0.1 says that the Internet cannot be reached")
+        #expect(verdict.say == "10.77.0.1 reports that the Internet is unreachable")
     }
 
     @Test func `packets that vanish further on name the last router`() throws {
@@ -207,7 +207,8 @@ import Testing
         }
         #expect(diagnosis.codes == [.upstreamBlackhole])
         #expect(
-            try #require(diagnosis.verdicts.first).say == "packets vanish after hop 2 (198.18.0.1), beyond the gateway"
+            try #require(diagnosis.verdicts.first).say
+                == "packets are lost after hop 2 (198.18.0.1), beyond the gateway"
         )
     }
 

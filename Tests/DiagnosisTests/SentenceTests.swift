@@ -128,7 +128,7 @@ private let nearby: [Spoken] = [
         .firewallLocal,
         .broken,
         "a local firewall rule drops every IPv6 packet that this machine sends",
-        "`nft list ruleset`: look at the output hook"
+        "`nft list ruleset`: check the output hook"
     ) { $0.sending[1].refused = 10 },
     Spoken(
         .routeNoDefault,
@@ -141,7 +141,7 @@ private let nearby: [Spoken] = [
     Spoken(
         .routeBlackhole,
         .broken,
-        "the IPv6 route `prohibit default` throws packets away (prohibit)",
+        "the IPv6 route `prohibit default` discards packets (prohibit)",
         "`ip -6 route del prohibit default`"
     ) { $0.sending[1].route = .known(.discarded(type: "prohibit", text: "prohibit default")) },
     Spoken(
@@ -159,7 +159,7 @@ private let nearby: [Spoken] = [
     Spoken(
         .routeWrongGateway,
         .broken,
-        "the default route leads to 10.77.0.1, which leads nowhere; DHCP offers 10.77.0.20",
+        "the default route points to 10.77.0.1, which forwards nothing; DHCP offers 10.77.0.20",
         "`ip route replace default via 10.77.0.20 dev eth0`"
     ) { evidence in
         let offer = DHCPOffer(server: Healthy.peer, router: Healthy.peer, routerAnswers: .known(true))
@@ -195,7 +195,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .captivePortal,
         .broken,
-        "the network wants a login before it lets packets out",
+        "the network requires a login before it forwards packets",
         "open any http:// page in a browser and log in"
     ) { $0.portal.checks = [.init(anchor: "a", status: 511)] },
     Spoken(.captiveAPI, .info, "the network announces a captive portal API", "nothing") {
@@ -204,13 +204,13 @@ private let beyond: [Spoken] = [
     Spoken(
         .httpIntercepted,
         .warning,
-        "plain HTTP to a is answered by somebody else (status 200); HTTPS is genuine",
-        "look for a proxy or filter on the way, or use HTTPS only"
+        "plain HTTP to a is intercepted (status 200); HTTPS is not",
+        "check for a proxy or filter, or use HTTPS only"
     ) { $0.portal.checks = [.init(anchor: "a", status: 200)] },
     Spoken(
         .wanDown,
         .broken,
-        "the gateway is there, and nothing beyond it answers",
+        "the gateway is reachable, but nothing beyond it answers",
         "check the modem and the provider"
     ) { $0.cutOff() },
     Spoken(
@@ -229,8 +229,8 @@ private let beyond: [Spoken] = [
     Spoken(
         .upstreamBlackhole,
         .broken,
-        "packets vanish after hop 2 (198.18.0.1), beyond the gateway",
-        "tell the provider: nothing comes back from beyond 198.18.0.1"
+        "packets are lost after hop 2 (198.18.0.1), beyond the gateway",
+        "report to the provider: no reply comes from beyond 198.18.0.1"
     ) { evidence in
         evidence.cutOff()
         evidence.reach[0].hops = [.init(1, Healthy.gateway), .init(2, Healthy.provider)]
@@ -238,8 +238,8 @@ private let beyond: [Spoken] = [
     Spoken(
         .upstreamLoop,
         .broken,
-        "packets go round in circles beyond the gateway: 198.18.0.1 says that their hop limit ran out",
-        "tell the provider: a routing loop at 198.18.0.1"
+        "packets loop beyond the gateway: 198.18.0.1 reports that their hop limit was exceeded",
+        "report to the provider: a routing loop at 198.18.0.1"
     ) { evidence in
         evidence.cutOff()
         evidence.reach[0].loopAt = Healthy.provider
@@ -247,8 +247,8 @@ private let beyond: [Spoken] = [
     Spoken(
         .ipv4Broken,
         .broken,
-        "IPv4 leads nowhere beyond the gateway, it ends after hop 2 (198.18.0.1); IPv6 works",
-        "ask the provider, and look at the router's NAT"
+        "IPv4 does not get beyond the gateway, it ends after hop 2 (198.18.0.1); IPv6 works",
+        "ask the provider, and check the router's NAT"
     ) { evidence in
         evidence.cutOff([.ipv4])
         evidence.reach[0].hops = [.init(2, Healthy.provider)]
@@ -256,8 +256,8 @@ private let beyond: [Spoken] = [
     Spoken(
         .ipv6Broken,
         .broken,
-        "IPv6 leads nowhere beyond the gateway, says fe80::1; IPv4 works",
-        "ask the provider, or switch IPv6 off until it works: every connection waits for it first"
+        "IPv6 does not get beyond the gateway, according to fe80::1; IPv4 works",
+        "ask the provider, or disable IPv6 until it works: every connection tries it first"
     ) { evidence in
         evidence.cutOff([.ipv6])
         evidence.reach[1].unreachableFrom = Healthy.gateway6
@@ -287,13 +287,13 @@ private let beyond: [Spoken] = [
     Spoken(
         .dnsServfail,
         .broken,
-        "10.77.0.53 answers every question with SERVFAIL",
-        "look at the server's own log: it cannot reach others, or DNSSEC fails"
+        "10.77.0.53 answers every query with SERVFAIL",
+        "check the log of the server: it cannot reach other servers, or DNSSEC validation fails"
     ) { $0.changeServers(to: [Healthy.server]) { $0.ipv4 = .failed(code: "SERVFAIL") } },
     Spoken(
         .dnsSlow,
         .degraded,
-        "name servers need 2.3 s for a name, beyond the way to them",
+        "name servers take 2.3 s for a name, beyond the round trip to them",
         "use another name server"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
@@ -304,7 +304,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .dnsAAAATimeout,
         .degraded,
-        "10.77.0.53 answers questions for A and not for AAAA: each name costs seconds",
+        "10.77.0.53 answers queries for A and not for AAAA: each lookup takes seconds",
         "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
@@ -316,13 +316,13 @@ private let beyond: [Spoken] = [
         .dnsNXRewrite,
         .warning,
         "10.77.0.53 answers 10.77.0.20 for a name that does not exist",
-        "use a name server that tells the truth"
+        "use another name server: this one invents addresses for names that do not exist"
     ) { $0.changeServers(to: [Healthy.server]) { $0.nonexistent = .answered([Healthy.peer]) } },
     Spoken(
         .dnsWrongAnswer,
         .broken,
         "10.77.0.53 answers that there is no such name for a name whose address is 203.0.113.80",
-        "use another name server: this one or somebody on the way to it changes answers"
+        "use another name server: this one, or a device on the path to it, changes answers"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
             server.known = .noSuchName
@@ -333,7 +333,7 @@ private let beyond: [Spoken] = [
         .dnsTCPBlocked,
         .degraded,
         "10.77.0.53 answers over UDP and not over TCP, so large answers are lost",
-        "open TCP port 53 on the way"
+        "open TCP port 53 in the firewall"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
             server.ipv4 = .answered([])
@@ -347,7 +347,7 @@ private let quality: [Spoken] = [
     Spoken(
         .transportPortBlocked,
         .broken,
-        "IPv4 connections to TCP port 443 are dropped on the way, whoever they go to; other ports work",
+        "IPv4 connections to TCP port 443 are dropped on the path, for all targets; other ports work",
         "ask the operator of the firewall to open TCP port 443"
     ) { evidence in
         for place in evidence.reach[0].anchors.indices { evidence.reach[0].anchors[place].ports[443] = .silent }
@@ -355,7 +355,7 @@ private let quality: [Spoken] = [
     Spoken(
         .transportPortReset,
         .broken,
-        "IPv6 connections to TCP port 80 are refused on the way, whoever they go to; other ports work",
+        "IPv6 connections to TCP port 80 are refused on the path, for all targets; other ports work",
         "ask the operator of the firewall to open TCP port 80"
     ) { evidence in
         for place in evidence.reach[1].anchors.indices { evidence.reach[1].anchors[place].ports[80] = .refused }
@@ -363,7 +363,7 @@ private let quality: [Spoken] = [
     Spoken(
         .transportUDPBlocked,
         .degraded,
-        "UDP is dropped on the way; TCP works",
+        "UDP is dropped on the path; TCP works",
         "ask the operator of the firewall to let UDP out: QUIC, calls, VPNs and time need it"
     ) { evidence in
         for family in evidence.reach.indices {
@@ -376,7 +376,7 @@ private let quality: [Spoken] = [
     Spoken(
         .pmtuBlackhole,
         .broken,
-        "IPv6 packets above 1396 bytes vanish, and nobody says so",
+        "IPv6 packets above 1396 bytes are lost without an ICMP error",
         "clamp the TCP segment size to 1336 at the router, or let ICMP \"too big\" through"
     ) { evidence in
         evidence.transport.packetSizes = [
@@ -392,14 +392,14 @@ private let quality: [Spoken] = [
     Spoken(
         .tlsIntercepted,
         .broken,
-        "TLS certificates do not verify, whoever they come from: unknown authority",
-        "look for a proxy that opens TLS, and decide whether to trust its authority"
+        "the TLS certificates of all tested hosts fail to verify: unknown authority",
+        "check for a proxy that intercepts TLS, and decide whether to trust its certificate authority"
     ) { $0.application.certificates = [.init(anchor: "a", failure: "unknown authority")] },
     Spoken(
         .clockSkew,
         .degraded,
         "the clock of this machine is 90 s slow",
-        "`timedatectl set-ntp true`, or look at the time service: certificates depend on it"
+        "`timedatectl set-ntp true`, or check the time service: certificates depend on it"
     ) { $0.application.clockOffset = .known(.seconds(-90)) },
     Spoken(
         .targetDown,
@@ -414,22 +414,22 @@ private let quality: [Spoken] = [
     Spoken(
         .performanceLoss,
         .degraded,
-        "10 % of the packets are lost beyond the gateway; none to speak of on the link",
-        "tell the provider, with the time of day"
+        "10 % of the packets are lost beyond the gateway; almost none on the link",
+        "report it to the provider, with the time of day"
     ) { evidence in
         for place in evidence.performance.anchors.indices { evidence.performance.anchors[place].received = 54 }
     },
     Spoken(
         .performanceHighLatency,
         .degraded,
-        "the way out takes 620 ms there and back; good is up to 250 ms",
-        "look for a VPN, a satellite link, or a queue that is full"
+        "the round trip to the Internet takes 620 ms; expected are at most 250 ms",
+        "check for a VPN, a satellite link, or a full queue"
     ) { $0.performance.anchors = [Healthy.train("a", median: .milliseconds(620))] },
     Spoken(
         .performanceJitter,
         .warning,
         "round trips vary by 81 ms around 40 ms",
-        "look for somebody who fills the line, or a weak radio link"
+        "check for heavy traffic on the line, or a weak radio link"
     ) { evidence in
         var train = Healthy.train("a", median: .milliseconds(40))
         train.ninetyFifthPercentile = .milliseconds(120)
@@ -452,8 +452,8 @@ private let quality: [Spoken] = [
     Spoken(
         .icmpFiltered,
         .info,
-        "ICMP echo is filtered on the way; TCP works",
-        "nothing, but `ping` tells nothing here"
+        "ICMP echo is filtered; TCP works",
+        "nothing; `ping` is no valid test here"
     ) { evidence in
         for family in evidence.reach.indices {
             for place in evidence.reach[family].anchors.indices {

@@ -59,7 +59,7 @@ import Testing
         #expect(value["ladder"]?.array?.first?["state"]?.string == "ok")
         #expect(value["ladder"]?.array?.first?["message"] == .null)
         #expect(value["ladder"]?.array?.last?["state"]?.string == "not_assessed")
-        #expect(value["ladder"]?.array?.last?["message"]?.string == "not asked")
+        #expect(value["ladder"]?.array?.last?["message"]?.string == "not tested")
     }
 
     @Test func `the members of the contract are there, in their order`() throws {
@@ -67,7 +67,7 @@ import Testing
         #expect(
             value.object?.keys == [
                 "schema", "verdicts", "info", "masked", "ladder", "severity", "blame", "path", "targets", "complete",
-                "time", "duration_seconds", "ms", "bytes", "sent_bytes", "received_bytes",
+                "time", "duration_seconds", "bytes", "sent_bytes", "received_bytes",
             ]
         )
         #expect(value["duration_seconds"]?.double == 1.234567 && value["schema"]?.string == "nwpath.diagnosis/1")
@@ -92,7 +92,7 @@ import Testing
         let first = try #require(verdicts.first)
         #expect(
             first.object?.keys == [
-                "code", "layer", "severity", "confidence", "family", "subject", "message", "hint", "say", "action",
+                "code", "layer", "severity", "confidence", "family", "subject", "message", "hint",
                 "evidence", "since",
             ]
         )
@@ -166,6 +166,6 @@ import Testing
         let diagnosis = Judge().judge(DiagnosisDocumentTests.evidence)
         let path = DiagnosedPath(DiagnosisDocumentTests.evidence)
         let document = DiagnosisDocument(diagnosis, path: path, targets: "file", effort: effort) { _ in "" }
-        #expect(document.ms == 0 && document.bytes == 0 && document.complete && document.severity == nil)
+        #expect(document.bytes == 0 && document.complete && document.severity == nil)
     }
 }

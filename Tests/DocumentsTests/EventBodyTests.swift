@@ -105,7 +105,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: PathFlapping(monitor: "default", hasStarted: false, changes: 31, window: .seconds(60)),
-            summary: "info path.flapping Path default is calm again after 31 more changes",
+            summary: "info path.flapping Path default is stable again after 31 more changes",
             data: #""monitor":"default","flapping":{"state":"ended","changes":31,"window_seconds":60}}"#
         ),
     ]
@@ -247,12 +247,12 @@ struct Example: Sendable, CustomTestStringConvertible {
     static let gateways = [
         Example(
             body: GatewayChanged(router, previous: nil, cause: cause),
-            summary: "info gateway.changed Default IPv4 gateway on eth0 is 192.0.2.1",
+            summary: "info gateway.changed New default IPv4 gateway on eth0: 192.0.2.1",
             data: #""interface":{"name":"eth0"},"gateway":"# + text(router) + #","previous":null,"# + causeText + "}"
         ),
         Example(
             body: GatewayChanged(sixth, previous: router, cause: cause),
-            summary: "info gateway.changed Default IPv6 gateway on eth0 is fe80::1%eth0",
+            summary: "info gateway.changed New default IPv6 gateway on eth0: fe80::1%eth0",
             data: #""interface":{"name":"eth0"},"gateway":"# + text(sixth) + #","previous":"# + text(router) + ","
                 + causeText + "}"
         ),
@@ -279,7 +279,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         Example(
             body: DNSChanged(noDNS, previous: dns, cause: cause),
             summary: "warning dns.changed DNS servers 192.0.2.53, [2001:db8::53]:5353, searching nothing, "
-                + "none can be reached",
+                + "no name server is reachable",
             data: #""dns":"# + text(noDNS) + #","previous":"# + text(dns) + "," + causeText + "}"
         ),
         Example(
@@ -343,12 +343,12 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: ServiceRemoved(printer, reason: .goodbye, seenFor: .seconds(2280)),
-            summary: "info service.removed Office Printer (_ipp._tcp) went away: goodbye",
+            summary: "info service.removed Office Printer (_ipp._tcp) is gone: goodbye",
             data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
         ),
         Example(
             body: ServicesMoved([], types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: EventCause(kind: "link")),
-            summary: "info services.lost 0 services went away with eth0",
+            summary: "info services.lost 0 services are gone with eth0",
             data: #""interface":{"name":"eth0"},"count":0,"names":[],"types":["_ipp._tcp"],"cause":{"kind":"link"}}"#
         ),
         Example(
@@ -378,7 +378,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: false),
-            summary: "info service_type.removed Service type _ipp._tcp went away",
+            summary: "info service_type.removed Service type _ipp._tcp is gone",
             data: #""service_type":"_ipp._tcp","type_name":"Printer"}"#
         ),
         Example(

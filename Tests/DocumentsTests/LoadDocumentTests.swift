@@ -24,8 +24,8 @@ import Testing
         let value = try Self.json(load)
         #expect(
             value.object?.keys == [
-                "down_mbps", "up_mbps", "idle_seconds", "idle_ms", "loaded_seconds", "loaded_ms", "rpm",
-                "responsiveness", "duration_seconds", "ms", "sent_bytes", "received_bytes",
+                "down_mbps", "up_mbps", "idle_seconds", "loaded_seconds", "rpm",
+                "responsiveness", "duration_seconds", "sent_bytes", "received_bytes",
             ]
         )
         #expect(value["down_mbps"]?.double == 93.46 && value["up_mbps"]?.double == 38)

@@ -189,7 +189,7 @@ extension Example {
         let text = try OrderedJSONEncoder().string(document)
         #expect(
             text
-                == #"{"time":"1970-01-01T00:00:00.000000000Z","success":true,"reason":null,"message":null,"detail":null,"#
+                == #"{"time":"1970-01-01T00:00:00.000000000Z","success":true,"reason":null,"message":null,"#
                 + #""duration_seconds":0.004,"resolve_seconds":0.0015,"address":"fe80::1%eth0","sent_bytes":64,"#
                 + #""received_bytes":90,"hop_limit":57,"http_status":null,"location":null,"#
                 + #""addresses":["192.0.2.80","::1"]}"#

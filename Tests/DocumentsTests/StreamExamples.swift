@@ -8,17 +8,17 @@ extension Example {
     static let streams = [
         Example(
             body: StreamReset(.tooOld, snapshot: .object(JSONObject())),
-            summary: "warning stream.reset The log no longer holds what came before; this is the state now",
+            summary: "warning stream.reset The log no longer holds earlier events; this is the current state",
             data: #""reset":{"reason":"too_old"},"snapshot":{}}"#
         ),
         Example(
             body: StreamReset(.otherStream, snapshot: nil),
-            summary: "warning stream.reset The log was begun anew; this is the state now",
+            summary: "warning stream.reset A new log was started; this is the current state",
             data: #""reset":{"reason":"other_stream"},"snapshot":null}"#
         ),
         Example(
             body: StreamReset(.slowClient, snapshot: nil),
-            summary: "warning stream.reset Events were lost, because they were read too slowly",
+            summary: "warning stream.reset Events were dropped, because the client read too slowly",
             data: #""reset":{"reason":"slow_client"},"snapshot":null}"#
         ),
         Example(

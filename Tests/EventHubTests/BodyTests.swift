@@ -100,12 +100,12 @@ import Testing
         ),
         (
             ClockJumped(.stepped(by: .seconds(-3600))),
-            "info clock.jumped The calendar was stepped back by 3600 s",
+            "info clock.jumped The system clock was stepped back by 3600 s",
             #""clock":{"kind":"step","jump_seconds":-3600}}"#
         ),
         (
             ClockJumped(.stepped(by: .milliseconds(500))),
-            "info clock.jumped The calendar was stepped forward by 0.5 s",
+            "info clock.jumped The system clock was stepped forward by 0.5 s",
             #""clock":{"kind":"step","jump_seconds":0.5}}"#
         ),
         (

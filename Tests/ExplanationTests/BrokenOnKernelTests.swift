@@ -54,13 +54,13 @@ struct Fault: Sendable, CustomTestStringConvertible {
         Fault(
             name: "unreachable",
             here: ["route add unreachable default metric 50"],
-            verdict: "Broken at route: the IPv4 default route says unreachable",
+            verdict: "Broken at route: the IPv4 default route is of type unreachable",
             line: "✗ route     unreachable default metric 50"
         ),
         Fault(
             name: "prohibited",
             here: ["route add prohibit default metric 50"],
-            verdict: "Broken at route: the IPv4 default route or a rule says prohibited",
+            verdict: "Broken at route: the IPv4 default route or a rule is of type prohibit",
             line: "✗ route     prohibit default metric 50"
         ),
         Fault(
@@ -78,19 +78,19 @@ struct Fault: Sendable, CustomTestStringConvertible {
                 "link set eth2 down",
             ],
             there: ["link set p0 down"],
-            verdict: "Broken at nexthop: all 2 ways out of the route are dead: via 192.0.2.1 dev eth0",
+            verdict: "Broken at nexthop: all 2 nexthops of the route are dead: via 192.0.2.1 dev eth0",
             line: "✗ nexthop   via 192.0.2.1 dev eth0"
         ),
         Fault(
             name: "link down",
             here: ["link set eth0 down"],
-            verdict: "Broken at link: eth0 is switched off; to mend it: `ip link set eth0 up`",
+            verdict: "Broken at link: eth0 is switched off. Fix: `ip link set eth0 up`",
             line: "✗ link      eth0 is switched off"
         ),
         Fault(
             name: "no carrier",
             there: ["link set p0 down"],
-            verdict: "Broken at carrier: eth0 has no carrier; to mend it: check the cable",
+            verdict: "Broken at carrier: eth0 has no carrier. Fix: check the cable",
             line: "✗ carrier   eth0: "
         ),
         Fault(

@@ -75,12 +75,12 @@ import Testing
         let peer = try namespace.uplink()
         let capabilities = "-net_raw,-net_admin"
         let usual = try why.run("203.0.113.1", without: capabilities)
-        #expect(usual.line("firewall") == "✓ firewall  datagrams to port 443 are not refused", "\(usual.text)")
+        #expect(usual.line("firewall") == "✓ firewall  UDP port 443 is allowed", "\(usual.text)")
         let filter = "table inet t { chain o { type filter hook output priority 0; udp dport 443 drop; }; }"
         try namespace.run(["nft", filter])
         let run = try why.run("203.0.113.1", without: capabilities)
         #expect(run.code == 1)
-        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter refuses datagrams"))
+        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter refuses UDP port 443"))
         #expect(run.line("firewall").hasPrefix("? firewall  a packet filter"))
         let document = try why.run("--json", "203.0.113.1", without: capabilities).text
         let value = try JSONValue(parsing: Array(document.utf8))
@@ -97,16 +97,16 @@ import Testing
     @Test func `a filter that refuses connections is named, where it may be known (S55)`() async throws {
         let peer = try namespace.uplink()
         let usual = try why.run("203.0.113.1")
-        #expect(usual.line("firewall") == "✓ firewall  connections and datagrams to port 443 are not refused")
+        #expect(usual.line("firewall") == "✓ firewall  TCP and UDP port 443 are allowed")
         let filter = "table inet t { chain o { type filter hook output priority 0; udp dport 443 drop; }; }"
         try namespace.run(["nft", filter])
         let datagrams = try why.run("203.0.113.1")
-        let text = "✓ firewall  a packet filter refuses datagrams to port 443, and no connections"
+        let text = "✓ firewall  a packet filter refuses UDP port 443, but not TCP"
         #expect(datagrams.code == 0 && datagrams.line("firewall") == text)
         try namespace.run("nft add rule inet t o tcp dport 443 reject")
         let run = try why.run("203.0.113.1")
-        let fault = "Broken at firewall: a packet filter refuses IPv4 connections by eth0"
-        #expect(run.code == 1 && run.firstLine == "\(fault); to mend it: `nft list chain inet t o`")
+        let fault = "Broken at firewall: a packet filter refuses IPv4 connections via eth0"
+        #expect(run.code == 1 && run.firstLine == "\(fault). Fix: `nft list chain inet t o`")
         withExtendedLifetime(peer) {}
     }
 
@@ -147,7 +147,7 @@ import Testing
         #expect(run.text.contains("\n✓ dns       localhost was found; "), "\(run.text)")
     }
 
-    @Test func `a name nobody answers for ends in time`() async throws {
+    @Test func `a name no host answers for ends in time`() async throws {
         let peer = try namespace.uplink()
         let run = try why.run("--timeout", "300ms", "host.example.test")
         #expect(run.code == 3 || run.code == 1, "\(run.code): \(run.text)")

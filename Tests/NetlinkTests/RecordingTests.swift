@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [[], [0], [255, 1, 16, 160]] as [[UInt8]])
-    func `hexadecimal goes there and back`(bytes: [UInt8]) {
+    func `hexadecimal goes round trip`(bytes: [UInt8]) {
         var line: [UInt8] = []
         RecordingFormat.append(bytes.span, to: &line)
         #expect(line.count == 2 * bytes.count)

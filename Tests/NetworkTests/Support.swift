@@ -16,7 +16,7 @@ final class Record<Value: Sendable>: Sendable {
 }
 
 extension Namespace {
-    /// Gives this namespace an address and a default route by a cable to a router.
+    /// Gives this namespace an address and a default route via a cable to a router.
     func connectToRouter(_ router: Namespace, by name: String = "v0", number: Int = 1) throws {
         try connect(name, to: router, as: "r\(number)")
         try ip("addr add 198.51.\(number).1/24 dev \(name)")

@@ -15,7 +15,7 @@ private let thing = Form.object("A thing.")
     .member("word", .oneOf(Word.self), "How it is.")
     .added("age", .integer(from: 0, to: 9))
     .optional("address", address.orNull, "Its address.")
-    .deprecated("state", .oneOf(Word.self), by: "word")
+    .added("state", .oneOf(Word.self))
 
 @Suite struct SchemaWriterTests {
     private static func text(_ form: Form, _ style: SchemaWriter.Style = .components) throws -> String {
@@ -54,8 +54,6 @@ private let thing = Form.object("A thing.")
         let schema = writer.schema(of: .list(of: thing))["items"]
         #expect(schema?["description"]?.string == "A thing.")
         #expect(schema?["properties"]?["word"]?["description"]?.string == "How it is.")
-        #expect(schema?["properties"]?["state"]?["deprecated"]?.bool == true)
-        #expect(schema?["properties"]?["state"]?["description"]?.string == "Deprecated: `word`.")
         #expect(schema?["required"] == .array([.string("word"), .string("age"), .string("state")]))
         _ = writer.schema(of: address)
         #expect(writer.definitions.keys == ["Address"])

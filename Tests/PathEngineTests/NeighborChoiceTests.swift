@@ -102,7 +102,7 @@ import Testing
         let update = try #require(subject.updates.last { !$0.paths.isEmpty })
         #expect(update.cause.kind == .neighbor)
         try set(second, on: "w0", to: .failed)
-        await subject.eventually("nobody answers") { $0.warnings == [.gatewayUnresolved] }
+        await subject.eventually("the service is not reachable") { $0.warnings == [.gatewayUnresolved] }
         await subject.eventually("all of them", uses([first, second]))
         #expect(subject.path.status == .satisfied)
         try set(second, on: "w0", to: .reachable)

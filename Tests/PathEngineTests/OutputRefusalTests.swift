@@ -85,7 +85,7 @@ import Testing
         try namespace.run("nft table ip6 t { chain o { type filter hook output priority 0; tcp dport 443 drop; }; }")
         let closed = try Subject(facts: Self.facts).path
         let text = ReasonText(.blockedByFirewall, closed.subject)
-        #expect(text.clause == "a packet filter refuses IPv4 connections by v0")
+        #expect(text.clause == "a packet filter refuses IPv4 connections via v0")
         #expect(text.hint == "`nft list chain ip t o`")
     }
 
@@ -97,7 +97,7 @@ import Testing
         let blocked = try Subject(facts: Self.facts).path
         let text = ReasonText(.blockedByFirewall, blocked.subject)
         #expect(blocked.reason == .blockedByFirewall)
-        #expect(text.clause == "an IPsec policy refuses IPv4 connections by v0" && text.hint == "`ip xfrm policy`")
+        #expect(text.clause == "an IPsec policy refuses IPv4 connections via v0" && text.hint == "`ip xfrm policy`")
         try namespace.ip("xfrm policy flush")
         #expect(try Subject(facts: Self.facts).path.ipv4 != nil)
     }

@@ -82,13 +82,13 @@ import Testing
         Case(
             reason: .routeUnreachable,
             commands: withoutSixth + ["route add unreachable default metric 50"],
-            sentence: "the IPv4 default route says unreachable",
+            sentence: "the IPv4 default route is of type unreachable",
             hint: search
         ),
         Case(
             reason: .routeProhibited,
             commands: withoutSixth + ["route add prohibit default metric 50"],
-            sentence: "the IPv4 default route or a rule says prohibited",
+            sentence: "the IPv4 default route or a rule is of type prohibit",
             hint: search
         ),
         Case(
@@ -157,7 +157,7 @@ import Testing
         await subject.unsatisfied(.noCarrier)
         let text = ReasonText(.noCarrier, subject.path.subject)
         #expect(text.clause == "mv0 is held down by a program (protodown)")
-        #expect(text.hint == "`ip -d link show mv0` says why, `ip link set mv0 protodown off` ends it")
+        #expect(text.hint == "`ip -d link show mv0` shows why, `ip link set mv0 protodown off` clears it")
         try namespace.ip("link set mv0 protodown off")
         await subject.satisfied()
     }
@@ -252,7 +252,7 @@ import Testing
         await subject.unsatisfied(.preferredRouteLinkDown)
         let text = ReasonText(.preferredRouteLinkDown, subject.path.subject)
         #expect(
-            text.clause == "the kernel prefers the IPv4 default route by v0, which is down, over the one by w0"
+            text.clause == "the kernel prefers the IPv4 default route via v0, which is down, over the one via w0"
         )
         #expect(text.hint?.contains("net.ipv4.conf.all.ignore_routes_with_linkdown=1") == true)
         // Doing as told mends it, and the kernel's setting is heard without a route event.

@@ -73,16 +73,18 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("no default route", .route, "no IPv4 default route", "++!???????") {
             $0.world.removeRoutes("0.0.0.0/0")
         },
-        BrokenCase("an unreachable default", .route, "the IPv4 default route says unreachable", "++!???????") {
+        BrokenCase("an unreachable default", .route, "the IPv4 default route is of type unreachable", "++!???????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .unreachable)
         },
-        BrokenCase("a prohibited default", .route, "the IPv4 default route or a rule says prohibited", "++!???????") {
+        BrokenCase("a prohibited default", .route, "the IPv4 default route or a rule is of type prohibit", "++!???????")
+        {
             $0.world.route("0.0.0.0/0", metric: 50, type: .prohibit)
         },
         BrokenCase("a black hole", .route, "the IPv4 default route is a black hole", "++!???????") {
             $0.world.route("0.0.0.0/0", metric: 50, type: .blackhole)
         },
-        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route says unreachable", "??!???????") {
+        BrokenCase("a refusal nobody admits to", .route, "the IPv4 default route is of type unreachable", "??!???????")
+        {
             world in
             world.world.table.refusals[.ipv4] = .unreachable
         },
@@ -95,7 +97,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             world.nexthops = [Nexthop(id: 7, isBlackhole: true)]
             world.world.table.refusals[.ipv4] = .blackhole
         },
-        BrokenCase("a nexthop object that is empty", .nexthop, "nexthop object 7 has no way out", "+++!??????") {
+        BrokenCase("a nexthop object that is empty", .nexthop, "nexthop object 7 has no usable nexthop", "+++!??????") {
             $0.world.removeRoutes("0.0.0.0/0")
             $0.world.route("0.0.0.0/0") { $0.nexthopID = 7 }
         },
@@ -106,7 +108,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "a leg that is held for dead",
             .nexthop,
-            "the kernel holds the way out via 192.0.2.1 dev eth0 dead for dead although eth0 works",
+            "the kernel marks the nexthop via 192.0.2.1 dev eth0 dead as dead although eth0 works",
             "+++!??????"
         ) {
             $0.world.removeRoutes("0.0.0.0/0")
@@ -115,7 +117,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "two dead legs",
             .nexthop,
-            "all 2 ways out of the route are dead: via 192.0.2.1 dev eth0 linkdown (no_carrier); "
+            "all 2 nexthops of the route are dead: via 192.0.2.1 dev eth0 linkdown (no_carrier); "
                 + "via 198.51.100.1 dev eth1 linkdown (no_carrier)",
             "+++!??????"
         ) { world in
@@ -152,7 +154,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "the better route is down",
             .carrier,
-            "the kernel prefers the IPv4 default route by eth0, which is down, over the one by eth1",
+            "the kernel prefers the IPv4 default route via eth0, which is down, over the one via eth1",
             "+++++!????"
         ) {
             $0.world.link("eth1", 3)

@@ -22,7 +22,7 @@ import Testing
         world.table.leadsToLocal = false
         #expect(world.path().reason == .noSourceAddress && world.path().interfaces.isEmpty)
         let own = family == .ipv4 ? "192.0.2.10" : "2001:db8::10"
-        #expect(clause(world) == "no rule leads to the table local, so that no answer to \(own) is taken")
+        #expect(clause(world) == "no rule leads to the table local, so replies to \(own) are dropped")
         let path = world.path()
         #expect(ReasonText(.noSourceAddress, path.subject).hint?.hasSuffix("rule add pref 0 lookup local`") == true)
     }
@@ -36,7 +36,7 @@ import Testing
         #expect(world.path().supportsIPv6 == hasOwn)
         if !hasOwn {
             #expect(world.path().reason == .noSourceAddress)
-            #expect(clause(world) == "eth0 has no link-local address, without which no neighbour is found")
+            #expect(clause(world) == "eth0 has no link-local address, which neighbour discovery needs")
         }
         // Where no neighbour is looked for, none has to be found.
         world.change("eth0") { $0.flags.insert(.noARP) }
@@ -48,7 +48,7 @@ import Testing
         world.link("eth0", 2)
         world.add("2001:db8::10/64", on: "eth0", flags: [.tentative, .duplicateDetected])
         world.route("::/0", "eth0", via: "fe80::1")
-        #expect(clause(world) == "2001:db8::10 on eth0 is in use by another machine too")
+        #expect(clause(world) == "2001:db8::10 on eth0 is also used by another machine")
     }
 
     @Test func `a default by a port of a bridge`() {
@@ -57,7 +57,7 @@ import Testing
         world.link("br0", 3, kind: "bridge")
         world.change("eth0") { $0.master = 3 }
         #expect(world.path().reason == .noDefaultRoute)
-        #expect(clause(world)?.contains("leads by eth0, a port of br0, which gets all answers") == true)
+        #expect(clause(world)?.contains("uses eth0, a port of br0, which receives all replies") == true)
         world.link("eth1", 4)
         world.add("198.51.100.2/24", on: "eth1")
         world.route("0.0.0.0/0", "eth1", via: "198.51.100.1", metric: 900)

@@ -20,12 +20,12 @@ import Testing
             (.dadPending, "eth0 is checking its address for duplicates"),
             (.configuring, "eth0 came up and waits for an address"),
             (.noDefaultRoute, "no IPv4 default route"),
-            (.routeUnreachable, "the IPv4 default route says unreachable"),
-            (.routeProhibited, "the IPv4 default route or a rule says prohibited"),
+            (.routeUnreachable, "the IPv4 default route is of type unreachable"),
+            (.routeProhibited, "the IPv4 default route or a rule is of type prohibit"),
             (.routeBlackhole, "the IPv4 default route is a black hole"),
             (
                 .preferredRouteLinkDown,
-                "the kernel prefers the IPv4 default route by eth0, which is down, over the one by wlan0"
+                "the kernel prefers the IPv4 default route via eth0, which is down, over the one via wlan0"
             ),
             (.noSourceAddress, "eth0 has an IPv4 default route but no address to send from"),
             (.rfkillWifi, "Wi-Fi is switched off"),
@@ -140,8 +140,8 @@ import Testing
         let still = told(offline) { $0.reason = .linkDown }
         #expect(still == "Path default is still unsatisfied: eth0 is switched off")
         let server = DNSServer(ScopedAddress(.v4(0xC000_0235)))
-        let asks = told(offline) { $0.dns.servers = [server] }
-        #expect(asks == "Path default is still unsatisfied: eth0 has no carrier; asks 192.0.2.53")
+        let servers = told(offline) { $0.dns.servers = [server] }
+        #expect(servers == "Path default is still unsatisfied: eth0 has no carrier; has name servers 192.0.2.53")
     }
 
     @Test func `smaller changes are told one by one`() {
@@ -160,7 +160,7 @@ import Testing
         #expect(told(path) { $0.ipv4?.gateways = [] } == "Path default has gateway fe80::1%eth0")
         #expect(told(path) { $0.dns.isUsable = true } == "Path default gained DNS")
         let servers = told(path) { $0.dns.servers = [DNSServer(ScopedAddress(.v4(0x0808_0808)))] }
-        #expect(servers == "Path default asks 8.8.8.8")
+        #expect(servers == "Path default has name servers 8.8.8.8")
         let family = told(path) { $0.ipv6 = nil }
         #expect(family.hasPrefix("Path default lost IPv6, has gateway 192.0.2.1"))
     }

@@ -56,9 +56,9 @@ import Testing
         #expect(world.path().status == .satisfied)
         world.removeRoutes("198.51.100.9/32")
         #expect(world.path().reason == .noDefaultRoute)
-        #expect(clause(world) == "t0 has no way to its other end")
+        #expect(clause(world) == "t0 has no route to its remote end")
         world.route("198.51.100.9/32", type: .prohibit)
-        #expect(clause(world) == "t0 has no way to its other end")
+        #expect(clause(world) == "t0 has no route to its remote end")
     }
 
     @Test func `an other end that only the tunnel itself leads to`() {

@@ -69,7 +69,7 @@ import Testing
         "", "{", "{}", "[]", "true", #"{"captive":"yes"}"#, #"{"captive":1}"#, #"{"captive":null}"#,
         #"{"captive":true,"captive":false}"#, #"{"captive":true} x"#, #"{"CAPTIVE":true}"#, "{\"captive\":true\0}",
     ])
-    func `what does not say whether somebody must log in says nothing`(text: String) {
+    func `what does not say whether a login is required says nothing`(text: String) {
         #expect(Self.read(text) == nil)
     }
 

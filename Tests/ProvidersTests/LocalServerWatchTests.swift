@@ -16,7 +16,7 @@ import Testing
 
     init() throws { try namespace.ip("link set lo up") }
 
-    /// A server that answers every question with an error, or none.
+    /// A server that answers every query with an error, or none.
     private func serve(_ address: String, port: Int, answers: Bool = true) async throws -> RunningCommand {
         let program = """
             import socket, sys

@@ -34,16 +34,17 @@ import Testing
         #expect(refused.code == 2 && refused.text == "nwpath: \(bad):1:1: unknown key 'x'\n")
     }
 
-    @Test func `a recording that was cut is replayed to its last whole line, and says so unless asked not to`() throws {
+    @Test func `a recording that was cut is replayed to its last whole line, and says so unless -q`() throws {
         let scratch = try Scratch()
         let whole = try ReplayFixture.text(ReplayFixture.path("carrier-loss"))
         let torn = try scratch.write(String(whole.dropLast(7)), to: "torn.rec")
         let told = try replay(torn)
         let message = "nwpath: \(torn): ends in the middle of a line, which is left out\n"
         #expect(told.code == 0 && told.text.hasPrefix(message))
+        let events = String(told.text.dropFirst(message.count))
+        #expect(try !events.isEmpty && replay(ReplayFixture.path("carrier-loss")).text.hasPrefix(events))
         let quiet = try replay(torn, "-q")
-        #expect(quiet.code == 0 && quiet.text == told.text.dropFirst(message.count))
-        #expect(try replay(ReplayFixture.path("carrier-loss")).text.hasPrefix(quiet.text))
+        #expect(quiet.code == 0 && quiet.text == "")
     }
 
     @Test func `two replays are the same to the byte, and JSON is what a pipe gets anyway`() throws {

@@ -120,7 +120,7 @@ import Testing
         let scratch = try Scratch()
         let words = ["Lamp", "_lamp._tcp", "1", "--host", "b", "--address", "192.0.2.2", "--json"]
         #expect(try advertise(words + ["--timeout", "3s"], in: scratch).wait() == 1)
-        #expect(try scratch.text("err") == "nwpath: nothing to look on: no interface is up\n")
+        #expect(try scratch.text("err") == "nwpath: no interface to use: no interface is up\n")
         let offer = try advertise(words, in: scratch)
         let waiting = "nwpath: no interface is up yet; waiting for one\n"
         try await loop.eventually("the message") { try scratch.text("err") == waiting }

@@ -247,6 +247,6 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         let text = try Command.run([program, "serve", "--print-default-config"])
         try scratch.write(text, to: "nwpath.yaml")
         let check = [program, "serve", "--check-config", "--config", scratch.file("nwpath.yaml")]
-        #expect(try Command.run(check) == "\(scratch.file("nwpath.yaml")): the configuration is right\n")
+        #expect(try Command.run(check) == "\(scratch.file("nwpath.yaml")): configuration OK\n")
     }
 }

@@ -164,7 +164,7 @@ import Testing
         let words = ["browse", "_lamp._tcp", "--interface", "up0"]
         for limit in [["--once"], ["--timeout", "3s"]] {
             #expect(try start(words + limit, in: scratch).wait() == 1)
-            #expect(try scratch.text("err").hasPrefix("nwpath: nothing to look on: up0 "))
+            #expect(try scratch.text("err").hasPrefix("nwpath: no interface to use: up0 "))
         }
         try neighbour.offer([Neighbour.Offer("Lamp", "_lamp._tcp")], in: scratch)
         let browse = try start(words + ["--json"], in: scratch)

@@ -22,7 +22,6 @@ import Testing
         var events = SchemaNames(root: EventSchema.document)
         events.walk(events.root, at: "event")
         names.faults += events.faults
-        names.deprecated.formUnion(events.deprecated)
         names.objects += events.objects
         return names
     }
@@ -33,7 +32,7 @@ import Testing
     {
         let names = try Self.everything()
         #expect(names.faults.isEmpty, "\(names.faults.joined(separator: "\n"))")
-        #expect(names.objects > 60 && names.deprecated.count >= 8)
+        #expect(names.objects > 60)
     }
 
     @Test(arguments: [
@@ -44,11 +43,6 @@ import Testing
         (#"{"hint":{"type":["string","null"]}}"#, "hint: null, and may be left out"),
         (#"{"hint":{"anyOf":[{"type":"string"},{"type":"null"}]}}"#, "hint: null, and may be left out"),
         (#"{"previous":{"type":"object"}}"#, "previous: not of the shape of what it was"),
-        (#"{"say":{"type":"string","deprecated":true}}"#, "say: deprecated for nothing"),
-        (
-            #"{"say":{"type":"string","deprecated":true,"description":"Deprecated: `x`."}}"#,
-            "say: deprecated for nothing"
-        ),
     ])
     func `what breaks a rule is found`(properties: String, fault: String) throws {
         let schema = try JSONValue(parsing: #"{"type":"object","properties":\#(properties)}"#)
@@ -92,25 +86,12 @@ import Testing
         )
         #expect(found == Set(description["components"]?["schemas"]?.object?.keys ?? []))
     }
-
-    @Test func `every deprecated name stands in docs-api with its successor`() throws {
-        let text = try Command.run(["cat", "\(Place.root)/docs/api.md"])
-        for (old, new) in try Self.everything().deprecated.map({ ($0.old, $0.new) }) {
-            #expect(text.contains("| `\(old)` | `\(new)` |"), "\(old)")
-        }
-    }
 }
 
 /// Walks a JSON Schema and notes what breaks the rules for names.
 private struct SchemaNames {
-    struct Deprecated: Hashable {
-        let old: String
-        let new: String
-    }
-
     let root: JSONValue
     var faults: [String] = []
-    var deprecated: Set<Deprecated> = []
     /// How many objects were looked at.
     var objects = 0
 
@@ -141,27 +122,12 @@ private struct SchemaNames {
         let required = Set((schema["required"]?.array ?? []).compactMap(\.string))
         for member in properties.members {
             let (name, property) = (member.key, member.value)
-            if property["deprecated"]?.bool == true {
-                noteDeprecated(name, property, among: properties, at: place)
-            } else if let fault = fault(of: name, property, among: properties) {
+            if let fault = fault(of: name, property, among: properties) {
                 faults.append("\(place).\(name): \(fault)")
             } else if isNullable(property) && !required.contains(name) {
                 faults.append("\(place).\(name): null, and may be left out")
             }
         }
-    }
-
-    private mutating func noteDeprecated(
-        _ name: String,
-        _ property: JSONValue,
-        among properties: JSONObject,
-        at place: String
-    ) {
-        let words = property["description"]?.string?.split(separator: "`") ?? []
-        guard words.count == 3, let successor = properties[String(words[1])], successor["deprecated"] == nil else {
-            return faults.append("\(place).\(name): deprecated for nothing")
-        }
-        deprecated.insert(Deprecated(old: name, new: String(words[1])))
     }
 
     private func fault(of name: String, _ property: JSONValue, among properties: JSONObject) -> String? {

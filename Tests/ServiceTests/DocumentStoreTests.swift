@@ -160,7 +160,7 @@ private final class StoreFixture {
     @Test func `every document names the state it shows`() throws {
         let fixture = try StoreFixture()
         let documents: [(StatusDocument, String)] = [
-            (.status, "path"), (.paths, "paths"), (.path(monitor: "default"), "sentence"), (.interfaces, "interfaces"),
+            (.status, "path"), (.paths, "paths"), (.path(monitor: "default"), "message"), (.interfaces, "interfaces"),
             (.interface(name: "lo"), "index"), (.gateways, "gateways"), (.dns, "servers"),
             (.services(type: nil, name: nil, interface: nil), "services"), (.serviceTypes, "types"),
         ]
@@ -351,7 +351,7 @@ private final class StoreFixture {
 
     @Test func `the configuration is read again only between the first look at the kernel and the stop`() throws {
         let source = try Fixture(hasLog: false).source
-        #expect(source.readiness == .notReady(reason: "the first look at the kernel is not done"))
+        #expect(source.readiness == .notReady(reason: "the kernel has not been read yet"))
         source.open { Array("done".utf8) }
         #expect(try source.readiness == .ready && source.reload() == Array("done".utf8))
         source.close("the service is stopping")

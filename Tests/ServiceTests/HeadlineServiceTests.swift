@@ -47,11 +47,9 @@ import Testing
         #expect(metrics.contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"))
         #expect(metrics.contains("nwpath_headline_seconds_total{state=\"\(state.rawValue)\"} "))
         let words = ["--socket", service.socket]
-        let quiet = try namespace.run([try Place.program, "status", "-q"] + words)
-        #expect(quiet.hasPrefix("\(state.level.sign) \(state.word), for "))
         let message = try #require(status["headline"]?["message"]?.string)
         let text = try namespace.run([try Place.program, "status"] + words)
-        #expect(text.contains("\n  \(message)\n"))
+        #expect(text.hasPrefix("\(state.level.sign) \(state.word), for ") && text.contains("\n  \(message)\n"))
         #expect(try service.get("/api/v1/badge/default.svg").contains("\(state.level.sign) \(state.word)</text>"))
         #expect(try service.code("/api/v1/online") == (state.isGood ? "200" : "503"))
         let check = try service.check("path")

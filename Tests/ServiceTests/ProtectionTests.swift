@@ -57,7 +57,7 @@ import Testing
 
     private let withToken = "Authorization: Bearer \(token)"
 
-    @Test func `TCP asks for a password or the token, and only the token may change something`() async throws {
+    @Test func `TCP requires a password or the token, and only the token may change something`() async throws {
         let service = try await start(
             configuration("basic_auth_users: {ada: \"\(Self.hash)\"}\ntoken_file: \(scratch.file("token"))")
         )

@@ -55,7 +55,7 @@ import Testing
         for name in ["nobody", "_lamp._tcp/None", "192.0.2.99"] {
             let outcome = try run([name, "--timeout", "500ms"])
             #expect(outcome.code == 3)
-            #expect(outcome.output.hasPrefix("nwpath: nobody answers for "), "\(outcome.output)")
+            #expect(outcome.output.hasPrefix("nwpath: no host answers for "), "\(outcome.output)")
         }
         #expect(try run(["www.example.com"]).code == 2)
         #expect(try run(["lamp", "--interface", "up7"]).code == 1)

@@ -178,7 +178,7 @@ import Testing
         let services = try (0..<30).map { try made("Lamp \($0)") }
         let cause = EventCause(kind: "link").pointing(to: 45)
         let body = ServicesMoved(services, types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: cause)
-        #expect(body.message == "30 services went away with eth0")
+        #expect(body.message == "30 services are gone with eth0")
         let record = try JSONValue(parsing: try OrderedJSONEncoder().encode(body))
         #expect(record["count"]?.int == 30 && record["names"]?.array?.count == 20)
         #expect(

@@ -182,7 +182,7 @@ import Testing
         let sign = "\(state.level.sign) \(state.word)"
         #expect(try service.get("/api/v1/badge/default.svg").contains(sign), sourceLocation: sourceLocation)
         let socket = ["--socket", service.socket]
-        for words in [[], ["status"], ["status", "-q"]] {
+        for words in [[], ["status"]] {
             let text = try namespace.run([try Place.program] + words + socket)
             #expect(text.hasPrefix(sign + ", for "), "\(text)", sourceLocation: sourceLocation)
         }

@@ -24,7 +24,7 @@ public struct SendEvidence: Hashable, Sendable {
         case discarded(type: String, text: String)
     }
 
-    /// A default route by a tunnel, compared with the same question bound to the device below.
+    /// A default route via a tunnel, compared with the same question bound to the device below.
     public struct Tunnel: Hashable, Sendable {
         /// The tunnel.
         public var interface: String

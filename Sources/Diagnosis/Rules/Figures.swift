@@ -29,11 +29,9 @@ enum Figures {
 }
 
 extension [Verdict.Fact] {
-    /// A duration in seconds, and under its deprecated name in milliseconds.
+    /// A duration in seconds, to 0.1 ms.
     static func duration(_ name: String, _ duration: Duration) -> [Verdict.Fact] {
-        let milliseconds = Figures.tenths(duration / .milliseconds(1))
-        let seconds = (duration / .milliseconds(1) * 10).rounded() / 10_000
-        return [.init("\(name)_seconds", seconds), .init("\(name)_ms", milliseconds)]
+        [.init("\(name)_seconds", (duration / .milliseconds(1) * 10).rounded() / 10_000)]
     }
 }
 

@@ -17,7 +17,7 @@ extension Judge {
             .clockSkew,
             size > .seconds(5) ? .degraded : .warning,
             say: "the clock of this machine is \(Figures.text(size)) \(offset < .zero ? "slow" : "fast")",
-            action: "`timedatectl set-ntp true`, or look at the time service: certificates depend on it",
+            action: "`timedatectl set-ntp true`, or check the time service: certificates depend on it",
             evidence: [.init("offset_seconds", Figures.tenths(offset / .seconds(1)))]
         )
     }
@@ -32,9 +32,9 @@ extension Judge {
             .tlsIntercepted,
             .broken,
             failures.count > 1 ? .likely : .possible,
-            say: "TLS certificates do not verify, whoever they come from: \(failure)"
+            say: "the TLS certificates of all tested hosts fail to verify: \(failure)"
                 + (issuer.map { ", issued by \($0)" } ?? ""),
-            action: "look for a proxy that opens TLS, and decide whether to trust its authority"
+            action: "check for a proxy that intercepts TLS, and decide whether to trust its certificate authority"
         )
     }
 

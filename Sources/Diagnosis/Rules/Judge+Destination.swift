@@ -25,7 +25,7 @@ extension Judge {
                 .broken,
                 about: host,
                 say: "there is no host named \(host)",
-                action: "check the spelling, or ask whoever runs the domain"
+                action: "check the spelling, or contact the operator of the domain"
             )
         case .noAddress:
             return Verdict(
@@ -33,7 +33,7 @@ extension Judge {
                 .broken,
                 about: host,
                 say: "the name \(host) has no address",
-                action: "check the spelling, or ask whoever runs the domain for an A or AAAA record"
+                action: "check the spelling, or ask the operator of the domain for an A or AAAA record"
             )
         case .failed(let text):
             return Verdict(
@@ -42,7 +42,7 @@ extension Judge {
                 .likely,
                 about: host,
                 say: "the name \(host) could not be looked up: \(text)",
-                action: "ask whoever runs the name servers of \(host); `nwpath resolve` and `nwpath dns` show ours"
+                action: "contact the operator of the name servers of \(host); `nwpath dns` shows those of this machine"
             )
         case .found, nil: return nil
         }
@@ -61,7 +61,7 @@ extension Judge {
                 .broken,
                 family: family,
                 about: destination.host,
-                say: "the \(path.family.name) route `\(text)` throws packets to \(destination.host) away (\(type))",
+                say: "the \(path.family.name) route `\(text)` discards packets to \(destination.host) (\(type))",
                 action: "`\(path.family.command) route del \(text)`",
                 evidence: [.init("route", text)]
             )
@@ -90,7 +90,7 @@ extension Judge {
                 family: family,
                 about: destination.host,
                 say: "a local firewall rule drops packets to \(host)",
-                action: "`nft list ruleset`: look at the output hook"
+                action: "`nft list ruleset`: check the output hook"
             )
         }
         if !destination.isNear, let speaker = asked.lazy.compactMap(\.unreachableFrom).first {
@@ -99,24 +99,24 @@ extension Judge {
                 .broken,
                 family: family,
                 about: destination.host,
-                say: "\(speaker) says that \(host) cannot be reached",
-                action: "ask whoever runs \(speaker), or \(destination.host) itself",
+                say: "\(speaker) reports that \(host) is unreachable",
+                action: "contact the operator of \(speaker), or \(destination.host) itself",
                 evidence: [.init("speaker", "\(speaker)")]
             )
         }
         let place = destination.isNear ? " on the own link" : ""
         let command = "`nwpath diagnose \(destination.host):PORT`"
-        let hint = destination.service == .host ? "; \(command) asks a port that matters" : ""
+        let hint = destination.service == .host ? "; \(command) tests a port that matters" : ""
         return Verdict(
             .destinationSilent,
             .broken,
             destination.service == .host ? .possible : .likely,
             family: family,
             about: destination.host,
-            say: "nothing comes back from \(host)\(place)" + (doOthersAnswer ? "; other hosts do answer" : ""),
+            say: "no reply comes from \(host)\(place)" + (doOthersAnswer ? "; other hosts do answer" : ""),
             action: destination.isNear
-                ? "check that \(destination.host) is on, and that its address is right"
-                : "ask whoever runs \(destination.host): it is down, or a filter drops packets to it\(hint)"
+                ? "check that \(destination.host) is on, and that its address is correct"
+                : "contact the operator of \(destination.host): it is down, or a filter drops packets to it\(hint)"
         )
     }
 
@@ -137,7 +137,7 @@ extension Judge {
             family: isWhole ? first.family : nil,
             about: destination.host,
             say: "\(destination.host) \(fate) at \(names); it works at \(alive.address)",
-            action: "ask whoever runs \(destination.host): its name has an address that does not work",
+            action: "contact the operator of \(destination.host): its name has an address that does not work",
             evidence: [.init("addresses", dead.map { "\($0.address)" }.joined(separator: " "))]
         )
     }
@@ -156,7 +156,7 @@ extension Judge {
                 family: family,
                 about: port,
                 say: "\(destination.named(asked)) answers ping, and drops connections to TCP port \(port)",
-                action: "ask whoever runs \(destination.host), or the firewall in front of it, "
+                action: "ask the operator of \(destination.host), or of the firewall in front of it, "
                     + "to open TCP port \(port)",
                 evidence: [.init("port", Int(port))]
             )
@@ -185,8 +185,8 @@ extension Judge {
                 say: "the certificate of \(destination.host) "
                     + (isAboutTime ? "is out of date: " : "does not verify: ") + detail,
                 action: isAboutTime
-                    ? "ask whoever runs \(destination.host) to renew it, and check the clock of this machine"
-                    : "check the name, or ask whoever runs \(destination.host) for a certificate that others trust"
+                    ? "ask the operator of \(destination.host) to renew it, and check the clock of this machine"
+                    : "check the name, or ask the operator of \(destination.host) for a certificate of a trusted authority"
             )
         case .unencrypted(let detail):
             return Verdict(
@@ -194,15 +194,15 @@ extension Judge {
                 .broken,
                 about: destination.host,
                 say: "no encrypted connection to \(destination.host) can be made: \(detail)",
-                action: "check that port \(destination.port ?? 443) of \(destination.host) speaks TLS"
+                action: "check that port \(destination.port ?? 443) of \(destination.host) uses TLS"
             )
         case .unanswered(let detail):
             return Verdict(
                 .destinationNoAnswer,
                 .broken,
                 about: destination.host,
-                say: "\(destination.host) takes connections and gives no HTTP answer: \(detail)",
-                action: "look at the service at \(destination.host): it hangs, or speaks another protocol"
+                say: "\(destination.host) accepts connections but sends no HTTP response: \(detail)",
+                action: "check the service at \(destination.host): it hangs, or uses another protocol"
             )
         case .answered(let status, let location, let isUpgraded):
             if case .webSocket = destination.service { return isUpgraded ? nil : refusal(destination, status) }
@@ -213,8 +213,8 @@ extension Judge {
                 about: destination.host,
                 say: "\(text) is answered with status \(status)" + (location.map { " to \($0)" } ?? ""),
                 action: status >= 500
-                    ? "look at the service at \(destination.host): the network is not to blame"
-                    : "check the URL, or log in: the network is not to blame",
+                    ? "check the service at \(destination.host): the network works"
+                    : "check the URL, or log in: the network works",
                 evidence: [.init("http_status", status)]
             )
         case nil: return nil
@@ -228,7 +228,7 @@ extension Judge {
             .broken,
             about: destination.host,
             say: "\(destination.text) does not open a WebSocket: the handshake is answered \(what)",
-            action: "check the path, and that no proxy on the way takes the Upgrade field away",
+            action: "check the path of the URL, and that no proxy removes the Upgrade field",
             evidence: [.init("http_status", status)]
         )
     }

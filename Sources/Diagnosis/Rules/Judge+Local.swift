@@ -30,7 +30,7 @@ extension Judge {
             .routeBlackhole,
             .broken,
             family: sending.family,
-            say: "the \(sending.family.name) route `\(text)` throws packets away (\(type))",
+            say: "the \(sending.family.name) route `\(text)` discards packets (\(type))",
             action: "`\(sending.family.command) route del \(text)`",
             evidence: [.init("route", text)]
         )
@@ -41,13 +41,13 @@ extension Judge {
         let tried = evidence.sending.filter { $0.attempts > 0 }
         let closed = tried.filter { $0.refused == $0.attempts }
         func verdict(_ family: AddressFamily?, _ packets: Int) -> Verdict {
-            let what = family.map { "every \($0.name) packet that" } ?? "whatever"
+            let what = family.map { "every \($0.name) packet that" } ?? "everything"
             return Verdict(
                 .firewallLocal,
                 .broken,
                 family: family,
                 say: "a local firewall rule drops \(what) this machine sends",
-                action: "`nft list ruleset`: look at the output hook",
+                action: "`nft list ruleset`: check the output hook",
                 evidence: [.init("refused_sends", packets)]
             )
         }
@@ -102,7 +102,7 @@ extension Judge {
             .broken,
             family: .ipv4,
             about: gateway.address,
-            say: "the default route leads to \(gateway.address), which leads nowhere; DHCP offers \(router)",
+            say: "the default route points to \(gateway.address), which forwards nothing; DHCP offers \(router)",
             action: "`ip route replace default via \(router) dev \(gateway.interface)`"
         )
     }

@@ -61,8 +61,8 @@ extension Judge {
         return Verdict(
             .dnsServfail,
             failing.count == servers.count ? .broken : .degraded,
-            say: "\(answering(failing)) every question with \(code)",
-            action: "look at the server's own log: it cannot reach others, or DNSSEC fails"
+            say: "\(answering(failing)) every query with \(code)",
+            action: "check the log of the server: it cannot reach other servers, or DNSSEC validation fails"
         )
     }
 
@@ -75,7 +75,7 @@ extension Judge {
         return Verdict(
             .dnsSlow,
             .degraded,
-            say: "name servers need \(Figures.text(least)) for a name, beyond the way to them",
+            say: "name servers take \(Figures.text(least)) for a name, beyond the round trip to them",
             action: "use another name server",
             evidence: [.init("seconds", Figures.tenths(least / .seconds(1)))]
         )
@@ -90,7 +90,7 @@ extension Judge {
         return Verdict(
             .dnsAAAATimeout,
             .degraded,
-            say: "\(answering(deaf)) questions for A and not for AAAA: each name costs seconds",
+            say: "\(answering(deaf)) queries for A and not for AAAA: each lookup takes seconds",
             action: "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
         )
     }
@@ -102,7 +102,7 @@ extension Judge {
                 .dnsNXRewrite,
                 .warning,
                 say: "\(server.address) answers \(address) for a name that does not exist",
-                action: "use a name server that tells the truth"
+                action: "use another name server: this one invents addresses for names that do not exist"
             )
         }
         return nil
@@ -129,7 +129,7 @@ extension Judge {
             .broken,
             say: "\(server.address) answers \(answer) for a name whose address is "
                 + Figures.list(right.sorted().map { "\($0)" }),
-            action: "use another name server: this one or somebody on the way to it changes answers"
+            action: "use another name server: this one, or a device on the path to it, changes answers"
         )
     }
 
@@ -140,7 +140,7 @@ extension Judge {
             .dnsTCPBlocked,
             .degraded,
             say: "\(answering(asked)) over UDP and not over TCP, so large answers are lost",
-            action: "open TCP port 53 on the way",
+            action: "open TCP port 53 in the firewall",
             evidence: large(asked)
         )
     }
@@ -154,7 +154,7 @@ extension Judge {
             .degraded,
             .likely,
             say: "large answers of \(names(asked)) are lost over TCP; small ones arrive",
-            action: "look for a firewall or tunnel on the way that drops large packets",
+            action: "check for a firewall or tunnel that drops large packets",
             evidence: large(asked)
         )
     }

@@ -33,8 +33,8 @@ extension Judge {
             .degraded,
             trains.count > 1 ? .likely : .possible,
             say: "\(Figures.tenths(least)) % of the packets are lost beyond the gateway"
-                + (performance.gateway == nil ? "" : "; none to speak of on the link"),
-            action: "tell the provider, with the time of day",
+                + (performance.gateway == nil ? "" : "; almost none on the link"),
+            action: "report it to the provider, with the time of day",
             evidence: [.init("loss_percent", Figures.tenths(least))]
         )
     }
@@ -46,9 +46,9 @@ extension Judge {
             .performanceHighLatency,
             .degraded,
             trains.count > 1 ? .likely : .possible,
-            say: "the way out takes \(Figures.text(least)) there and back; "
-                + "good is up to \(Figures.text(budgets.roundTrip))",
-            action: "look for a VPN, a satellite link, or a queue that is full",
+            say: "the round trip to the Internet takes \(Figures.text(least)); "
+                + "expected are at most \(Figures.text(budgets.roundTrip))",
+            action: "check for a VPN, a satellite link, or a full queue",
             evidence: .duration("median", least)
         )
     }
@@ -63,7 +63,7 @@ extension Judge {
             .warning,
             trains.count > 1 ? .likely : .possible,
             say: "round trips vary by \(Figures.text(calmest.spread)) around \(Figures.text(calmest.median))",
-            action: "look for somebody who fills the line, or a weak radio link",
+            action: "check for heavy traffic on the line, or a weak radio link",
             evidence: .duration("spread", calmest.spread)
         )
     }
@@ -96,7 +96,7 @@ extension Judge {
             .performanceLowThroughput,
             .degraded,
             say: "the line is slow: \(Figures.list(parts))",
-            action: "measure again without other traffic, then tell the provider",
+            action: "measure again without other traffic, then report it to the provider",
             evidence: measured.compactMap { name, rate in rate.map { Verdict.Fact(name, Figures.tenths($0)) } }
         )
     }
@@ -109,8 +109,8 @@ extension Judge {
         return Verdict(
             .icmpFiltered,
             .info,
-            say: "ICMP echo is filtered on the way; TCP works",
-            action: "nothing, but `ping` tells nothing here"
+            say: "ICMP echo is filtered; TCP works",
+            action: "nothing; `ping` is no valid test here"
         )
     }
 }

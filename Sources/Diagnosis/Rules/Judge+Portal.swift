@@ -27,7 +27,7 @@ extension Judge {
             .captivePortal,
             .broken,
             confidence,
-            say: "the network wants a login before it lets packets out",
+            say: "the network requires a login before it forwards packets",
             action: place.map { "log in at \($0)" } ?? "open any http:// page in a browser and log in"
         )
     }
@@ -41,9 +41,9 @@ extension Judge {
             .httpIntercepted,
             .warning,
             confidence,
-            say: "plain HTTP to \(check.anchor) is answered by somebody else (status \(check.status)); "
-                + "HTTPS is genuine",
-            action: "look for a proxy or filter on the way, or use HTTPS only",
+            say: "plain HTTP to \(check.anchor) is intercepted (status \(check.status)); "
+                + "HTTPS is not",
+            action: "check for a proxy or filter, or use HTTPS only",
             evidence: [.init("http_status", check.status)]
         )
     }

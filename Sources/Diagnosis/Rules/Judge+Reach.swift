@@ -20,11 +20,11 @@ extension Judge {
             .broken,
             reach.anchors.count > 1 ? .likely : .possible,
             family: reach.family,
-            say: "\(reach.family.name) leads nowhere beyond the gateway\(end(of: reach)); "
+            say: "\(reach.family.name) does not get beyond the gateway\(end(of: reach)); "
                 + "\(reach.family.other.name) works",
             action: reach.family == .ipv4
-                ? "ask the provider, and look at the router's NAT"
-                : "ask the provider, or switch IPv6 off until it works: every connection waits for it first",
+                ? "ask the provider, and check the router's NAT"
+                : "ask the provider, or disable IPv6 until it works: every connection tries it first",
             evidence: hops(of: reach)
         )
     }
@@ -35,8 +35,8 @@ extension Judge {
             .upstreamLoop,
             .broken,
             family: nil,
-            say: "packets go round in circles beyond the gateway: \(place) says that their hop limit ran out",
-            action: "tell the provider: a routing loop at \(place)",
+            say: "packets loop beyond the gateway: \(place) reports that their hop limit was exceeded",
+            action: "report to the provider: a routing loop at \(place)",
             evidence: hops(of: reach)
         )
     }
@@ -47,8 +47,8 @@ extension Judge {
             .upstreamBlackhole,
             .broken,
             reach.anchors.count > 1 ? .likely : .possible,
-            say: "packets vanish after hop \(last.distance) (\(last.address)), beyond the gateway",
-            action: "tell the provider: nothing comes back from beyond \(last.address)",
+            say: "packets are lost after hop \(last.distance) (\(last.address)), beyond the gateway",
+            action: "report to the provider: no reply comes from beyond \(last.address)",
             evidence: hops(of: reach)
         )
     }
@@ -61,10 +61,10 @@ extension Judge {
             .wanDown,
             .broken,
             speaker != nil ? .certain : anchors > 1 ? .likely : .possible,
-            say: speaker.map { "\($0) says that the Internet cannot be reached" }
+            say: speaker.map { "\($0) reports that the Internet is unreachable" }
                 ?? (isUnseen
                     ? "neither the gateway nor anything beyond it answers"
-                    : "the gateway is there, and nothing beyond it answers"),
+                    : "the gateway is reachable, but nothing beyond it answers"),
             action: "check \(isUnseen ? "the router, then " : "")the modem and the provider",
             // Both families go the same way; one of them is enough.
             evidence: dead.lazy.map(hops).first { !$0.isEmpty } ?? []
@@ -72,8 +72,8 @@ extension Judge {
     }
 
     private func end(of reach: ReachEvidence) -> String {
-        if let loop = reach.loopAt { return ", it goes round in circles at \(loop)" }
-        if let speaker = reach.unreachableFrom { return ", says \(speaker)" }
+        if let loop = reach.loopAt { return ", it loops at \(loop)" }
+        if let speaker = reach.unreachableFrom { return ", according to \(speaker)" }
         guard let last = reach.hops.last, last.distance > 1 else { return "" }
         return ", it ends after hop \(last.distance) (\(last.address))"
     }

@@ -23,8 +23,8 @@ extension Judge {
                 anchors.count > 1 ? .likely : .possible,
                 family: reach.family,
                 about: port,
-                say: "\(reach.family.name) connections to TCP port \(port) are \(fate) on the way, "
-                    + "whoever they go to; other ports work",
+                say: "\(reach.family.name) connections to TCP port \(port) are \(fate) on the path, "
+                    + "for all targets; other ports work",
                 action: "ask the operator of the firewall to open TCP port \(port)",
                 evidence: [.init("port", Int(port)), .init("anchors", anchors.count)]
             )
@@ -42,7 +42,7 @@ extension Judge {
             .transportUDPBlocked,
             .degraded,
             echoes.count > 1 ? .likely : .possible,
-            say: "UDP is dropped on the way; TCP works",
+            say: "UDP is dropped on the path; TCP works",
             action: "ask the operator of the firewall to let UDP out: QUIC, calls, VPNs and time need it"
         )
     }
@@ -56,7 +56,7 @@ extension Judge {
                 .pmtuBlackhole,
                 .broken,
                 family: size.family,
-                say: "\(size.family.name) packets above \(size.largest) bytes vanish, and nobody says so",
+                say: "\(size.family.name) packets above \(size.largest) bytes are lost without an ICMP error",
                 action: "clamp the TCP segment size to \(segment) at the router, or let ICMP \"too big\" through",
                 evidence: facts
             )
@@ -69,7 +69,7 @@ extension Judge {
             family: size.family,
             say: "\(size.family.name) packets up to \(size.largest) bytes pass; "
                 + (size.isAnnounced
-                    ? "path MTU discovery works" : "larger ones vanish, and TCP gets through all the same"),
+                    ? "path MTU discovery works" : "larger ones are lost, but TCP works"),
             action: "nothing",
             evidence: facts
         )

@@ -111,7 +111,7 @@ extension DaemonStopping {
 extension DaemonStopping.Daemon {
     static var form: Form {
         .object()
-            .member("signal", .text.orNull, "Such as `SIGTERM`; `null` when no signal asked for it.")
+            .member("signal", .text.orNull, "Such as `SIGTERM`; `null` without a signal.")
             .member("uptime_seconds", .seconds, "How long the daemon ran.")
     }
 }

@@ -51,8 +51,8 @@ extension EventCause {
     public static var form: Form {
         .named("Cause", "Why it happened: an earlier event, a message of the kernel, a timer or a provider.")
             .added("kind", .oneOf(CauseKind.self))
-            .optional("seq", .count, "The number of an earlier event that tells the same cause in full.")
-            .optional("source", .text, "Who told, such as `rtnetlink`.")
+            .optional("seq", .count, "The number of an earlier event that has the same cause in full.")
+            .optional("source", .text, "The source, such as `rtnetlink`.")
             .optional("message", .text, "The message, such as `RTM_NEWLINK`.")
             .optional("received", .time, "When it was received.")
             .optional("slept_seconds", .seconds, "How long the machine slept before it.")

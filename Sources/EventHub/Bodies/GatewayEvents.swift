@@ -22,7 +22,7 @@ public struct GatewayChanged: EventBody {
     public var severity: Severity { .info }
     public var message: String {
         if let gateway {
-            return "Default \(Self.label(gateway.family)) gateway on \(gateway.interface.name) is \(gateway.address)"
+            return "New default \(Self.label(gateway.family)) gateway on \(gateway.interface.name): \(gateway.address)"
         }
         guard let previous else { return "No default gateway" }
         return
@@ -93,7 +93,7 @@ public struct DNSChanged: EventBody {
         let servers = "DNS server\(dns.servers.count == 1 ? "" : "s") \(dns.servers.joined(separator: ", "))"
         let domains = dns.search.isEmpty ? "nothing" : dns.search.joined(separator: " ")
         let search = dns.search == previous.search ? "" : ", searching \(domains)"
-        return servers + search + (dns.usable ? "" : ", none can be reached")
+        return servers + search + (dns.usable ? "" : ", no name server is reachable")
     }
 }
 

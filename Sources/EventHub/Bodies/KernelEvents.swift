@@ -48,7 +48,7 @@ public struct ClockJumped: EventBody {
         case suspended(for: Duration)
         /// The daemon did not run for this long although the machine did: it was stopped, or starved.
         case stalled(for: Duration)
-        /// The calendar was stepped by this much, forward or back (`CLOCK_REALTIME`).
+        /// The system clock was stepped by this much, forward or back (`CLOCK_REALTIME`).
         case stepped(by: Duration)
     }
 
@@ -79,7 +79,7 @@ public struct ClockJumped: EventBody {
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
         if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
         if clock.kind == "stall" { return "The daemon did not run for \(seconds) s" }
-        return "The calendar was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
+        return "The system clock was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 
     public func write(to object: inout JSONObjectWriter) { object.write("clock", clock) }

@@ -144,7 +144,7 @@ public struct PathFlapping: EventBody {
     public var severity: Severity { flapping.state == "started" ? .warning : .info }
     public var message: String {
         guard flapping.state == "started" else {
-            return "Path \(monitor) is calm again after \(flapping.changes) more changes"
+            return "Path \(monitor) is stable again after \(flapping.changes) more changes"
         }
         return "Path \(monitor) changed \(flapping.changes) times in \(flapping.windowSeconds) s"
     }

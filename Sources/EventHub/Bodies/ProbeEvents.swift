@@ -148,7 +148,7 @@ extension ProbeReference {
             .optional("method", .oneOf(ProbeMethod.self))
             .optional("target", .text)
             .optional("url", .text)
-            .member("interface", InterfaceReference.form.orNull, "The interface that was asked for.")
+            .member("interface", InterfaceReference.form.orNull, "The requested interface.")
             .member("http_status", .count.orNull, "The status of an HTTP answer; `null` for other methods.")
             .member("location", .text.orNull, "Where an HTTP answer leads; `null` when it leads nowhere.")
     }

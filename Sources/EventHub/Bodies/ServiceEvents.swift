@@ -140,7 +140,7 @@ public struct ServiceRemoved: EventBody {
 
     public var name: EventName { .serviceRemoved }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) went away: \(removed.reason)\(Suppressed.text(suppressed))" }
+    public var message: String { "\(service.label) is gone: \(removed.reason)\(Suppressed.text(suppressed))" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("service", service)
@@ -149,7 +149,7 @@ public struct ServiceRemoved: EventBody {
     }
 }
 
-/// `services.lost` and `services.found`: services went away with their link, or are found again.
+/// `services.lost` and `services.found`: services are gone with their link, or are found again.
 public struct ServicesMoved: EventBody {
     /// How many services have their names in a record.
     public static let longest = 20
@@ -182,8 +182,8 @@ public struct ServicesMoved: EventBody {
     public var severity: Severity { .info }
     public var message: String {
         let what = count == 1 ? names[0] : "\(count) services"
-        return "\(what) \(isFound ? (count == 1 ? "is back" : "are back") : "went away") \(isFound ? "on" : "with") "
-            + interface.name
+        let verb = "\(count == 1 ? "is" : "are") \(isFound ? "back on" : "gone with")"
+        return "\(what) \(verb) \(interface.name)"
     }
 
     public func write(to object: inout JSONObjectWriter) {
@@ -195,7 +195,7 @@ public struct ServicesMoved: EventBody {
     }
 }
 
-/// `service.resolve_failed`: a service is announced, but nobody answers for it.
+/// `service.resolve_failed`: a service is announced, but no host answers for it.
 public struct ServiceResolveFailed: EventBody {
     struct Unresolved: JSONObjectWritable, Sendable {
         let name: String
@@ -253,7 +253,7 @@ public struct ServiceTypeChanged: EventBody {
     public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
     public var severity: Severity { .info }
     public var message: String {
-        "Service type \(serviceType) \(isAdded ? "appeared" : "went away")\(Suppressed.text(suppressed))"
+        "Service type \(serviceType) \(isAdded ? "appeared" : "is gone")\(Suppressed.text(suppressed))"
     }
 
     public func write(to object: inout JSONObjectWriter) {
@@ -477,7 +477,7 @@ extension ServiceResolveFailed.Unresolved {
             .member("type", .text, "Such as `_ipp._tcp`.")
             .typeName
             .added("interface", InterfaceReference.form)
-            .added("missing", .list(of: .text), "The types of record nobody answered for, such as `SRV`.")
+            .added("missing", .list(of: .text), "The record types without an answer, such as `SRV`.")
     }
 }
 

@@ -37,9 +37,9 @@ public struct StreamReset: EventBody {
     public var severity: Severity { .warning }
     public var message: String {
         switch reason {
-        case .otherStream: "The log was begun anew; this is the state now"
-        case .slowClient: "Events were lost, because they were read too slowly"
-        case .tooOld: "The log no longer holds what came before; this is the state now"
+        case .otherStream: "A new log was started; this is the current state"
+        case .slowClient: "Events were dropped, because the client read too slowly"
+        case .tooOld: "The log no longer holds earlier events; this is the current state"
         }
     }
 

@@ -147,34 +147,26 @@ extension Form {
         public let presence: Presence
         /// What it means, for people.
         public let sentence: String?
-        /// Whether another member takes its place.
-        public let isDeprecated: Bool
     }
 
     /// A member that every object has.
     public func member(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
-        adding(Member(key: key, form: form, presence: .always, sentence: sentence, isDeprecated: false))
+        adding(Member(key: key, form: form, presence: .always, sentence: sentence))
     }
 
     /// A member that every object has, but for records that are older than the member.
     public func added(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
-        adding(Member(key: key, form: form, presence: .added, sentence: sentence, isDeprecated: false))
+        adding(Member(key: key, form: form, presence: .added, sentence: sentence))
     }
 
     /// A member that every object of the service has, and nothing that a command finds out without it.
     public func served(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
-        adding(Member(key: key, form: form, presence: .served, sentence: sentence, isDeprecated: false))
+        adding(Member(key: key, form: form, presence: .served, sentence: sentence))
     }
 
     /// A member that is left out where there is nothing to say.
     public func optional(_ key: String, _ form: Form, _ sentence: String? = nil) -> Form {
-        adding(Member(key: key, form: form, presence: .optional, sentence: sentence, isDeprecated: false))
-    }
-
-    /// A former member, which is always written beside the one that took its place.
-    public func deprecated(_ key: String, _ form: Form, by successor: String) -> Form {
-        let sentence = "Deprecated: `\(successor)`."
-        return adding(Member(key: key, form: form, presence: .added, sentence: sentence, isDeprecated: true))
+        adding(Member(key: key, form: form, presence: .optional, sentence: sentence))
     }
 
     /// The same with all members of another object.

@@ -30,7 +30,6 @@ public struct SchemaWriter {
         for member in members {
             var property = object(of: member.form)
             if let sentence = sentence(of: member) { property["description"] = .string(sentence) }
-            if member.isDeprecated { property["deprecated"] = .bool(true) }
             properties[member.key] = .object(property)
         }
         let required = members.filter { isRequired($0) }.map { JSONValue.string($0.key) }

@@ -21,7 +21,11 @@ extension Explainer {
         }
         guard let leg = choose(legs, decided: decided) else {
             let object = answer.nexthopID.map { "nexthop object \($0)" } ?? "the route"
-            chain.fail(.nexthop, "\(object) has no way out", hint: "`ip nexthop show`, `ip route show table all`")
+            chain.fail(
+                .nexthop,
+                "\(object) has no usable nexthop",
+                hint: "`ip nexthop show`, `ip route show table all`"
+            )
             return
         }
         explainNexthop(leg, of: legs, isLocal: isLocal, &chain)
@@ -39,8 +43,8 @@ extension Explainer {
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
-        if isLocal { return chain.fine(.firewall, "not asked: the destination is this machine") }
-        guard facts.mark == 0 else { return chain.fine(.firewall, "not asked for marked packets") }
+        if isLocal { return chain.fine(.firewall, "not tested: the destination is this machine") }
+        guard facts.mark == 0 else { return chain.fine(.firewall, "not tested for marked packets") }
         let connections = table.output(of: .https, to: destination, by: link.index)
         if case .refused(let obstacle) = connections {
             let subject = ReasonSubject(
@@ -53,11 +57,11 @@ extension Explainer {
         let datagrams = table.output(of: .quic, to: destination, by: link.index)
         guard case .refused(let obstacle) = datagrams else {
             if datagrams == .unknown { return chain.unknown(.firewall, "not known: no packet is sent to try it") }
-            let what = connections == .unknown ? "datagrams" : "connections and datagrams"
-            return chain.fine(.firewall, "\(what) to port 443 are not refused")
+            let what = connections == .unknown ? "UDP port 443 is" : "TCP and UDP port 443 are"
+            return chain.fine(.firewall, "\(what) allowed")
         }
-        let text = "\(obstacle.name) refuses datagrams to port 443"
-        if connections == .open { return chain.fine(.firewall, "\(text), and no connections") }
+        let text = "\(obstacle.name) refuses UDP port 443"
+        if connections == .open { return chain.fine(.firewall, "\(text), but not TCP") }
         chain.doubt(.firewall, text, hint: obstacle.hint)
     }
 
@@ -84,7 +88,7 @@ extension Explainer {
         }
         if leg.flags.contains(.dead), link.isUsable {
             let text = RouteText.leg(leg, links: state.links)
-            let fault = "the kernel holds the way out \(text) for dead although \(name) works"
+            let fault = "the kernel marks the nexthop \(text) as dead although \(name) works"
             chain.fail(.nexthop, text, fault: fault, hint: "add the route again")
             return
         }
@@ -94,8 +98,8 @@ extension Explainer {
             chain.fail(
                 .nexthop,
                 list.joined(separator: "; "),
-                fault: "all \(legs.count) ways out of the route are dead: \(list.joined(separator: "; "))",
-                hint: "mend one of the links: `ip link show`"
+                fault: "all \(legs.count) nexthops of the route are dead: \(list.joined(separator: "; "))",
+                hint: "bring one of the links up: `ip link show`"
             )
             return
         }
@@ -232,7 +236,7 @@ extension Explainer {
             return chain.fine(.neighbour, "not needed on \(link.name)")
         }
         guard let entry = facts.neighbors[NeighborKey(index: link.index, address: address)] else {
-            return chain.unknown(.neighbour, "\(address) on \(link.name): nobody asked for it yet")
+            return chain.unknown(.neighbour, "\(address) on \(link.name): not resolved yet")
         }
         let hardware = entry.hardwareAddress.isEmpty ? "" : " at \(Self.text(entry.hardwareAddress))"
         let text = "\(address) on \(link.name)\(hardware): \(entry.state.word)"

@@ -372,7 +372,7 @@ public struct Gateway: Hashable, Sendable {
 }
 
 public struct DNSState: Hashable, Sendable {
-    /// The servers programs end up asking, in order.
+    /// The servers that programs query in the end, in order.
     public var servers: [DNSServer]
     /// Domains that are appended to short names.
     public var search: [String]

@@ -20,9 +20,11 @@ public enum PathSentence {
             let news = isForAnotherReason ? [] : change.changed.compactMap { phrase($0, path, previous) }
             return "Path \(monitor) " + ([verdict(path, adverb: "still ")] + news).joined(separator: "; ")
         }
-        if let old = previous.interfaces.first, let new = path.interfaces.first, old != new {
+        if let old = previous.interfaces.first, let new = path.interfaces.first, old.index != new.index {
             let note = path.isExpensive ? " (expensive)" : previous.isExpensive ? " (no longer expensive)" : ""
-            return "Path \(monitor) moved from \(old.name) to \(new.name)\(note)"
+            // An interface that was deleted and created again has another index.
+            let verb = old.name == new.name ? "uses the new interface" : "moved from \(old.name) to"
+            return "Path \(monitor) \(verb) \(new.name)\(note)"
         }
         let words = change.changed.compactMap { phrase($0, path, previous) }
         return "Path \(monitor) \(words.isEmpty ? "changed" : words.joined(separator: ", "))"
@@ -64,12 +66,13 @@ public enum PathSentence {
             }.joined(separator: ", ")
         case .dns:
             path.dns.servers.isEmpty
-                ? "has no name server" : "asks \(path.dns.servers.map(\.description).joined(separator: ", "))"
+                ? "has no name server"
+                : "has name servers \(path.dns.servers.map(\.description).joined(separator: ", "))"
         case .linkQuality: "has \(path.linkQuality.rawValue) link quality"
         case .underlyingTypes: "runs over \(path.underlyingTypes.map(\.rawValue).joined(separator: ", "))"
         case .warnings:
             path.warnings.isEmpty
-                ? "has no warnings" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
+                ? "has no warnings any more" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
         }
     }
 }

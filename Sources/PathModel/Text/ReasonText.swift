@@ -21,7 +21,7 @@ public struct ReasonText: Hashable, Sendable {
         let family = subject.family.map { "\($0.label) " } ?? ""
         switch subject.obstacle {
         case .lower(let upper):
-            guard let lower = subject.interface else { return "\(upper) has no way to its other end" }
+            guard let lower = subject.interface else { return "\(upper) has no route to its remote end" }
             let bare = clause(reason, ReasonSubject(interface: lower))
             return "\(upper) runs over \(lower), which \(bare.drop { $0 != " " }.dropFirst())"
         case .source(let source):
@@ -31,14 +31,14 @@ public struct ReasonText: Hashable, Sendable {
             return "\(clause(reason, subject.unobstructed)), and IPv6 is switched off on \(interface)"
         case .tooSmallForIPv6(let mtu):
             return "\(clause(reason, subject.unobstructed)), and the MTU of \(interface), \(mtu), is too small for IPv6"
-        case .loopback: return "the \(family)default route leads to this machine itself, by \(interface)"
+        case .loopback: return "the \(family)default route leads to this machine itself, via \(interface)"
         case .port(let master):
-            return "the \(family)default route leads by \(interface), a port of \(master), which gets all answers"
-        case .duplicate(let address): return "\(address) on \(interface) is in use by another machine too"
-        case .noLinkLocal: return "\(interface) has no link-local address, without which no neighbour is found"
-        case .output(let obstacle): return "\(obstacle.name) refuses \(family)connections by \(interface)"
+            return "the \(family)default route uses \(interface), a port of \(master), which receives all replies"
+        case .duplicate(let address): return "\(address) on \(interface) is also used by another machine"
+        case .noLinkLocal: return "\(interface) has no link-local address, which neighbour discovery needs"
+        case .output(let obstacle): return "\(obstacle.name) refuses \(family)connections via \(interface)"
         case .noLocalTable(let address):
-            return "no rule leads to the table local, so that no answer to \(address) is taken"
+            return "no rule leads to the table local, so replies to \(address) are dropped"
         case nil: break
         }
         return switch reason {
@@ -50,19 +50,19 @@ public struct ReasonText: Hashable, Sendable {
         case .dadPending: "\(interface) is checking its address for duplicates"
         case .configuring: "\(interface) came up and waits for an address"
         case .noDefaultRoute: "no \(family)default route"
-        case .routeUnreachable: "the \(family)default route says unreachable"
-        case .routeProhibited: "the \(family)default route or a rule says prohibited"
+        case .routeUnreachable: "the \(family)default route is of type unreachable"
+        case .routeProhibited: "the \(family)default route or a rule is of type prohibit"
         case .routeBlackhole: "the \(family)default route is a black hole"
         case .preferredRouteLinkDown:
-            "the kernel prefers the \(family)default route by \(interface), which is down"
-                + (subject.alternative.map { ", over the one by \($0)" } ?? "")
+            "the kernel prefers the \(family)default route via \(interface), which is down"
+                + (subject.alternative.map { ", over the one via \($0)" } ?? "")
         case .noSourceAddress:
             "\(interface) has \(family.isEmpty ? "a " : "an ")\(family)default route but no address to send from"
         case .rfkillWifi: "Wi-Fi is switched off"
         case .rfkillWwan: "cellular is switched off"
         case .policy: "the configuration demands \(demand(subject.demand))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
-        case .blockedByFirewall: "a packet filter refuses \(family)connections by \(interface)"
+        case .blockedByFirewall: "a packet filter refuses \(family)connections via \(interface)"
         }
     }
 
@@ -88,15 +88,15 @@ public struct ReasonText: Hashable, Sendable {
         switch subject.obstacle {
         case .lower(let tunnel):
             guard subject.interface == nil else { break }
-            return "`ip -d link show \(tunnel)` tells the other end, `ip route get` the way to it"
+            return "`ip -d link show \(tunnel)` shows the remote end, `ip route get` the route to it"
         case .source(let source):
             return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
         case .heldDown:
-            return "`ip -d link show \(interface)` says why, `ip link set \(interface) protodown off` ends it"
+            return "`ip -d link show \(interface)` shows why, `ip link set \(interface) protodown off` clears it"
         case .ipv6Disabled:
             return hint(reason, subject, withIPv6: "`sysctl net.ipv6.conf.\(interface).disable_ipv6=0`")
         case .tooSmallForIPv6: return hint(reason, subject, withIPv6: "`ip link set \(interface) mtu 1280`")
-        case .loopback: return "`\(option) route del default dev \(interface)`, then add one by a gateway"
+        case .loopback: return "`\(option) route del default dev \(interface)`, then add one via a gateway"
         case .port(let master): return "give \(master) the addresses and routes of \(interface)"
         case .duplicate: return "give one of the two another address: `ip address show dev \(interface) dadfailed`"
         case .noLinkLocal:

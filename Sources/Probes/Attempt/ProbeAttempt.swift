@@ -254,7 +254,7 @@ enum AddressPlan: Equatable {
             guard
                 definition.family == nil || definition.target == .gateway || definition.family == address.address.family
             else {
-                let detail = "\(address) is not an address of the family that was asked for"
+                let detail = "\(address) is not an address of the requested family"
                 self = .impossible(ProbeResult(.failure(.unreachable, detail: detail)))
                 return
             }

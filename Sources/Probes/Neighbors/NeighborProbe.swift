@@ -98,7 +98,7 @@ public final class NeighborProbe {
         case .failed(let error):
             completion(.failed(FailureJudge.reason(of: error), detail: error.description))
         case .notPermitted:
-            let advice = "asking a link for its neighbours needs CAP_NET_RAW: setcap cap_net_raw+ep"
+            let advice = "querying neighbours needs CAP_NET_RAW: setcap cap_net_raw+ep"
             completion(.notAssessed(advice: advice))
         }
     }

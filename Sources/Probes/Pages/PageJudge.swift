@@ -9,7 +9,7 @@ enum PageJudge {
     /// that wants encryption, and an encrypted answer cannot be forged: both are a wrong status only.
     /// - Parameters:
     ///   - answer: The answer.
-    ///   - page: What was asked for.
+    ///   - page: What was requested.
     ///   - expectation: Which statuses are right.
     /// - Returns: The verdict.
     static func judge(

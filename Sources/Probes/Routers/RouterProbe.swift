@@ -87,7 +87,7 @@ public final class RouterProbe: Cancelable {
         case .timeOver, .starved: completion(.advertisements(routers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
-            completion(.notAssessed(advice: "asking for routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+            completion(.notAssessed(advice: "soliciting routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
         }
     }
 }

@@ -5,7 +5,7 @@ public import LinuxIO
 
 public struct TimeResult: Hashable, Sendable {
     public var isAnswered = false
-    /// Whether this machine was too busy to hear an answer.
+    /// Whether this machine was too busy to receive an answer.
     public var isStarved = false
     /// How far the own clock is ahead of its; `nil` when it does not know the time.
     public var ahead: Duration?

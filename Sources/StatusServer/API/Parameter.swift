@@ -58,7 +58,7 @@ extension Parameter {
         "Only services of this name, or of a pattern such as `Office*`.",
         example: "Office*"
     ).notEmpty.shared()
-    static let interface = query("interface", .text, "Only what was heard on this interface.", example: "eth0")
+    static let interface = query("interface", .text, "Only what was received on this interface.", example: "eth0")
         .notEmpty.shared()
     static let since = query(
         "since",

@@ -68,7 +68,7 @@ extension Route {
         .document(
             "/api/v1/diagnosis",
             "diagnosis",
-            "What is wrong with the network; nothing unless diagnosis.enabled or somebody asked.",
+            "What is wrong with the network; empty unless diagnosis.enabled or requested.",
             "Diagnosis"
         ) { _, _ in .diagnosis },
         .start("/api/v1/diagnosis", "runDiagnosis", "Examines the network at once.") { try $0.startDiagnosis($1) },
@@ -190,12 +190,12 @@ extension Route {
             Answer(status: 101, sentence: "The connection is a WebSocket."),
             Answer(
                 status: 426,
-                sentence: "The request does not ask for a WebSocket of version 13.",
+                sentence: "The request is not for a WebSocket of version 13.",
                 contents: [Answer.problem],
                 fields: ["Sec-WebSocket-Version"]
             ),
             problems: [410, 429],
-            details: "The subprotocol is `nwpath.v1`. A client that falls behind is told (1013) and dropped."
+            details: "The subprotocol is `nwpath.v1`. A client that falls behind is closed with 1013."
         ) { try $0.eventSocket($1) },
         Route(
             .get,
@@ -277,7 +277,7 @@ extension Route {
             .get,
             "/-/healthy",
             "healthy",
-            "Whether the process works; says nothing of the network.",
+            "Whether the process works; independent of the network.",
             [],
             .ok("It does.")
         ) { try $0.readiness($0.provider.health, $1) },

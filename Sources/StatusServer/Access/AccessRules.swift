@@ -73,7 +73,7 @@ public struct AccessRules: Equatable, Sendable {
     var refusal: HTTPResponse {
         let both = "a user's password or the token"
         let way = users.isEmpty ? "the token" : tokenDigest == nil ? "a user's password" : both
-        let problem = Problem(.unauthorized, status: 401, detail: "This address asks for \(way).")
+        let problem = Problem(.unauthorized, status: 401, detail: "This address requires \(way).")
         return HTTPResponse(problem, fields: challenges + [HTTPField("Cache-Control", "no-store")])
     }
 }

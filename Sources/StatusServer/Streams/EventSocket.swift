@@ -30,7 +30,7 @@ final class EventSocket {
             switch event {
             case .ping, .pong: break
             case .message:
-                connection.close(WebSocketClose(.unsupportedData, reason: "this stream takes no messages"))
+                connection.close(WebSocketClose(.unsupportedData, reason: "this stream accepts no messages"))
             case .closed, .failed: break
             }
         }

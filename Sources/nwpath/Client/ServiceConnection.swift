@@ -169,7 +169,7 @@ struct ServiceConnection {
                 let response = try request(client(place))
                 if isVerbose {
                     let time = AgeText.of(KernelClock().boot - started)
-                    Terminal.complain("asked \(place) for \(target): status \(response.status), \(time)")
+                    Terminal.complain("GET \(target) from \(place): status \(response.status), \(time)")
                 }
                 places = [place]
                 return response
@@ -192,7 +192,7 @@ struct ServiceConnection {
         let tried = refusals.joined(separator: " and ")
         if isDenied {
             let advice = "become root, or join the group that owns the socket"
-            return CommandFailure("may not ask the service; tried \(tried); \(advice)", .refused)
+            return CommandFailure("permission denied by the service; tried \(tried); \(advice)", .refused)
         }
         let advice = "see `systemctl status nwpath`, or start it with `nwpath serve`"
         return CommandFailure("the service cannot be reached; tried \(tried); \(advice)", .unreachable)

@@ -40,13 +40,13 @@ struct CommonOptions: Defaulted, Hashable {
     private static let connection: [Argument<CommonOptions>] = [
         .option("--socket", value: "PATH", into: \.socket, .path, help: "The unix socket of the service."),
         .option("--url", value: "URL", into: \.url, .text, help: "The address of the service, instead of a socket."),
-        .option("--token-file", value: "FILE", into: \.tokenFile, .path, help: "The token that the service asks for."),
+        .option("--token-file", value: "FILE", into: \.tokenFile, .path, help: "The token that the service requires."),
         .option(
             "--cacert",
             value: "FILE",
             into: \.authorityFile,
             .path,
-            help: "Authorities that may vouch for the service."
+            help: "Certificate authorities trusted to identify the service."
         ),
         .option(
             "--timeout",
@@ -55,7 +55,7 @@ struct CommonOptions: Defaulted, Hashable {
             .duration,
             help: "How long to wait for the service (5s)."
         ),
-        .count("-v", "--verbose", into: \.verbosity, help: "Tell on standard error what is asked, and of whom."),
+        .count("-v", "--verbose", into: \.verbosity, help: "Log each request on standard error."),
     ]
 
     private static let output: [Argument<CommonOptions>] = [

@@ -8,7 +8,7 @@ internal import LinuxIO
 internal import MulticastDNS
 internal import OrderedJSON
 
-/// `nwpath advertise`: offers a service to the local links as long as it runs.
+/// `nwpath advertise`: advertises a service on the local links while it runs.
 struct Advertise: Command {
     var request = AdvertiseRequest()
     var keepsName = false
@@ -16,15 +16,15 @@ struct Advertise: Command {
 
     static let specification = Specification<Advertise>(
         "advertise",
-        "Offers a service to the neighbourhood by multicast DNS, as long as it runs.",
+        "Advertises a service on the local network by multicast DNS while it runs.",
         discussion: """
-            It speaks on the network itself and needs no service. The name is probed for first; when it is taken, the \
-            service goes on as 'NAME (2)' and so on, unless --no-rename. At the end it says goodbye. Where no interface \
-            is up yet it waits for one, unless --timeout.
+            It sends on the network itself and needs no service. The name is probed first; when it is taken, the \
+            service is announced as 'NAME (2)' and so on, unless --no-rename. At the end it sends a goodbye. Where \
+            no interface is up yet it waits for one, unless --timeout.
 
-            The service runs on this machine, unless --host: somebody else answers for that host, or, with \
-            --address, the host is claimed as well. --json prints one object on each line (JSON lines): event is \
-            registered, renamed, updated, conflict or withdrawn.
+            The service runs on this machine, unless --host is given: then another machine answers for that host, \
+            or, with --address, the host name is claimed as well. --json prints one object per line (JSON lines): \
+            event is registered, renamed, updated, conflict or withdrawn.
             """,
         examples: [
             CommandExample("nwpath advertise 'My Web' _http._tcp 8080 path=/start", "until Ctrl-C"),
@@ -35,21 +35,21 @@ struct Advertise: Command {
             ),
         ],
         arguments: [
-            .positional("NAME", into: \.request.name, .text, help: "What people call it."),
+            .positional("NAME", into: \.request.name, .text, help: "The name of the service."),
             .positional("TYPE", into: \.request.type, .text, help: "Its type, such as _http._tcp."),
-            .positional("PORT", into: \.request.port, .text, help: "Its port; 0 only keeps the name."),
-            .positionals("KEY=VALUE", into: \.request.pairs, .text, help: "What else there is to know."),
+            .positional("PORT", into: \.request.port, .text, help: "Its port; 0 reserves the name only."),
+            .positionals("KEY=VALUE", into: \.request.pairs, .text, help: "A pair of the TXT record."),
             .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Also found by this subtype."),
             .option("--host", value: "NAME", into: \.request.host, .text, help: "The host it runs on, below .local."),
             .options("--address", value: "ADDR", into: \.request.addresses, .address, help: "An address of --host."),
             .interface(into: \.request.interface, help: "On this interface only."),
-            .flag("--no-rename", into: \.keepsName, help: "Give up when the name is taken."),
-            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
+            .flag("--no-rename", into: \.keepsName, help: "Stop when the name is taken."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Stop after this time; 0 = never."),
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "it was offered, and is withdrawn"), ExitNote(.negative, "the name is taken"),
-            ExitNote(.usage), ExitNote(.timedOut, "it was over before the name was probed"), ExitNote(.interrupted),
+            ExitNote(.success, "advertised and withdrawn"), ExitNote(.negative, "the name is taken"),
+            ExitNote(.usage), ExitNote(.timedOut, "timed out before the name was probed"), ExitNote(.interrupted),
         ],
         check: { $0.request.complaint }
     )
@@ -169,7 +169,7 @@ extension AdvertiseLine {
         .document("Advertise", "What becomes of an advertisement.")
             .member("time", .time)
             .member("event", .words("registered", "updated", "conflict", "renamed", "withdrawn"))
-            .member("name", .text, "What people call it.")
+            .member("name", .text, "The name of the service.")
             .member("type", .serviceType)
             .member("instance", .text, "The whole name.")
             .optional("previous_name", .text, "The name that was taken, of `renamed`.")

@@ -18,13 +18,12 @@ struct Browse: Command {
         "browse",
         "Follows the services of some types, or of all, by multicast DNS.",
         discussion: """
-            It asks the network itself and needs no service. A line tells that an instance was found (+), resolved \
-            (=), changed (~), lost (-), or cannot be resolved (!). With --json there is one object on each line (JSON \
-            lines).
+            It queries the network itself and needs no service. A line reports that an instance was found (+), \
+            resolved (=), changed (~), lost (-), or cannot be resolved (!). With --json there is one object per line \
+            (JSON lines).
 
-            Without TYPE it asks which types there are, and browses each as it turns up.
-
-            Without --once and --timeout it goes on until Ctrl-C, and waits where no interface is up yet.
+            Without TYPE it finds the types first and browses each of them. Without --once and --timeout it runs \
+            until Ctrl-C, and waits where no interface is up yet.
             """,
         examples: [
             CommandExample("nwpath browse", "whatever there is, until Ctrl-C"),
@@ -36,7 +35,7 @@ struct Browse: Command {
             .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for; every type without it."),
             .interface(into: \.interface, help: "Look on this interface only."),
             .flag("--once", into: \.isOnce, help: "End when everything that is there has been found."),
-            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "End then; 0 is never."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Stop after this time; 0 = never."),
         ],
         common: [.output, .messages],
         exits: [

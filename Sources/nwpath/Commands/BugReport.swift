@@ -11,10 +11,12 @@ struct BugReport: Command {
         "bugreport",
         "Writes one file with what is needed to understand a bug.",
         discussion: """
-            The file holds JSON lines and is for its owner alone; its head and standard error say what it holds. \
-            Secrets are removed, hardware addresses shortened, public addresses masked, URLs cut to their scheme, names \
-            of services, hosts and search domains replaced by tags; --full removes nothing but secrets. Look through it before you send it. What the \
-            service cannot tell, because it does not run, is left out, and the head says so.
+            The file holds JSON lines and is readable by its owner alone; its head and standard error list the \
+            sections. Secrets are removed, hardware addresses shortened, public addresses masked, URLs cut to their \
+            scheme, names of services, hosts and search domains replaced by tags; --full removes secrets only. \
+            Review it before you send it.
+
+            What is unavailable because the service is not running is left out, and the head says so.
             """,
         examples: [
             CommandExample("nwpath bugreport", "into nwpath-bugreport.jsonl"),

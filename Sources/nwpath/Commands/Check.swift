@@ -44,7 +44,7 @@ struct Check: Command {
             .option("-w", "--warning", value: "RANGE", into: \.warning, .range, help: "Warn outside of it."),
             .option("-c", "--critical", value: "RANGE", into: \.critical, .range, help: "Critical outside of it."),
             .flag("--warn-expensive", into: \.warnsOfExpense, help: "Warn when the path costs money."),
-            .option("-H", "--hostname", value: "HOST", into: \.host, .text, help: "Ask the service of this host."),
+            .option("-H", "--hostname", value: "HOST", into: \.host, .text, help: "Query the service of this host."),
             .option("-p", "--port", value: "PORT", into: \.port, .integer(1...65_535), help: "The port on HOST."),
         ],
         common: .connection,
@@ -57,8 +57,8 @@ struct Check: Command {
         check: { command in
             guard command.name != nil else { return nil }
             switch command.subject {
-            case .daemon: return "there is one daemon only, so it takes no NAME"
-            case .diagnosis: return "there is one diagnosis only, so it takes no NAME"
+            case .daemon: return "there is only one daemon; leave NAME out"
+            case .diagnosis: return "there is only one diagnosis; leave NAME out"
             default: return nil
             }
         }

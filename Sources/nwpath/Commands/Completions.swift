@@ -47,10 +47,12 @@ struct Completions: Command {
         // A key press does not wait for a service that hangs.
         var common = CommonOptions()
         common.timeout = .milliseconds(500)
-        let (list, member) = topic == .probes ? ("probes", "name") : ("paths", "monitor")
-        guard var connection = try? ServiceConnection(common), let answer = try? connection.get("/api/v1/\(list)")
-        else { return [] }
-        return answer.value.list(list).map { $0.text(member) }
+        let route = topic == .probes ? "/api/v1/probes" : "/api/v1/paths"
+        guard var connection = try? ServiceConnection(common), let answer = try? connection.get(route) else {
+            return []
+        }
+        if topic == .probes { return answer.value.list("probes").map { $0.text("name") } }
+        return answer.value.list("paths").map { $0.text("monitor") }
     }
 }
 

@@ -18,7 +18,7 @@ struct ConfigCheck: Command {
         ],
         arguments: [.option("--config", "--file", value: "FILE", into: \.file, .path, help: "The configuration file.")],
         common: [.output, .messages],
-        exits: [ExitNote(.success, "it is right"), ExitNote(.negative, "it is not valid"), ExitNote(.usage)]
+        exits: [ExitNote(.success, "it is valid"), ExitNote(.negative, "it is not valid"), ExitNote(.usage)]
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
@@ -66,9 +66,9 @@ struct ConfigShow: Command {
     static let specification = Specification<ConfigShow>(
         "config show",
         "Shows the settings that differ from the defaults.",
-        discussion: "Files, drop-ins and the environment are taken together, as the service does.",
+        discussion: "Files, drop-ins and the environment are merged as the service does.",
         examples: [
-            CommandExample("nwpath config show", "what somebody changed"),
+            CommandExample("nwpath config show", "settings that were changed"),
             CommandExample("nwpath config show --effective", "everything that is in force, as YAML"),
         ],
         arguments: [
@@ -141,7 +141,7 @@ struct ConfigurationSource {
 
     /// What is said of a configuration without problems.
     var praise: String {
-        exists ? "\(files.file): the configuration is right" : "\(files.file) does not exist; the defaults are in force"
+        exists ? "\(files.file): configuration OK" : "\(files.file) does not exist; the defaults are in force"
     }
 }
 

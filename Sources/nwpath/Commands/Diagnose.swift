@@ -23,40 +23,41 @@ struct Diagnose: Command {
         "diagnose",
         "Finds the root cause of what is wrong with the network, layer by layer.",
         discussion: """
-            Asks the kernel, the own link, the gateways, the name servers and hosts in other networks, all at once, and \
-            tells root causes only: what follows from them is hidden. The worst one comes first, with the next thing to \
-            do, then every layer from the cable up.
+            Tests the kernel, the link, the gateways, the name servers and hosts in other networks in parallel, and \
+            reports root causes only: what follows from them is hidden. The worst one comes first, with the next \
+            step, then every layer from the cable up.
 
-            Whom it asks is told by the diagnosis section of the configuration, or by a file with the same keys; without \
-            either by well-known public hosts. What this process may not do is not assessed, and said so.
+            The targets are those of the diagnosis section of the configuration, or of a file with the same keys; \
+            without either, well-known public hosts. What this process has no permission to test is reported as not \
+            assessed.
 
-            With a host, HOST:PORT or a URL (http, https, ws, wss) it goes the way there step by step: name, route, \
-            answer, TCP, TLS, HTTP, WebSocket. Only that destination is asked; the network is looked at when it does not \
-            work, to tell a fault of the network from one of the destination.
+            With a host, HOST:PORT or a URL (http, https, ws, wss) it tests that destination step by step: name, \
+            route, reply, TCP, TLS, HTTP, WebSocket. Packets go to that destination only; when it does not work, the \
+            network is examined too, to distinguish a fault of the network from one of the destination.
 
-            At the end the pages of diagnosis.nq, if there are any, are loaded for up to five seconds, to measure \
-            throughput and what becomes of latency meanwhile. The service never does that.
+            At the end the pages of diagnosis.nq, if configured, are loaded for up to five seconds to measure \
+            throughput and latency under load. The service never does that.
             """,
         examples: [
-            CommandExample("nwpath diagnose", "what is wrong"),
+            CommandExample("nwpath diagnose", "find the root cause"),
             CommandExample("nwpath diagnose --json", "the same for programs"),
             CommandExample("nwpath diagnose https://example.test/", "why does this page not work"),
             CommandExample("nwpath diagnose example.test:22", "why does this port not answer"),
-            CommandExample("nwpath diagnose --targets targets.yaml", "asking hosts of your own"),
+            CommandExample("nwpath diagnose --targets targets.yaml", "test your own hosts"),
             CommandExample("nwpath diagnose --load --targets targets.yaml", "with a load test, which may move 40 MB"),
             CommandExample("nwpath diagnose --offline", "what the kernel knows, without sending anything"),
         ],
         arguments: [
             .positional("HOST|URL", into: \.target, .text, help: "The destination; the whole network without it."),
-            .option("--targets", value: "FILE", into: \.targets, .path, help: "A file that says whom to ask."),
+            .option("--targets", value: "FILE", into: \.targets, .path, help: "A file with the targets."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
-            .flag("--offline", into: \.isOffline, help: "Send nothing; look at the machine itself only."),
+            .flag("--offline", into: \.isOffline, help: "Send nothing; examine this machine only."),
             .flag(
                 "--load",
                 into: \.isLoading,
-                help: "Insist on the load test, which is made anyway where diagnosis.nq names pages."
+                help: "Require the load test, which runs anyway where diagnosis.nq has pages."
             ),
-            .option("--timeout", value: "DUR", into: \.limit, .duration, help: "How long it may take (15s)."),
+            .option("--timeout", value: "DUR", into: \.limit, .duration, help: "Time limit (15s)."),
         ],
         common: [.output, .messages],
         exits: [
@@ -160,7 +161,7 @@ struct DiagnosisSettings {
     /// Reads the configuration, and the file of targets if there is one.
     init(targets file: String?, config: String?) throws(CommandFailure) {
         guard let common = CommandConfiguration.load(config) else {
-            throw CommandFailure("the configuration is not right, so nothing was examined", .usage)
+            throw CommandFailure("the configuration is not valid, so nothing was tested", .usage)
         }
         self.common = common
         guard let file else {

@@ -11,9 +11,9 @@ struct ExportMetrics: Command {
         "metrics",
         "Prints the metrics of the service, or puts them into a file.",
         discussion: """
-            A file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. \
-            Everybody may read it, whatever the umask is. What node_exporter tells of itself under the same names \
-            (process_*) is left out there.
+            The file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. It \
+            is readable by everybody, whatever the umask. Metrics that node_exporter exports about itself under the \
+            same names (process_*) are left out.
             """,
         examples: [
             CommandExample("nwpath metrics", "the text that Prometheus reads"),

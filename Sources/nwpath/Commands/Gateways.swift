@@ -8,7 +8,7 @@ struct Gateways: Command {
         "gateways",
         "Lists the routers in use.",
         discussion: """
-            ANSWERS is what a probe that pings the gateway found last, else what the neighbour table of the kernel has. \
+            ANSWERS is the last result of a probe that pings the gateway, else the state in the neighbour table. \
             Without a service the kernel is read.
             """,
         examples: [
@@ -39,9 +39,9 @@ struct Gateways: Command {
 struct NameServers: Command {
     static let specification = Specification<NameServers>(
         "dns",
-        "Shows the name servers in use, and whether they can be reached and answer.",
+        "Shows the name servers in use, and whether they are reachable and answer.",
         discussion: """
-            Beside a name server stands what a probe that queries it found last. Without a service the kernel is read.
+            The last result of a probe is shown beside each name server. Without a service the kernel is read.
             """,
         examples: [
             CommandExample("nwpath dns", "servers, search domains, and where they were read"),

@@ -25,12 +25,14 @@ struct History: Command {
         "Shows outages and availability.",
         discussion: """
             The service reads them from its event log; --file reads a log directly, without the service. Where no \
-            service runs the log of its configuration is read. Time that \
-            no service watched is unknown, and counts neither way: it did not run, or the machine slept. What \
-            comes after the last word of a log is unknown too. Durations are right although the calendar was \
-            stepped; times are those of the calendar after the last step. What is down is the headline, so that an \
-            Internet that does not answer is an outage though the path is satisfied; a monitor other than default has \
-            its path alone.
+            service is running, the log of its configuration is read.
+
+            Time that no service recorded is unknown and counts neither way: it did not run, or the machine was \
+            suspended. What follows the last record of a log is unknown too. Durations are correct across steps of \
+            the system clock; times are those of the clock after the last step.
+
+            An outage is one of the headline, so an Internet connection that does not work is an outage although the \
+            path is satisfied; a monitor other than default has its path alone.
             """,
         examples: [
             CommandExample("nwpath history", "the last 24 hours"),
@@ -41,8 +43,8 @@ struct History: Command {
             ),
         ],
         arguments: [
-            .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Where to begin."),
-            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "Where to end; now when not given."),
+            .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Start."),
+            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "End; now unless given."),
             .option(
                 "--monitor",
                 value: "NAME",
@@ -57,7 +59,13 @@ struct History: Command {
                 .choice,
                 help: "Count the headline, or the status of the path alone; headline for the monitor default."
             ),
-            .option("--file", value: "FILE", into: \.file, .path, help: "Read this log instead of asking the service."),
+            .option(
+                "--file",
+                value: "FILE",
+                into: \.file,
+                .path,
+                help: "Read this log instead of querying the service."
+            ),
             .flag("--outages", into: \.showsOutagesOnly, help: "List the outages only."),
             .flag("--csv", into: \.isCSV, help: "Print the outages as comma-separated values."),
         ],
@@ -107,7 +115,7 @@ struct History: Command {
             let log = Self.configuration.log.file
             do throws(CommandFailure) {
                 let history = try read(log)
-                if !common.isQuiet { Terminal.complain("no service runs here; this is what \(log) says") }
+                if !common.isQuiet { Terminal.complain("no service is running; this is from \(log)") }
                 return history
             } catch let unread {
                 throw CommandFailure("\(error.message); \(unread.message)", error.status)

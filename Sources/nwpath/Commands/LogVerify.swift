@@ -25,7 +25,7 @@ struct LogVerify: Command {
         arguments: [.positionals("FILE", into: \.files, .path, help: "The files, in any order.")],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "nothing is wrong"), ExitNote(.negative, "something is wrong; it is printed"),
+            ExitNote(.success, "no problems"), ExitNote(.negative, "problems found; they are printed"),
             ExitNote(.usage),
         ]
     )

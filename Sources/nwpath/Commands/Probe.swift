@@ -6,7 +6,7 @@ internal import OrderedJSON
 internal import Probes
 internal import Spelling
 
-/// `nwpath probe`: asks a host, a port, a page or a name server, and says how long the answers took.
+/// `nwpath probe`: tests a host, a port, a page or a name server, and reports the response times.
 struct Probe: Command {
     var request = ProbeRequest()
     var count = 4
@@ -14,14 +14,15 @@ struct Probe: Command {
 
     static let specification = Specification<Probe>(
         "probe",
-        "Asks a host, a port, a page or a name server, and says how long the answers took.",
+        "Tests a host, a port, a page or a name server, and reports the response times.",
         discussion: """
-            Without TARGET it lists the active probes of the service. With the name of one it lets the service run it, \
-            which is for root and the service's own user. Anything else is asked by the command itself: an address, a \
-            host name or gateway by ICMP, HOST:PORT by TCP, a URL by HTTP, and a domain name by --method dns.
+            Without TARGET it lists the active probes of the service. With the name of one the service runs it, \
+            which needs root or the user of the service. Any other target is tested by the command itself: an \
+            address, a host name or gateway by ICMP, HOST:PORT by TCP, a URL by HTTP, and a domain name by --method \
+            dns.
 
-            A line tells each answer, and a summary the loss and the least, mean, largest and 95 % duration. With --json \
-            there is one object on each line (JSON lines), the summary last.
+            Each result is one line; the summary has the loss and the minimum, mean, maximum and 95th percentile of \
+            the duration. With --json there is one object per line (JSON lines), the summary last.
             """,
         examples: [
             CommandExample("nwpath probe", "the probes of the service and their last results"),
@@ -35,7 +36,7 @@ struct Probe: Command {
                 "TARGET",
                 into: \.request.target,
                 .probeName,
-                help: "A probe of the service, or what to ask."
+                help: "A probe of the service, or a target."
             ),
             .option(
                 "-c",
@@ -43,7 +44,7 @@ struct Probe: Command {
                 value: "N",
                 into: \.count,
                 .integer(0...1_000_000),
-                help: "How often; 0 is without end."
+                help: "Number of attempts; 0 = unlimited."
             ),
             .option(
                 "-i",
@@ -51,10 +52,10 @@ struct Probe: Command {
                 value: "DUR",
                 into: \.pause,
                 .duration,
-                help: "From one attempt to the next."
+                help: "Time between attempts."
             ),
-            .option("--method", value: "WORD", into: \.request.method, .choice, help: "How to ask."),
-            .interface(into: \.request.interface, help: "Leave by this interface."),
+            .option("--method", value: "WORD", into: \.request.method, .choice, help: "Probe method."),
+            .interface(into: \.request.interface, help: "Send through this interface."),
             .option(
                 "--family",
                 value: "WORD",
@@ -67,19 +68,19 @@ struct Probe: Command {
                 value: "ADDR",
                 into: \.request.server,
                 .nameServer,
-                help: "The name server to ask."
+                help: "The name server to query."
             ),
             .option(
                 "--limit",
                 value: "DUR",
                 into: \.request.limit,
                 .duration,
-                help: "How long an answer may take."
+                help: "Timeout of an attempt."
             ),
         ],
         exits: [
-            ExitNote(.success, "there was a right answer, or the list"),
-            ExitNote(.negative, "there was none"),
+            ExitNote(.success, "a probe succeeded, or the list"),
+            ExitNote(.negative, "no probe succeeded"),
             ExitNote(.usage), ExitNote(.timedOut, "the service did not answer in time"),
             ExitNote(.unreachable),
             ExitNote(.refused), ExitNote(.interrupted),

@@ -19,8 +19,9 @@ struct Replay: Command {
     static let specification = Specification<Replay>(
         "replay",
         "Prints the events that a recording of `serve --record` leads to.",
-        discussion: "The recorded messages of the kernel drive the same machine as in the service, at their times but "
-            + "without waiting. What providers such as resolv.conf knew is not recorded. Without a terminal, or with "
+        discussion:
+            "The recorded messages of the kernel run through the same code as in the service, at their times but "
+            + "without waiting. Data of providers such as resolv.conf is not recorded. Without a terminal, or with "
             + "--json, the events are JSON lines, else one sentence each.",
         examples: [
             CommandExample("nwpath replay outage.rec", "what happened"),
@@ -30,12 +31,12 @@ struct Replay: Command {
             .positional("FILE", into: \.file, .path, help: "The recording."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
             .option("--debounce", value: "DURATION", into: \.debounce, .duration, help: "Quiet time before a change."),
-            .flag("--real-time", into: \.isPaced, help: "Wait as long as it took."),
+            .flag("--real-time", into: \.isPaced, help: "Keep the original timing."),
         ],
         common: [.output, .messages],
         exits: [
             ExitNote(.success, "replayed"), ExitNote(.negative, "the file is not a recording; the message says where"),
-            ExitNote(.usage, "the command line or the configuration is not right"),
+            ExitNote(.usage, "the command line or the configuration is not valid"),
         ]
     )
 

@@ -25,11 +25,11 @@ struct Resolve: Command {
         "resolve",
         "Resolves a host, a service or an address by multicast DNS.",
         discussion: """
-            It asks the network itself and needs no service. A host without a dot is looked for below .local; other \
-            names than those below .local are for the resolver (`getent hosts`). A service is TYPE/NAME, or its full \
-            name such as 'Office Printer._ipp._tcp.local'.
+            It queries the network itself and needs no service. A host without a dot is looked up below .local; \
+            names outside .local are for the resolver (`getent hosts`). A service is TYPE/NAME, or its full name \
+            such as 'Office Printer._ipp._tcp.local'.
 
-            --json prints one object on each line (JSON lines).
+            --json prints one object per line (JSON lines).
             """,
         examples: [
             CommandExample("nwpath resolve printer.local", "the addresses of a host"),
@@ -39,14 +39,14 @@ struct Resolve: Command {
         ],
         arguments: [
             .positional("NAME", into: \.name, .text, help: "A host, a service or an address."),
-            .interface(into: \.interface, help: "Ask on this interface only."),
+            .interface(into: \.interface, help: "Query on this interface only."),
             .flag("--watch", into: \.watches, help: "Go on with what changes."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "When to give up (5s)."),
         ],
         common: [.output, .messages],
         exits: [
             ExitNote(.success, "resolved"), ExitNote(.negative, "there is no such thing"), ExitNote(.usage),
-            ExitNote(.timedOut, "nobody answered"), ExitNote(.interrupted),
+            ExitNote(.timedOut, "no answer"), ExitNote(.interrupted),
         ],
         check: { ResolveTarget.complaint($0.name) }
     )
@@ -67,7 +67,7 @@ struct Resolve: Command {
                 if !common.isQuiet { Terminal.complain("\(target.text) \(target.denial)") }
                 return .negative
             }
-            if !common.isQuiet { Terminal.complain("nobody answers for \(target.text)") }
+            if !common.isQuiet { Terminal.complain("no host answers for \(target.text)") }
             return .timedOut
         }
     }
@@ -191,7 +191,7 @@ extension ResolveRun {
         .document("Resolve", "What a host or an address resolves to on one interface.")
             .member("time", .time)
             .member("event", .constant("resolved"))
-            .member("host", .text, "What was asked for.")
+            .member("host", .text, "What was requested.")
             .member("interface", InterfaceReference.form)
             .optional("addresses", .list(of: .text), "Of a host.")
             .optional("names", .list(of: .text), "Of an address.")

@@ -22,7 +22,7 @@ struct Serve: Command {
     static let specification = Specification<Serve>(
         "serve",
         "Runs the service.",
-        discussion: "SIGHUP reads the configuration again and opens the log file anew, SIGUSR1 does only the latter, "
+        discussion: "SIGHUP reloads the configuration and reopens the log file, SIGUSR1 only reopens the log file, "
             + "SIGTERM stops.",
         examples: [
             CommandExample("nwpath serve", "with good defaults, as root or not"),
@@ -39,7 +39,7 @@ struct Serve: Command {
             ),
             .option("--log-file", value: "FILE", into: \.logFile, .path, help: "The event log; - is standard output."),
             .option("--state-dir", value: "DIR", into: \.stateDirectory, .path, help: "What survives a restart."),
-            .flag("--no-mdns", into: \.hasNoMulticast, help: "Take no census of services."),
+            .flag("--no-mdns", into: \.hasNoMulticast, help: "Do not browse services."),
             .option(
                 "--connectivity",
                 value: "CHECK",
@@ -52,16 +52,16 @@ struct Serve: Command {
                 value: "DURATION",
                 into: \.debounce,
                 .text,
-                help: "Quiet time before a change is told."
+                help: "Quiet time before a change is reported."
             ),
-            .option("--record", value: "FILE", into: \.recording, .path, help: "Write down what the kernel says."),
+            .option("--record", value: "FILE", into: \.recording, .path, help: "Record the messages of the kernel."),
             .flag("--check-config", into: \.checksConfiguration, help: "Check the configuration and exit."),
             .flag("--print-default-config", into: \.printsDefaults, help: "Print a commented default file and exit."),
         ],
         common: [],
         exits: [
             ExitNote(.success, "stopped by a signal"), ExitNote(.negative, "cannot run; the message says why"),
-            ExitNote(.usage, "the command line or the configuration is not right"),
+            ExitNote(.usage, "the command line or the configuration is not valid"),
         ]
     )
 
@@ -89,7 +89,7 @@ struct Serve: Command {
             return .usage
         }
         if checksConfiguration {
-            Terminal.print("\(files.file): the configuration is right")
+            Terminal.print("\(files.file): configuration OK")
             return .success
         }
         let options = ServiceOptions(

@@ -24,27 +24,27 @@ struct Services: Command {
         "services",
         "Lists the services found by multicast DNS.",
         discussion: """
-            The service takes a census again and again; the list is there at once. --direct asks the network itself \
-            and needs no service; it ends when its census is complete, or after --timeout (10s).
+            The service takes a census periodically; the list is available at once. --direct queries the network \
+            itself and needs no service; it ends when its census is complete, or after --timeout (10s).
 
-            --json prints one object; with --watch one object on each line (JSON lines), the list first. -v shows TXT \
-            records, each pair with what it means where that is known.
+            --json prints one object; with --watch one object per line (JSON lines), the list first. -v shows TXT \
+            records, with the meaning of each known key.
             """,
         examples: [
             CommandExample("nwpath services", "all of them"),
             CommandExample("nwpath services _ipp._tcp -v", "printers, with their TXT records"),
-            CommandExample("nwpath services --name 'Office*' --watch --json", "their coming and going"),
+            CommandExample("nwpath services --name 'Office*' --watch --json", "as they come and go"),
             CommandExample("nwpath services --direct --timeout 3s", "without the service"),
-            CommandExample("nwpath services --past", "gone ones too: since when, until when, why"),
+            CommandExample("nwpath services --past", "also those that are gone: since when, until when, why"),
         ],
         arguments: [
             .positional("TYPE", into: \.type, .text, help: "Services of this type only."),
             .flag("--types", into: \.showsTypes, help: "List the types instead."),
             .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with such a name only."),
             .interface(into: \.interface, help: "Services on this interface only."),
-            .flag("--watch", into: \.watches, help: "Go on with what comes and goes."),
+            .flag("--watch", into: \.watches, help: "Continue with changes."),
             .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
-            .flag("--direct", into: \.isDirect, help: "Ask the network itself, without the service."),
+            .flag("--direct", into: \.isDirect, help: "Query the network itself, without the service."),
             .flag("--past", into: \.showsPast, help: "List everything that was ever seen."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "nothing was found")],
@@ -137,7 +137,7 @@ struct Services: Command {
         while true {
             let rest = deadline - clock.boot
             guard rest > .zero || limit == .zero else {
-                throw CommandFailure("no census is complete yet; try a longer --timeout", .timedOut)
+                throw CommandFailure("no census has completed yet; try a longer --timeout", .timedOut)
             }
             let longest = limit == .zero ? .seconds(30) : min(rest, .seconds(30))
             let milliseconds = max(1, longest.nanoseconds / 1_000_000)

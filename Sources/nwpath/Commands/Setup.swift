@@ -23,7 +23,7 @@ struct Setup: Command {
             + "and the kernel's own test of the gateways. --public: also connections to three hosts of well-known "
             + "operators every 30 s and a page every 2 min. --off: nothing. Without any of them it explains them.",
         examples: [
-            CommandExample("nwpath setup --public", "show the change, and write it if that is right"),
+            CommandExample("nwpath setup --public", "show the change, and confirm it"),
             CommandExample("nwpath setup --local --yes", "test the gateways and name servers in use"),
         ],
         arguments: [
@@ -36,7 +36,7 @@ struct Setup: Command {
         common: [.connection, .messages],
         exits: [
             ExitNote(.success, "written, or so already"),
-            ExitNote(.negative, "nothing was written, or the service does not take it; the message says why"),
+            ExitNote(.negative, "nothing was written, or the service rejected it; the message says why"),
             ExitNote(.usage), ExitNote(.timedOut, "the service did not answer in time"), ExitNote(.refused),
         ],
         check: { setup in

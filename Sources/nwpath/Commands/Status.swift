@@ -14,22 +14,23 @@ struct Status: Command {
         "status",
         "Shows whether the Internet connection works, and why not.",
         discussion: """
-            The first line is the verdict. --json prints the same object as /api/v1/status. Without a service the kernel \
-            is asked once; then nothing tells since when. --exit-code is 0 while the headline is online, connected or \
-            checking; with --monitor, while the path of that monitor is satisfied. `nwpath` without a command is `nwpath status --brief`.
+            The first line is the headline. --json prints the same object as /api/v1/status. Without a service the \
+            kernel is read once; then there is no time of the last change. --exit-code is 0 while the headline is \
+            online, connected or checking; with --monitor, while the path of that monitor is satisfied. `nwpath` \
+            without a command is `nwpath status --brief`.
             """,
         examples: [
-            CommandExample("nwpath status", "the verdict, then why"),
+            CommandExample("nwpath status", "the headline, then details"),
             CommandExample("nwpath status --exit-code -q", "for scripts: 1 when something is wrong"),
             CommandExample("nwpath status --json", "everything as one JSON object"),
         ],
         arguments: [
             .option("--monitor", value: "NAME", into: \.monitor, .monitorName, help: "Show this monitor only."),
-            .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 unless nothing is known to be wrong."),
+            .flag("--exit-code", into: \.hasExitCode, help: "Exit with 1 when a problem is known."),
             .flag("--brief", into: \.isBrief, help: "Show five lines, with the last day."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "something is wrong, with --exit-code; or no such monitor")],
-        check: { $0.isBrief && $0.monitor != nil ? "--brief is about the whole, so it takes no --monitor" : nil }
+        check: { $0.isBrief && $0.monitor != nil ? "--brief covers all monitors; leave --monitor out" : nil }
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {

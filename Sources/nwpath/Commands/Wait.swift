@@ -12,36 +12,36 @@ struct Wait: Command {
     var hold = Duration.zero
     var timeout = Duration.zero
 
-    /// How long the daemon is asked to keep a request; shorter than its own limit.
+    /// The longest long poll; shorter than the limit of the service.
     private static let longestPoll = Duration.seconds(30)
 
     static let specification = Specification<Wait>(
         "wait",
         "Waits for the Internet connection or other conditions.",
         discussion: """
-            COND is connected (the default: nothing is known to be wrong; the headline is online or connected), online \
-            (something beyond the gateway answered), path or satisfied (the kernel would send, whatever was tested), \
-            unsatisfied, ipv4, ipv6, dns (a name server answers; where nothing tests it, one is reachable), \
-            not-expensive, interface=NAME (it can carry traffic, and is not ignored) or service=TYPE[/NAME] (the census \
-            found it). Several must hold together, unless --any.
+            COND is connected (the default: no problem is known; the headline is online or connected), online \
+            (something beyond the gateway has answered), path or satisfied (the kernel would send, whatever was \
+            tested), unsatisfied, ipv4, ipv6, dns (a name server answers; where none is tested, one is reachable), \
+            not-expensive, interface=NAME (it can carry traffic and is not ignored) or service=TYPE[/NAME] (the \
+            census found it). All conditions must hold at the same time, unless --any is given.
 
-            It may be started before the service is up. When the time is over, what is missing is printed.
+            It may be started before the service is up. On timeout the unmet conditions are printed.
             """,
         examples: [
-            CommandExample("nwpath wait", "until nothing is known to be wrong"),
-            CommandExample("nwpath wait ipv6 dns --timeout 30s", "at most half a minute, for both"),
+            CommandExample("nwpath wait", "until no problem is known"),
+            CommandExample("nwpath wait ipv6 dns --timeout 30s", "for both, at most 30 s"),
             CommandExample("nwpath wait interface=eth0 --for 10s", "until it has held for ten seconds"),
-            CommandExample("nwpath wait service=_ipp._tcp", "until there is a printer"),
+            CommandExample("nwpath wait service=_ipp._tcp", "until a printer is found"),
         ],
         arguments: [
-            .positionals("COND", into: \.conditions, .condition, help: "What must be true."),
+            .positionals("COND", into: \.conditions, .condition, help: "Conditions to wait for."),
             .flag("--any", into: \.isAny, help: "One condition is enough."),
-            .option("--for", value: "DUR", into: \.hold, .duration, help: "How long it must hold."),
-            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "When to give up; 0 is never."),
+            .option("--for", value: "DUR", into: \.hold, .duration, help: "How long the conditions must hold."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Timeout; 0 = none."),
         ],
         exits: [
-            ExitNote(.success, "it is so"), ExitNote(.usage),
-            ExitNote(.timedOut, "timed out; what is missing is printed"),
+            ExitNote(.success, "condition met"), ExitNote(.usage),
+            ExitNote(.timedOut, "timed out; the unmet conditions are printed"),
             ExitNote(.refused),
         ],
         check: { $0.isAny && $0.conditions.isEmpty ? "--any needs conditions" : nil }
@@ -66,7 +66,7 @@ struct Wait: Command {
         }
     }
 
-    /// Looks again and again, each time something changes.
+    /// Evaluates the conditions each time something changes.
     private func wait(
         _ machine: inout WaitMachine,
         _ connection: inout ServiceConnection,
@@ -94,7 +94,7 @@ struct Wait: Command {
         }
     }
 
-    /// Asks the daemon; with the tag of the last answer it answers when something changes, or after `longest`.
+    /// Fetches the status; with the tag of the last response the service responds when something changes, or after `longest`.
     private func look(
         _ machine: inout WaitMachine,
         _ connection: inout ServiceConnection,
@@ -138,9 +138,9 @@ struct Wait: Command {
         var lines: [String] = []
         for finding in findings {
             guard let missing = finding.missing else { continue }
-            lines.append("still missing: \(PrintableText.escape("\(finding.condition): \(missing)"))")
+            lines.append("still waiting for: \(PrintableText.escape("\(finding.condition): \(missing)"))")
         }
-        return lines.isEmpty ? ["it held, but not long enough"] : lines
+        return lines.isEmpty ? ["the condition did not hold long enough"] : lines
     }
 
     /// The object that `--json` prints.

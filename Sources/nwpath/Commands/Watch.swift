@@ -17,12 +17,12 @@ struct Watch: Command {
         "watch",
         "Shows changes as they happen.",
         discussion: """
-            The first line is the headline of now, unless --since asks for the past. With --json there is one JSON \
-            object on each line (JSON lines): first that of /api/v1/status, then events as in the log. For people, \
-            what one cause brings about within seconds is one line; --all, --event and -n show every event.
+            The first line is the current headline, unless --since starts in the past. With --json there is one JSON \
+            object per line (JSON lines): first that of /api/v1/status, then events as in the log. Text output \
+            combines the events of one cause within seconds into one line; --all, --event and -n show every event.
 
-            When the service restarts, watch waits for it and goes on after the last event; a stream.reset says \
-            when events are lost.
+            When the service restarts, watch reconnects and continues after the last event; a stream.reset reports \
+            lost events.
             """,
         examples: [
             CommandExample("nwpath watch", "until Ctrl-C"),

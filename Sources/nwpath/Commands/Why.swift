@@ -20,8 +20,8 @@ struct Why: Command {
         "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
         discussion:
             "Follows the rule, table, route, nexthop, link, carrier, source address, packet filters, neighbour and name "
-            + "servers. Asks the kernel of this machine and sends nothing beyond the first router, except that a name is "
-            + "looked up. What probes of a service on this machine found stands beside it.",
+            + "servers. Queries the kernel of this machine and sends nothing beyond the first router, except for "
+            + "the lookup of a name. Probe results of a service on this machine are shown beside it.",
         examples: [
             CommandExample("nwpath why", "why is there no Internet"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
@@ -30,11 +30,11 @@ struct Why: Command {
         arguments: [
             .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
-            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "How long a name may take."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Timeout of the lookup."),
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "nothing is broken"), ExitNote(.negative, "an element is broken, or may be"),
+            ExitNote(.success, "no problem found"), ExitNote(.negative, "an element is broken, or may be"),
             ExitNote(.usage),
             ExitNote(.timedOut, "the name servers did not answer in time"),
         ]
@@ -50,7 +50,7 @@ struct Why: Command {
         do {
             answer = try explain(target, settings)
         } catch {
-            Terminal.complain("the kernel cannot be asked: \(error)")
+            Terminal.complain("cannot query the kernel: \(error)")
             return .negative
         }
         let document = WhyDocument(target: host ?? Self.internet, answer.explanations, BeyondKernel(common))

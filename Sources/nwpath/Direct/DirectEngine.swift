@@ -47,7 +47,7 @@ final class DirectEngine {
                 }
             }
         } catch {
-            throw CommandFailure("cannot ask the kernel: \(error)", .negative)
+            throw CommandFailure("cannot query the kernel: \(error)", .negative)
         }
         engine.setInterfaces(links.interfaces(of: path.core))
         self.interface = interface.map { [path] in path.core.state.link(named: $0)?.name ?? $0 }

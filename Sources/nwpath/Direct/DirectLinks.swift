@@ -33,11 +33,11 @@ struct DirectLinks: Equatable {
         guard let wanted else {
             return waits
                 ? .waiting("no interface is up yet; waiting for one")
-                : .failed("nothing to look on: no interface is up")
+                : .failed("no interface to use: no interface is up")
         }
         let exists = core.state.link(named: wanted) != nil
         if exists && waits { return .waiting("\(wanted) is down or has no address yet; waiting for it") }
-        var reason = "nothing to look on: \(wanted) does not exist, is down, or has no address"
+        var reason = "no interface to use: \(wanted) does not exist, is down, or has no address"
         let names = core.state.links.values.flatMap(\.names).sorted()
         if !exists, let nearest = NearestSpelling.nearest(to: wanted, among: names) {
             reason += "; did you mean '\(nearest)'?"

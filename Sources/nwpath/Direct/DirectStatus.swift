@@ -22,12 +22,12 @@ struct DirectStatus {
     /// - Throws: A failure when the configuration is not right, or the kernel cannot be asked.
     init() throws(CommandFailure) {
         guard let settings = CommandConfiguration.load(nil) else {
-            throw CommandFailure("the configuration is not right, so nothing was read", .usage)
+            throw CommandFailure("the configuration is not valid, so nothing was read", .usage)
         }
         do throws(NetlinkError) {
             core = try Self.look(settings)
         } catch {
-            throw CommandFailure("the kernel cannot be asked: \(error)", .negative)
+            throw CommandFailure("cannot query the kernel: \(error)", .negative)
         }
     }
 

@@ -24,7 +24,7 @@ struct LogText {
         let files = Plural.of(report["files"]?.int ?? 0, "file")
         var text = "\(records) in \(files)"
         if let first = report["first"]?.string, let last = report["last"]?.string { text += ", \(first) to \(last)" }
-        text += count == 0 ? ": nothing is wrong" : ": \(Plural.of(count, "problem"))"
+        text += count == 0 ? ": no problems" : ": \(Plural.of(count, "problem"))"
         return screen.palette.paint("\(count == 0 ? "✓" : "✗") \(text)", count == 0 ? .good : .bad) + "\n"
     }
 }

@@ -32,9 +32,9 @@ import Testing
                 Common options:
                   --socket PATH      The unix socket of the service.
                   --url URL          The address of the service, instead of a socket.
-                  --token-file FILE  The token that the service asks for.
-                  --cacert FILE      Authorities that may vouch for the service.
-                  -v, --verbose      Tell on standard error what is asked, and of whom.
+                  --token-file FILE  The token that the service requires.
+                  --cacert FILE      Certificate authorities trusted to identify the service.
+                  -v, --verbose      Log each request on standard error.
                   --json             Print JSON.
                   -q, --quiet        Print only errors, and JSON with --json.
                   --no-color         Print without colours.

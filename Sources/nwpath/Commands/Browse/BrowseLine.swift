@@ -115,12 +115,12 @@ extension BrowseLine {
             line("unresolved")
                 .member("service", unresolved)
                 .member("is_offered", .truth, "`false` on port 0, which only takes a name.")
-                .member("missing", .list(of: .text), "The types of record nobody answered for."),
+                .member("missing", .list(of: .text), "The record types without an answer."),
             line("lost")
                 .member("service", .either(ServiceDocument.form, announcement), "As it was known last.")
                 .member("removed", removed)
         )
-        .about("What a browse or a resolution of an instance tells.")
+        .about("What a browse or a resolution of an instance reports.")
         .named("Browse")
     }
 

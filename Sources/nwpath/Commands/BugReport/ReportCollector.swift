@@ -97,9 +97,9 @@ struct ReportCollector {
                 object["\(family.rawValue)_routes"] = .integer(Int64(routes.values.count))
                 object["\(family.rawValue)_routes_complete"] = .bool(routes.isComplete)
             }
-            contents.add("routes", "\(rules.count) rules, the number of routes", .object(object))
+            contents.add("routes", "\(rules.count) rules and the number of routes", .object(object))
         } catch {
-            contents.miss("routes", "the kernel cannot be asked: \(error)")
+            contents.miss("routes", "cannot query the kernel: \(error)")
         }
     }
 

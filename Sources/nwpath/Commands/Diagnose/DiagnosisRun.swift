@@ -66,7 +66,7 @@ struct DiagnosisRun {
                 loop.stop()
             }
         } catch {
-            throw CommandFailure("the kernel cannot be asked: \(error)", .unfinished)
+            throw CommandFailure("cannot query the kernel: \(error)", .unfinished)
         }
     }
 

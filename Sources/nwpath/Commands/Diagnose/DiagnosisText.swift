@@ -43,12 +43,12 @@ struct DiagnosisText {
         let verdicts = document.list("verdicts")
         guard !verdicts.isEmpty else {
             guard document.isTrue("complete") else {
-                return sheet.paint("? the time was over before everything was examined", .warning) + "\n"
+                return sheet.paint("? timed out before everything was tested", .warning) + "\n"
             }
             if let destination = document["destination"] {
                 return DestinationText(sheet: sheet).sentence(destination, document)
             }
-            return sheet.paint("✓ nothing is wrong with what was examined", .good) + "\n"
+            return sheet.paint("✓ no problems found", .good) + "\n"
         }
         return verdicts.map { verdict in
             let tone: Palette.Tone = verdict.text("severity") == "broken" ? .bad : .warning
@@ -71,10 +71,10 @@ struct DiagnosisText {
         }
     }
 
-    /// Such as `11.2 ms there and back, 0 % lost`; empty where nothing was measured.
+    /// Such as `11.2 ms round trip, 0 % lost`; empty where nothing was measured.
     static func figures(_ evidence: JSONValue) -> String {
         var words: [String] = []
-        if let time = evidence["round_trip_seconds"]?.double { words.append("\(ProbeText.time(time)) there and back") }
+        if let time = evidence["round_trip_seconds"]?.double { words.append("\(ProbeText.time(time)) round trip") }
         if let loss = evidence["loss_percent"]?.double { words.append("\(ProbeText.percent(loss)) lost") }
         if let time = evidence["answer_seconds"]?.double { words.append("answers in \(ProbeText.time(time))") }
         if let asked = evidence["asked"]?.int { words.append("\(evidence["answering"]?.int ?? 0) of \(asked) answer") }

@@ -30,7 +30,7 @@ final class LayerTicker {
         let texts = (0...layers.count).reversed().map { shown in
             let names = layers.prefix(shown).map(\.rawValue).joined(separator: ", ")
             let rest = layers.count - shown
-            return "asking: " + names + (rest == 0 ? "" : shown == 0 ? "\(rest) layers" : " and \(rest) more")
+            return "testing: " + names + (rest == 0 ? "" : shown == 0 ? "\(rest) layers" : " and \(rest) more")
         }
         // The last column stays empty: a full line would wrap.
         return texts.first { $0.count < width } ?? ""

@@ -82,7 +82,7 @@ struct ProbeText {
 
     func list(_ probes: [JSONValue]) -> String {
         guard !probes.isEmpty else {
-            return "no active probe; probes.active of the configuration names them\n"
+            return "no probes configured; add them under probes.active (docs/probes.md)\n"
         }
         var table = TextTable([
             .init("NAME"), .init("METHOD"), .init("TARGET", canShrink: true),

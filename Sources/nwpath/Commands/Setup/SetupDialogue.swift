@@ -10,10 +10,10 @@ enum SetupDialogue {
     static func meaning(of check: ConnectivitySettings.Check) -> String {
         switch check {
         case .local:
-            "local: one query to each name server in use every 30 s; the kernel tests the gateways; nobody else gets packets"
+            "local: one query to each name server in use every 30 s; the kernel tests the gateways; no packets go elsewhere"
         case .public:
             "public: the same, and connections to three hosts of well-known operators every 30 s, one page every 2 min"
-        case .off: "off: nothing is tested and nobody gets packets"
+        case .off: "off: nothing is tested, no packets are sent"
         }
     }
 

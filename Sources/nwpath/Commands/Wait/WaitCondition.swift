@@ -87,7 +87,7 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         case .interface(let name):
             guard let found = status.list("interfaces").first(where: { InterfaceText.isNamed($0, name) }) else {
                 guard ignored.contains(name) else { return "there is no interface \(name)" }
-                return "\(name) is ignored, so nothing is told of it; see 'nwpath interfaces --all'"
+                return "\(name) is ignored, so it is not reported; see 'nwpath interfaces --all'"
             }
             return found.isTrue("usable") ? nil : "\(name): \(InterfaceText.state(found).text)"
         case .service(let type, let name):

@@ -29,14 +29,11 @@ struct WhyDocument: JSONObjectWritable {
         let verdict: ExplanationStep.Verdict
         /// What holds, or what is in the way.
         let message: String
-        /// Deprecated: ``message``.
-        let text: String
 
         func write(to object: inout JSONObjectWriter) {
             object.write("element", element.rawValue)
             object.write("verdict", verdict.rawValue)
             object.write("message", message)
-            object.write("text", text)
         }
     }
 
@@ -61,8 +58,6 @@ struct WhyDocument: JSONObjectWritable {
     let verdict: String
     /// The first line of the text.
     let message: String
-    /// Deprecated: ``message``.
-    let summary: String
     var broken: Fault?
     let chains: [Chain]
 
@@ -71,7 +66,6 @@ struct WhyDocument: JSONObjectWritable {
         object.write("target", target)
         object.write("verdict", verdict)
         object.write("message", message)
-        object.write("summary", summary)
         object.write("broken", broken)
         object.write("chains", chains)
     }
@@ -103,7 +97,6 @@ struct WhyDocument: JSONObjectWritable {
         broken = fault
         verdict = first != nil ? "broken" : doubtful != nil ? "unknown" : "ok"
         message = Self.summary(target: target, fault: fault, isCertain: first != nil, explanations, beyond)
-        summary = message
         chains = explanations.map { explanation in
             Chain(
                 family: explanation.family.rawValue,
@@ -112,7 +105,7 @@ struct WhyDocument: JSONObjectWritable {
                 interface: explanation.interface.map(InterfaceReference.init(named:)),
                 steps: explanation.steps.map {
                     let text = beyond?.text(of: $0) ?? $0.text
-                    return Step(element: $0.element, verdict: $0.verdict, message: text, text: text)
+                    return Step(element: $0.element, verdict: $0.verdict, message: text)
                 }
             )
         }
@@ -131,14 +124,14 @@ struct WhyDocument: JSONObjectWritable {
         _ beyond: BeyondKernel?
     ) -> String {
         if let fault {
-            let hint = fault.hint.map { "; to mend it: \($0)" } ?? ""
+            let hint = fault.hint.map { ". Fix: \($0)" } ?? ""
             return "\(isCertain ? "Broken" : "Perhaps broken") at \(fault.element.rawValue): \(fault.message)\(hint)"
         }
         let ways = explanations.filter { $0.broken == nil }.map { explanation in
             let by = explanation.interface.map { " by \($0)" } ?? ""
             return "\(explanation.family.label)\(by)"
         }
-        guard !ways.isEmpty else { return "Nothing to explain: there is no address to ask about" }
+        guard !ways.isEmpty else { return "Nothing to explain: there is no address to explain" }
         let tested = beyond.map { "; " + $0.clause(on: target == Why.internet ? nil : target, explanations) }
         return "The kernel would send to \(target): \(ways.joined(separator: ", "))" + (tested ?? "")
     }
@@ -152,7 +145,6 @@ extension WhyDocument {
             .member("target", .text)
             .member("verdict", .words("ok", "broken", "unknown"), "`unknown` where something may be in the way.")
             .member("message", .text, "One sentence for people.")
-            .deprecated("summary", .text, by: "message")
             .member("broken", Fault.form.orNull, "The first element that is broken, or may be.")
             .member("chains", .list(of: Chain.form))
     }
@@ -179,7 +171,6 @@ extension WhyDocument.Step {
             .member("element", .oneOf(ExplanationElement.self))
             .member("verdict", .oneOf(ExplanationStep.Verdict.self))
             .member("message", .text, "What holds, or what is in the way.")
-            .deprecated("text", .text, by: "message")
     }
 }
 

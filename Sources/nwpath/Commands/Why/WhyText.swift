@@ -10,7 +10,7 @@ struct WhyText {
     /// The summary, then each chain, one element a line.
     func render(_ document: WhyDocument) -> String {
         let tone: Palette.Tone = document.verdict == "ok" ? .good : .bad
-        var lines = [palette.paint(PrintableText.escape(document.summary), tone)]
+        var lines = [palette.paint(PrintableText.escape(document.message), tone)]
         for chain in document.chains {
             let family = chain.family == "ipv4" ? "IPv4" : "IPv6"
             if chain.verdict == "absent" {
@@ -32,6 +32,6 @@ struct WhyText {
             }
         let name = step.element.rawValue
         let blanks = String(repeating: " ", count: max(1, 10 - name.count))
-        return "\(palette.paint(sign, tone)) \(name)\(blanks)\(PrintableText.escape(step.text))"
+        return "\(palette.paint(sign, tone)) \(name)\(blanks)\(PrintableText.escape(step.message))"
     }
 }
