@@ -110,15 +110,18 @@ public struct ProbeObservation: Hashable, Sendable {
     public var isFailing: Bool
     /// When the first of the present row of failures started, as time since boot; `nil` after a success.
     public var failingSince: Duration?
-    /// Whether a portal answered in its position.
+    /// Whether a portal answered in its position, and no right answer came since.
     public var isCaptive: Bool
+    /// When the portal began to answer, and when it answered last, as time since boot.
+    public var captiveSince: Duration?
+    public var lastCaptive: Duration?
     /// When its last right answer came, as time since boot.
     public var answered: Duration?
     /// When the first of the present row of right answers came.
     public var answeringSince: Duration?
     /// When the run of its last result started; `nil` before the first.
     public var lastStart: Duration?
-    /// Whether this process may run it.
+    /// Whether its last run was assessed: this process may run it, and was not too busy.
     public var isAssessable: Bool
     /// How long an answer counts.
     public var validity: Duration
@@ -126,6 +129,8 @@ public struct ProbeObservation: Hashable, Sendable {
     public var roundTrip: Duration?
     /// Whether its right answers show that names are found.
     public var findsName: Bool
+    /// Whether it is on this machine or the networks it is part of.
+    public var isNear: Bool
     /// Why it fails, in one word, such as `timeout`.
     public var failure: String?
     /// The same in a sentence.
@@ -140,13 +145,16 @@ public struct ProbeObservation: Hashable, Sendable {
         isFailing: Bool = false,
         failingSince: Duration? = nil,
         isCaptive: Bool = false,
+        captiveSince: Duration? = nil,
+        lastCaptive: Duration? = nil,
         answered: Duration? = nil,
         answeringSince: Duration? = nil,
         lastStart: Duration? = nil,
         isAssessable: Bool = true,
         validity: Duration = .seconds(180),
         roundTrip: Duration? = nil,
-        findsName: Bool = false,
+        findsName: Bool? = nil,
+        isNear: Bool = false,
         failure: String? = nil,
         failureDetail: String? = nil
     ) {
@@ -157,13 +165,16 @@ public struct ProbeObservation: Hashable, Sendable {
         self.isFailing = isFailing
         self.failingSince = failingSince ?? (isFailing ? answered ?? .zero : nil)
         self.isCaptive = isCaptive
+        self.captiveSince = captiveSince ?? (isCaptive ? self.failingSince : nil)
+        self.lastCaptive = lastCaptive ?? self.captiveSince
         self.answered = answered
         self.answeringSince = answeringSince ?? (self.failingSince == nil ? answered : nil)
         self.lastStart = lastStart
         self.isAssessable = isAssessable
         self.validity = validity
         self.roundTrip = roundTrip
-        self.findsName = findsName || position == .nameServer
+        self.findsName = findsName ?? (position == .nameServer)
+        self.isNear = isNear || position == .near || position == .gateway
         self.failure = failure
         self.failureDetail = failureDetail
     }

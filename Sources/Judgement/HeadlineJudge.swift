@@ -12,8 +12,10 @@ internal import PathModel
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
 /// 5. A test answers again, and others that failed have not been repeated since: `checking`.
-/// 6. All tests beyond the gateway fail, one of all as often as its threshold: `no_internet`.
-/// 7. No name server is configured or in reach, or a verdict or all tests say that none answers: `dns_broken`.
+/// 6. All tests beyond the gateway fail, one of all as often as its threshold; or, where there are none, nothing comes
+///    back from several name servers beyond it: `no_internet`.
+/// 7. No name server is configured or in reach, or a verdict or all tests say that none answers, and hosts beyond the
+///    gateway do: `dns_broken`.
 /// 8. A test failed, and nothing of its kind answered since, or nothing has a result: `checking`.
 /// 9. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail:
 ///    `degraded`.
@@ -115,13 +117,17 @@ public struct HeadlineJudge {
         {
             return Finding(state: .loginNeeded, standing, .internet)
         }
-        guard let probe = facts.probes.first(where: \.isCaptive) else { return nil }
+        // A portal that has not answered for long may be gone, or this machine may be in another network.
+        func stands(_ probe: ProbeObservation) -> Bool {
+            probe.isCaptive && (probe.lastCaptive.map { isFresh($0, for: probe.validity) } ?? false)
+        }
+        guard let probe = facts.probes.first(where: stands) else { return nil }
         return Finding(
             state: .loginNeeded,
             message: text.portal(probe),
             hint: HeadlineText.portalHint,
             cause: Headline.Cause("portal"),
-            began: probe.failingSince,
+            began: probe.captiveSince,
             element: .internet
         )
     }
@@ -160,10 +166,10 @@ public struct HeadlineJudge {
             return finding
         }
         let names = servers.isEmpty ? beyond.filter(\.failsAtName) : servers
-        if isDecided(names), !hasNames, !hasInternet || !servers.isEmpty {
+        if isDecided(names), !hasNames, !hasInternet || !servers.isEmpty, isConfirmedBeyond(since: names) {
             return Finding(
                 state: .dnsBroken,
-                message: servers.isEmpty ? text.namesUnknown(names) : text.namesFail(names),
+                message: servers.isEmpty ? text.namesUnknown(names) : text.namesFail(names, areAlone: beyond.isEmpty),
                 hint: HeadlineText.namesFailHint,
                 cause: .tests,
                 began: firstFailure(of: names),
@@ -181,19 +187,35 @@ public struct HeadlineJudge {
         )
     }
 
+    /// Whether hosts beyond the gateway have answered since name servers began to fail, or none can.
+    ///
+    /// Else it may be that nothing beyond the gateway answers, which the runs that go on will show.
+    private func isConfirmedBeyond(since names: [ProbeObservation]) -> Bool {
+        let hosts = beyond.filter { !$0.failsAtName }
+        guard let first = firstFailure(of: names), !hosts.isEmpty else { return true }
+        return hosts.contains { $0.failingSince == nil && ($0.answered ?? .zero) >= first }
+            || hosts.allSatisfy { $0.failingSince != nil }
+    }
+
     private var silent: Finding? {
         // Where name servers fail as well, one test that failed often enough decides for all.
-        guard isDecided(beyond) || isDecided(beyond + servers), !hasInternet,
-            beyond.contains(where: { !$0.failsAtName })
+        let hosts = beyond.isEmpty && areBeyond(servers) ? servers : beyond
+        guard isDecided(hosts) || isDecided(beyond + servers), !hasInternet,
+            hosts.contains(where: { !$0.failsAtName })
         else { return nil }
         return Finding(
             state: .noInternet,
-            message: text.nothingAnswers(beyond),
+            message: text.nothingAnswers(hosts),
             hint: HeadlineText.nothingAnswersHint,
             cause: .tests,
-            began: firstFailure(of: beyond),
+            began: firstFailure(of: hosts),
             element: .internet
         )
+    }
+
+    /// Whether several name servers are hosts beyond the gateway, from none of which anything comes back.
+    private func areBeyond(_ servers: [ProbeObservation]) -> Bool {
+        servers.count > 1 && servers.allSatisfy { !$0.isNear && ["timeout", "unreachable"].contains($0.failure) }
     }
 
     private var checking: Finding? {
@@ -258,8 +280,14 @@ public struct HeadlineJudge {
 
     // MARK: - Evidence
 
-    private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && $0.isAssessable } }
-    private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && $0.isAssessable } }
+    private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && counts($0) } }
+    private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && counts($0) } }
+
+    /// Whether a probe has a say: a run that was not assessed, such as on a busy machine, leaves the result before it.
+    private func counts(_ probe: ProbeObservation) -> Bool {
+        if probe.isAssessable || probe.failingSince != nil { return true }
+        return probe.answered.map { isFresh($0, for: probe.validity) } ?? false
+    }
 
     private func lastExamination(_ what: KeyPath<ExaminationSummary, Bool>) -> Bool {
         guard let examination = facts.examination else { return false }

@@ -6,6 +6,8 @@ public struct HeadlineSeconds: Hashable, Sendable {
     private var state: Headline.State?
     /// Until when the totals are complete; the present state counts from here.
     private var settled = Duration.zero
+    /// How long the machine had been suspended by then, which counts for no state.
+    private var asleep = Duration.zero
 
     public init() {}
 
@@ -16,7 +18,19 @@ public struct HeadlineSeconds: Hashable, Sendable {
     ///   - state: The state from `since` on.
     ///   - since: When it began, as time since boot; now when not given.
     ///   - now: The time since boot.
-    public mutating func note(_ state: Headline.State, since: Duration? = nil, at now: Duration) {
+    ///   - asleep: How much of it the machine was suspended.
+    public mutating func note(
+        _ state: Headline.State,
+        since: Duration? = nil,
+        at now: Duration,
+        asleep: Duration = .zero
+    ) {
+        if asleep - self.asleep > .seconds(1) {
+            // The state of before stands until the machine was suspended, as far as anybody knows.
+            settle(at: now - (asleep - self.asleep))
+            settled = max(settled, now)
+        }
+        self.asleep = asleep
         guard state != self.state else { return }
         settle(at: min(since ?? now, now))
         self.state = state

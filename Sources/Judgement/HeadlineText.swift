@@ -24,7 +24,11 @@ struct HeadlineText {
     static let nothingAnswersHint = "run `nwpath diagnose` to find where it ends"
 
     /// Such as `192.0.2.53 refuses queries`, of name servers whose tests all fail.
-    func namesFail(_ failing: [ProbeObservation]) -> String {
+    /// - Parameters:
+    ///   - failing: The tests.
+    ///   - areAlone: Whether nothing else beyond the gateway is tested, so that it may be more than the server.
+    /// - Returns: The sentence.
+    func namesFail(_ failing: [ProbeObservation], areAlone: Bool) -> String {
         var seen: Set<String> = []
         let servers = failing.filter { seen.insert($0.address ?? $0.name).inserted }
         guard servers.count == 1, let server = servers.first else {
@@ -33,7 +37,9 @@ struct HeadlineText {
         let name = server.address ?? "the name server"
         guard server.failure != "refused" else { return "\(name) refuses queries" }
         guard server.failure == "dns", let detail = server.failureDetail else {
-            return "\(name) does not answer queries"
+            let gateway = path.gateways.first.map { "\($0.address)" } ?? "the gateway"
+            let remark = areAlone && !server.isNear ? "; nothing else beyond \(gateway) is tested" : ""
+            return "\(name) does not answer queries\(remark)"
         }
         // Such as `the server refused to answer (REFUSED)`.
         let code = detail.split(separator: "(").last?.split(separator: ")").first.map(String.init)

@@ -63,7 +63,7 @@ final class HeadlineWatch {
         let headline = HeadlineJudge(facts).headline
         tracker.note(headline, at: facts.now)
         let since = tracker.since
-        seconds.note(headline.state, since: since, at: facts.now)
+        seconds.note(headline.state, since: since, at: facts.now, asleep: facts.now - loop.clock.awake)
         if timer == nil, let due = tracker.due {
             timer = loop.schedule(at: due) { [weak self] in self?.tell() }
         }
@@ -123,23 +123,26 @@ extension ProbeObservation {
             }
         var (failure, detail): (String?, String?)
         if case .failure(let reason, let text) = last?.outcome { (failure, detail) = (reason.rawValue, text) }
-        let server = position == .nameServer ? definition.question.server.map { "\($0.address)" } : nil
+        let server = position == .nameServer ? definition.question.server?.address.address : nil
+        let isRefusal = last?.isRefusal == true
         self.init(
             definition.name,
             position,
-            address: server ?? address.map { "\($0)" },
+            address: (server ?? address).map { "\($0)" },
             family: definition.family ?? address?.family,
             isFailing: probe.schedule.isFailing,
             failingSince: probe.schedule.failingSince,
             isCaptive: probe.schedule.isCaptive,
+            captiveSince: probe.schedule.captiveSince,
+            lastCaptive: probe.schedule.lastCaptive,
             answered: probe.lastSuccess,
             answeringSince: probe.schedule.answeringSince,
             lastStart: probe.lastStart,
-            // A run that was not assessed, such as on a busy machine, changes nothing.
-            isAssessable: last?.isAssessed ?? true || probe.lastSuccess != nil || probe.schedule.failingSince != nil,
+            isAssessable: last?.isAssessed ?? true,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
-            findsName: last?.isSuccess == true && last?.resolution != nil,
+            findsName: position == .nameServer ? !isRefusal : last?.isSuccess == true && last?.resolution != nil,
+            isNear: position == .near || position == .gateway || server.map { state.isNear($0) } ?? false,
             failure: failure,
             failureDetail: detail
         )

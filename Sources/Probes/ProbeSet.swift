@@ -3,7 +3,7 @@
 public import LinuxIO
 
 public struct ProbeState: Hashable, Sendable {
-    public let definition: ProbeDefinition
+    public internal(set) var definition: ProbeDefinition
     /// When it runs, and whether it fails.
     public internal(set) var schedule: ProbeSchedule
     /// Its last results.
@@ -19,6 +19,8 @@ public struct ProbeState: Hashable, Sendable {
     /// How many runs ended, without those that could not be assessed.
     public internal(set) var attempts: UInt64 = 0
     public internal(set) var failures: UInt64 = 0
+    /// Whether its name server has answered a query for a name that is not its own.
+    var hasResolved = false
 
     public var isRunning: Bool { schedule.isRunning }
 }
@@ -45,10 +47,16 @@ public final class ProbeSet {
     /// Takes what there is to tell, on the loop's thread.
     public var onEvent: (Event) -> Void = { _ in }
 
-    private struct Entry {
+    fileprivate struct Entry {
         var state: ProbeState
         /// The runs that are going on, by their start.
         var attempts: [Duration: ProbeAttempt] = [:]
+        var isPaused = false
+
+        mutating func cancel() {
+            for attempt in attempts.values { attempt.cancel() }
+            attempts = [:]
+        }
     }
 
     /// Makes a set without probes.
@@ -65,23 +73,37 @@ public final class ProbeSet {
     public var states: [ProbeState] { entries.map(\.state) }
 
     /// Replaces the probes; those whose definition did not change go on as if nothing had happened.
-    public func setDefinitions(_ definitions: [ProbeDefinition]) {
-        let old = entries
-        for entry in old where !definitions.contains(entry.state.definition) {
-            for attempt in entry.attempts.values { attempt.cancel() }
-        }
+    /// - Parameters:
+    ///   - definitions: The probes. One that tests the same as before at other times keeps what is known.
+    ///   - paused: The names of those that do not run for now.
+    public func setDefinitions(_ definitions: [ProbeDefinition], paused: Set<String> = []) {
+        var old = entries
+        for index in old.indices where !definitions.contains(old[index].state.definition) { old[index].cancel() }
+        let now = loop.clock.boot
         entries = definitions.map { definition in
-            if let kept = old.first(where: { $0.state.definition == definition }) { return kept }
-            let schedule = ProbeSchedule(
-                interval: definition.interval,
-                retryInterval: definition.retryInterval,
-                threshold: definition.threshold,
-                at: loop.clock.boot,
-                chance: .random(in: 0..<1)
-            )
-            return Entry(state: ProbeState(definition: definition, schedule: schedule))
+            var entry =
+                old.first { $0.state.definition == definition }
+                ?? old.first { $0.state.definition.isTheSameTest(as: definition) }?.changed(to: definition, at: now)
+                ?? made(definition)
+            let isPaused = paused.contains(definition.name)
+            guard isPaused != entry.isPaused else { return entry }
+            entry.cancel()
+            entry.state.schedule.resume(at: now)
+            entry.isPaused = isPaused
+            return entry
         }
         arm()
+    }
+
+    private func made(_ definition: ProbeDefinition) -> Entry {
+        let schedule = ProbeSchedule(
+            interval: definition.interval,
+            retryInterval: definition.retryInterval,
+            threshold: definition.threshold,
+            at: loop.clock.boot,
+            chance: .random(in: 0..<1)
+        )
+        return Entry(state: ProbeState(definition: definition, schedule: schedule))
     }
 
     /// Runs every probe soon: the answers of before say nothing about the path of now.
@@ -112,10 +134,11 @@ public final class ProbeSet {
         }
     }
 
-    /// Runs a probe at once; `nil` when there is none of that name.
+    /// Runs a probe at once, a paused one as well; `nil` when there is none of that name.
     public func runNow(_ name: String) -> ProbeSchedule.Wish? {
         guard let index = entries.firstIndex(where: { $0.state.definition.name == name }) else { return nil }
         defer { arm() }
+        entries[index].isPaused = false
         return entries[index].state.schedule.runNow(at: loop.clock.boot)
     }
 
@@ -123,7 +146,7 @@ public final class ProbeSet {
     public func stop() { setDefinitions([]) }
 
     private func arm() {
-        let next = entries.compactMap(\.state.schedule.deadline).min()
+        let next = entries.filter { !$0.isPaused }.compactMap(\.state.schedule.deadline).min()
         guard timer?.deadline != next else { return }
         if let timer { loop.cancel(timer.timer) }
         timer = next.map { next in (loop.schedule(at: next) { [weak self] in self?.runDue() }, next) }
@@ -132,8 +155,9 @@ public final class ProbeSet {
     private func runDue() {
         timer = nil
         let now = loop.clock.boot
+        let asleep = now - loop.clock.awake
         let surroundings = surroundings()
-        for index in entries.indices where entries[index].state.schedule.isDue(at: now) {
+        for index in entries.indices where !entries[index].isPaused && entries[index].state.schedule.isDue(at: now) {
             let definition = entries[index].state.definition
             let isRetry = entries[index].state.isRunning
             entries[index].state.schedule.start(at: now, isPrompt: entries[index].state.isPrompt)
@@ -142,7 +166,11 @@ public final class ProbeSet {
                 surroundings: surroundings,
                 loop: loop,
                 pages: pages
-            ) { [weak self] result in self?.finish(definition, result, started: now) }
+            ) { [weak self, clock = loop.clock] result in
+                // A run that the machine slept through is no evidence.
+                let hasSlept = !result.isSuccess && (clock.boot - clock.awake) - asleep > .seconds(1)
+                self?.finish(definition, hasSlept ? result.discarded : result, started: now)
+            }
             if isRetry, entries[index].state.schedule.failingSince == nil {
                 repeatAnswering()
                 onEvent(.suspicious(entries[index].state))
@@ -155,6 +183,7 @@ public final class ProbeSet {
         guard let index = entries.firstIndex(where: { $0.state.definition == definition }) else { return }
         let now = loop.clock.boot
         entries[index].attempts[started] = nil
+        let result = entries[index].state.assessed(result)
         let before = entries[index].state.schedule
         let transitions = entries[index].state.schedule.finish(
             result,
@@ -174,7 +203,56 @@ public final class ProbeSet {
     }
 }
 
+extension ProbeSet.Entry {
+    /// The same with other settings.
+    fileprivate func changed(to definition: ProbeDefinition, at now: Duration) -> Self {
+        var entry = self
+        entry.cancel()
+        entry.state.definition = definition
+        entry.state.schedule.apply(
+            interval: definition.interval,
+            retryInterval: definition.retryInterval,
+            threshold: definition.threshold,
+            at: now
+        )
+        return entry
+    }
+}
+
+extension ProbeDefinition {
+    /// Whether two send the same packets to the same target, at other times perhaps.
+    fileprivate func isTheSameTest(as other: ProbeDefinition) -> Bool {
+        var same = self
+        (same.interval, same.retryInterval) = (other.interval, other.retryInterval)
+        (same.timeout, same.threshold) = (other.timeout, other.threshold)
+        same.question.allowsRefusal = other.question.allowsRefusal
+        return same == other
+    }
+}
+
+extension ProbeResult {
+    /// The same run, which says nothing.
+    fileprivate var discarded: ProbeResult {
+        var result = self
+        result.outcome = .notAssessed(advice: "the machine was suspended meanwhile")
+        return result
+    }
+}
+
 extension ProbeState {
+    /// A result in the light of earlier ones: a name server that refuses what it used to answer fails.
+    fileprivate mutating func assessed(_ result: ProbeResult) -> ProbeResult {
+        guard result.isSuccess else { return result }
+        guard result.isRefusal else {
+            hasResolved = true
+            return result
+        }
+        guard hasResolved else { return result }
+        var result = result
+        result.outcome = .failure(.dns, detail: NameQuery.refusal)
+        return result
+    }
+
     /// Whether its answers come long before a retry is due.
     var isPrompt: Bool {
         guard let usual = history.summary?.p95 else { return false }

@@ -31,6 +31,16 @@ import Testing
         #expect(all(&seconds, at: .seconds(130)) == [.online: 100, .noInternet: 30])
     }
 
+    @Test func `the time the machine is suspended counts for no state`() {
+        var seconds = HeadlineSeconds()
+        seconds.note(.online, at: .zero)
+        seconds.note(.online, at: .seconds(10))
+        seconds.note(.online, at: .seconds(3620), asleep: .seconds(3600))
+        #expect(all(&seconds, at: .seconds(3620)) == [.online: 20])
+        seconds.note(.offline, since: .seconds(3625), at: .seconds(3630), asleep: .seconds(3600))
+        #expect(all(&seconds, at: .seconds(3640)) == [.online: 25, .offline: 15])
+    }
+
     @Test func `what was counted stays, whatever a later state says of it`() {
         var seconds = HeadlineSeconds()
         seconds.note(.online, at: .zero)

@@ -275,7 +275,8 @@ import Testing
     }
 
     @Test func `a portal wants a login, whoever found it`() {
-        let probe = Self.judge(Self.facts()) { $0.probes = [ProbeObservation("web", .beyond, isCaptive: true)] }
+        let page = ProbeObservation("web", .beyond, isCaptive: true, lastCaptive: .seconds(290))
+        let probe = Self.judge(Self.facts()) { $0.probes = [page] }
         #expect(probe.state == .loginNeeded && Self.chain(probe) == "++?x.")
         let verdict = Self.judge(Self.facts()) { $0.verdicts = [Self.verdict(.captivePortal, .degraded)] }
         #expect(verdict.state == .loginNeeded && verdict.message == "captive.portal it is")
@@ -360,7 +361,7 @@ import Testing
         let names = sign("names", "timeout")
         let alone = Self.judge(Self.facts()) { $0.probes = [names] }
         #expect(alone.state == .dnsBroken && alone.chain[4].condition == .broken)
-        #expect(alone.message == "192.0.2.53 does not answer queries")
+        #expect(alone.message == "192.0.2.53 does not answer queries; nothing else beyond 192.0.2.1 is tested")
         let beside = Self.judge(Self.facts()) { $0.probes = [names, Self.fresh] }
         #expect(beside.state == .dnsBroken && Self.chain(beside) == "++++x")
         let answering = ProbeObservation("n2", .nameServer, answered: .seconds(290))
@@ -437,6 +438,68 @@ import Testing
             ($0.verdicts, $0.probes) = ([Self.verdict(.pmtuReduced, .warning)], [Self.fresh])
         }
         #expect(warned.state == .online && Self.chain(warned) == "+++~?")
+    }
+
+    @Test func `a portal that has not answered for long, or in another network, wants no login`() {
+        var portal = ProbeObservation("page", .beyond, isFailing: true, failingSince: .seconds(150), isCaptive: true)
+        (portal.captiveSince, portal.lastCaptive) = (.seconds(160), .seconds(290))
+        let standing = Self.judge(Self.facts()) { $0.probes = [portal] }
+        #expect(standing.state == .loginNeeded && standing.began == .seconds(160))
+        portal.lastCaptive = .seconds(110)
+        #expect(Self.judge(Self.facts()) { $0.probes = [portal] }.state == .noInternet)
+        portal.lastCaptive = .seconds(290)
+        let moved = Self.judge(Self.facts()) { ($0.probes, $0.statusSince) = ([portal], .seconds(295)) }
+        #expect(moved.state != .loginNeeded)
+    }
+
+    @Test func `a test that can no longer be made keeps nothing checking`() {
+        var old = ProbeObservation("far", .beyond, answered: .seconds(101), lastStart: .seconds(299))
+        old.isAssessable = false
+        #expect(Self.judge(Self.facts()) { $0.probes = [old] }.state == .connected)
+        old.answered = .seconds(290)
+        #expect(Self.judge(Self.facts()) { $0.probes = [old] }.state == .online, "the answer before still counts")
+    }
+
+    @Test func `name servers alone fail only where hosts beyond answered since`() {
+        func servers(_ count: Int, near: Bool = false, failure: String = "timeout") -> [ProbeObservation] {
+            (1...count).map { number in
+                var server = ProbeObservation("nameserver\(number)", .nameServer, address: "198.51.100.\(number)")
+                (server.isFailing, server.failingSince) = (true, .seconds(280))
+                (server.lastStart, server.failure, server.isNear) = (.seconds(283), failure, near)
+                return server
+            }
+        }
+        var host = ProbeObservation("host", .beyond, answered: .seconds(270), lastStart: .seconds(282))
+        let open = Self.judge(Self.facts()) { $0.probes = servers(1) + [host] }
+        #expect(open.state == .checking, "the run that goes on will show it")
+        host.answered = .seconds(281)
+        let decided = Self.judge(Self.facts()) { $0.probes = servers(1) + [host] }
+        #expect(decided.state == .dnsBroken && decided.message == "198.51.100.1 does not answer queries")
+        let one = Self.judge(Self.facts()) { $0.probes = servers(1) }
+        #expect(one.state == .dnsBroken)
+        #expect(one.message == "198.51.100.1 does not answer queries; nothing else beyond 192.0.2.1 is tested")
+        let two = Self.judge(Self.facts()) { $0.probes = servers(2) }
+        #expect(two.state == .noInternet && two.began == .seconds(280))
+        #expect(two.message.hasPrefix("nothing beyond 192.0.2.1 answers (2 of 2 tests fail: nameserver1 (timeout)"))
+        for probes in [servers(2, near: true), servers(2, failure: "dns"), servers(2, failure: "refused")] {
+            #expect(Self.judge(Self.facts()) { $0.probes = probes }.state == .dnsBroken)
+        }
+    }
+
+    @Test func `a name server that refuses everything but its own domain shows no names`() {
+        let server = ProbeObservation("nameserver1", .nameServer, answered: .seconds(290), findsName: false)
+        let headline = Self.judge(Self.facts()) { $0.probes = [server] }
+        #expect(headline.state == .connected && headline.message.hasSuffix("nothing beyond has been tested"))
+        #expect(Self.chain(headline).last == "?")
+    }
+
+    @Test func `a gateway stands beside its own interface`() {
+        let headline = Self.judge(Self.facts()) { facts in
+            let wifi = PathInterface(name: "wlan0", index: 3, type: .wifi)
+            facts.path.ipv4 = nil
+            facts.path.interfaces.insert(wifi, at: 0)
+        }
+        #expect(headline.message == "the route via wlan0 looks fine; nothing beyond has been tested")
     }
 
     @Test func `a name that was found shows that names are found`() {

@@ -214,6 +214,50 @@ import Testing
         #expect(schedule.deadline == Self.start + .seconds(41) && !schedule.isRunning)
     }
 
+    @Test(arguments: [30, 300])
+    func `where packets are lost all the time, other tests cause no more than five runs and three in an interval`(
+        interval: Int
+    ) {
+        var schedule = Self.make(interval: .seconds(interval))
+        var (now, runs) = (Self.start, 0)
+        let end = Self.start + .seconds(interval * 20)
+        while now < end {
+            // Some other test fails, and answers again, every second.
+            schedule.otherFailed(at: now)
+            schedule.otherAnswered(at: now + .milliseconds(500))
+            if schedule.isDue(at: now + .milliseconds(500)) {
+                schedule.start(at: now + .milliseconds(500))
+                _ = schedule.finish(Self.success, at: now + .milliseconds(510), chance: 0)
+                runs += 1
+            }
+            now += .seconds(1)
+        }
+        #expect((60...86).contains(runs), "\(runs) in 20 intervals")
+    }
+
+    @Test func `other settings keep what is known`() {
+        var schedule = Self.make(interval: .seconds(300))
+        _ = Self.run(&schedule, [Self.failure(), Self.failure(), Self.failure()])
+        let failing = schedule.failingSince
+        schedule.start(at: Self.start + .seconds(10))
+        schedule.apply(interval: .seconds(30), retryInterval: .seconds(1), threshold: 3, at: Self.start + .seconds(11))
+        #expect(schedule.isFailing && schedule.failingSince == failing && !schedule.isRunning)
+        #expect(schedule.deadline == Self.start + .seconds(11), "the run that was cancelled is made up for")
+        let results = Self.run(&schedule, [Self.success])
+        #expect(results == [[.recovered(after: .seconds(12))]])
+        #expect(schedule.deadline == Self.start + .seconds(41))
+    }
+
+    @Test func `a portal has the times of its first and last answer`() {
+        var schedule = Self.make()
+        _ = Self.run(&schedule, [Self.failure(), Self.failure(.captivePortal), Self.failure(.captivePortal)])
+        #expect(schedule.captiveSince == Self.start + .seconds(1) && schedule.lastCaptive == Self.start + .seconds(2))
+        _ = Self.run(&schedule, [Self.failure()])
+        #expect(schedule.isCaptive && schedule.lastCaptive == Self.start + .seconds(2))
+        _ = Self.run(&schedule, [Self.success])
+        #expect(!schedule.isCaptive && schedule.captiveSince == nil && schedule.lastCaptive == nil)
+    }
+
     @Test func `what is almost due runs with others`() {
         var schedule = Self.make(chance: 1)
         #expect(!schedule.isDue(at: Self.start + .milliseconds(2999)), "the first run waits")

@@ -105,6 +105,25 @@ private final class Diary {
         set.stop()
     }
 
+    @Test func `a probe that pauses sends nothing and keeps what is known`() async throws {
+        let network = try ProbeNetwork()
+        let (set, diary) = Self.make(network)
+        let probe = try Self.probe("peer", ProbeNetwork.peer4)
+        set.setDefinitions([probe])
+        await network.loop.eventually { diary.count("peer") >= 2 }
+        set.setDefinitions([probe], paused: ["peer"])
+        let attempts = set.states[0].attempts
+        #expect(!set.states[0].isRunning)
+        await network.loop.sleep(for: .milliseconds(2500))
+        #expect(set.states[0].attempts == attempts && set.states[0].last?.isSuccess == true)
+        var other = probe
+        other.threshold = 5
+        set.setDefinitions([other])
+        await network.loop.eventually { set.states[0].attempts > attempts }
+        #expect(set.states[0].definition == other && set.states[0].history.summary != nil)
+        set.stop()
+    }
+
     @Test func `a probe that begins to fail, and one that answers again, has the others run at once`() async throws {
         let network = try ProbeNetwork()
         let (set, diary) = Self.make(network)
@@ -162,9 +181,7 @@ private final class Diary {
         set.setDefinitions([kept, changed, try Self.probe("gone", "192.0.2.99")])
         await network.loop.eventually { diary.count("kept") >= 1 && diary.count("changed") >= 1 }
         let before = set.states
-        var other = changed
-        other.threshold = 7
-        set.setDefinitions([other, kept])
+        set.setDefinitions([try Self.probe("changed", ProbeNetwork.peer6), kept])
         #expect(set.states.map(\.definition.name) == ["changed", "kept"])
         #expect(set.states[0].attempts == 0)
         #expect(set.states[1].attempts == before[0].attempts)

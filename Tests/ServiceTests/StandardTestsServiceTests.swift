@@ -90,6 +90,11 @@ import Testing
         #expect(try uncovered(["198.51.100.53"]).isEmpty, "the queries pass it")
         #expect(try uncovered(["192.0.2.53"]) == ["192.0.2.1"])
         #expect(try uncovered(["192.0.2.1"], hasIPv6: true) == ["2001:db8::1"])
+        var path = try Self.path(servers: ["198.51.100.53"])
+        let second = ScopedAddress(try #require(IPAddress("192.0.2.2")))
+        path.ipv4?.gateways.append(Gateway(address: second, interface: "eth0", family: .ipv4))
+        let both = StandardTests(check: .local).uncoveredGateways(of: path) { _ in false }
+        #expect(both.count == 2, "the queries pass one of them, and nobody knows which")
         #expect(StandardTests(check: .off).uncoveredGateways(of: try Self.path(servers: [])) { _ in false }.isEmpty)
     }
 }
@@ -111,7 +116,7 @@ import Testing
         ])
         try namespace.waitUntilRunning("v0")
         try router.waitUntilRunning("v1")
-        // The name server has no upstream, and refuses everything but its own domain.
+        // Without an upstream the name server refuses everything but its own domain.
         try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
         try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
     }
@@ -126,6 +131,22 @@ import Testing
         )
         try await namespace.loop.eventually("the name server") {
             try router.run("ss -Hlun sport = :53").contains(":53")
+        }
+        return running
+    }
+
+    /// What a name server forwards queries to: it knows no name.
+    private func upstream() async throws -> RunningCommand {
+        let script = """
+            import socket
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 5300))
+            while True:
+                query, client = s.recvfrom(512)
+                s.sendto(query[:2] + b"\\x81\\x83\\0\\1" + bytes(6) + query[12:query.index(0, 12) + 5], client)
+            """
+        let running = try RunningCommand(["nsenter", "--net=\(router.path)", "python3", "-c", script])
+        try await namespace.loop.eventually("the upstream") {
+            try router.run("ss -Hlun sport = :5300").contains(":5300")
         }
         return running
     }
@@ -174,7 +195,8 @@ import Testing
     }
 
     @Test func `with local the name server is tested, and nothing is sent to anything else`() async throws {
-        let server = try await names("--address=/#/192.0.2.99")
+        let upstream = try await upstream()
+        let server = try await names("--server=127.0.0.1#5300")
         try count()
         let service = try await start()
         let connected = try await wait(for: "connected", service)
@@ -191,11 +213,12 @@ import Testing
             found.count == 4 && found[0] == 1 && (1...3).contains(found[1]) && found[2] == 0 && found[3] == 0,
             "\(found)"
         )
-        withExtendedLifetime(server) {}
+        withExtendedLifetime((server, upstream)) {}
     }
 
     @Test func `a name server that dies, refuses or finds nothing is found out`() async throws {
-        var server = try await names("--address=/#/192.0.2.99")
+        let upstream = try await upstream()
+        var server = try await names("--server=127.0.0.1#5300")
         let service = try await start()
         _ = try await wait(for: "connected", service)
         server.signal(SIGKILL)
@@ -203,19 +226,53 @@ import Testing
         try await runNow(service)
         let broken = try await wait(for: "dns_broken", service)
         #expect(broken["message"] == "192.0.2.1 refuses queries" && broken["cause"] == "tests")
-        server = try await names("--address=/#/192.0.2.99")
+        server = try await names("--server=127.0.0.1#5300")
         _ = try await wait(for: "connected", service)
-        // Where there is no domain of its own, a server that refuses is of no use.
-        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        // A server that answered before, and refuses now, has lost its upstream.
+        server.signal(SIGKILL)
+        _ = server.wait()
+        server = try await names()
+        try await runNow(service)
         let refusing = try await wait(for: "dns_broken", service)
         #expect(refusing["message"] == "192.0.2.1 refuses queries")
         let last = try service.json("/api/v1/probes/nameserver1")["last"]
         #expect(last?["message"]?.string?.contains("REFUSED") == true)
-        withExtendedLifetime(server) {}
+        // One that never did may serve its own domain alone.
+        _ = service.stop()
+        let fresh = try await start()
+        let unknown = try await wait(for: "connected", fresh)
+        #expect(unknown["message"] == "the route via v0 and 192.0.2.1 looks fine; nothing beyond has been tested")
+        // Where there is no domain of its own, a server that refuses is of no use.
+        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
+        #expect(try await wait(for: "dns_broken", fresh)["message"] == "192.0.2.1 refuses queries")
+        withExtendedLifetime((server, upstream)) {}
+    }
+
+    @Test func `tests pause while the kernel would send nothing, and keep their figures`() async throws {
+        let upstream = try await upstream()
+        let server = try await names("--server=127.0.0.1#5300")
+        let service = try await start()
+        _ = try await wait(for: "connected", service)
+        let before = try service.json("/api/v1/probes/nameserver1")["attempts"]?.int ?? 0
+        try router.ip("link set v1 down")
+        _ = try await wait(for: "offline", service)
+        let paused = try service.json("/api/v1/probes/nameserver1")
+        #expect(paused["attempts"]?.int == before && before > 0)
+        try router.ip("link set v1 up")
+        try router.waitUntilRunning("v1")
+        try namespace.waitUntilRunning("v0")
+        _ = try await wait(for: "connected", service)
+        try await namespace.loop.eventually("a run") {
+            try service.json("/api/v1/probes/nameserver1")["attempts"]?.int ?? 0 > before
+        }
+        let names = try service.records().compactMap { $0["event"]?.string }
+        #expect(!names.contains("probe.failed") && !names.contains("probe.recovered"), "\(names)")
+        withExtendedLifetime((server, upstream)) {}
     }
 
     @Test func `a router that is gone is named within seconds`() async throws {
-        let server = try await names("--address=/#/192.0.2.99")
+        let upstream = try await upstream()
+        let server = try await names("--server=127.0.0.1#5300")
         let service = try await start()
         _ = try await wait(for: "connected", service)
         try router.ip("link set v1 arp off")
@@ -228,20 +285,21 @@ import Testing
         if let failing = probe["failing_since"]?.string.flatMap(WallTime.init) {
             #expect(abs((since - failing) / .seconds(1)) < 0.1, "dated from the first query without an answer")
         }
-        withExtendedLifetime(server) {}
+        withExtendedLifetime((server, upstream)) {}
     }
 
     @Test func `a router that the queries do not pass is probed beside them`() async throws {
         // The name server is another machine of the same network.
         try router.ip("addr add 192.0.2.53/24 dev v1")
         try scratch.write("nameserver 192.0.2.53\nsearch example.test\n", to: "resolv.conf")
-        let server = try await names("--listen-address=192.0.2.53", "--address=/#/192.0.2.99")
+        let upstream = try await upstream()
+        let server = try await names("--listen-address=192.0.2.53", "--server=127.0.0.1#5300")
         let service = try await start()
         _ = try await wait(for: "connected", service)
         try await namespace.loop.eventually("the router's answer") {
             try service.json("/api/v1/gateways")["gateways"]?.array?.first?["reachable"]?.bool == true
         }
-        withExtendedLifetime(server) {}
+        withExtendedLifetime((server, upstream)) {}
     }
 
     @Test func `off tests nothing, and a reload brings the tests back`() async throws {
@@ -249,7 +307,8 @@ import Testing
             "connectivity: {check: off}\ndns: {resolv_conf: \(scratch.file("resolv.conf"))}\n",
             to: "nwpath.yaml"
         )
-        let server = try await names("--address=/#/192.0.2.99")
+        let upstream = try await upstream()
+        let server = try await names("--server=127.0.0.1#5300")
         try count()
         let process = try RunningCommand(
             [
@@ -277,6 +336,6 @@ import Testing
         try await namespace.loop.eventually("a test") { try get("/api/v1/probes/nameserver1")["state"] == "ok" }
         process.signal(SIGTERM)
         #expect(process.wait() == 0)
-        withExtendedLifetime(server) {}
+        withExtendedLifetime((server, upstream)) {}
     }
 }

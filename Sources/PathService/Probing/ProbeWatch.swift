@@ -26,6 +26,8 @@ final class ProbeWatch {
     private var onChange: () -> Void = {}
     private var configured: [ProbeDefinition] = []
     private var standard = StandardTests(check: .off)
+    /// The standard tests of the last path that was satisfied; they pause while the kernel would send nothing.
+    private var lastStandard: [ProbeDefinition] = []
     /// When routers were probed last because a test failed, as time since boot.
     private var gatewaysProbed: Duration?
     /// How many results there were, for the tags of documents.
@@ -65,27 +67,31 @@ final class ProbeWatch {
 
     func take(_ configuration: Configuration) {
         configured = configuration.probeDefinitions
+        let old = standard.check
         standard = StandardTests(check: configuration.connectivity.check)
-        apply(definitions)
+        if standard.check != old { lastStandard = [] }
+        apply()
     }
 
-    /// What is configured, and the standard tests for the path of now.
-    private var definitions: [ProbeDefinition] {
+    /// Runs what is configured, and the standard tests for the path of now.
+    private func apply() {
+        let path = engine.core.path
+        let isPaused = path.status != .satisfied
+        if !isPaused { lastStandard = standard.definitions(for: path) }
         let names = Set(configured.map(\.name))
-        return configured + standard.definitions(for: engine.core.path).filter { !names.contains($0.name) }
-    }
-
-    private func apply(_ definitions: [ProbeDefinition]) {
-        metrics.expect(definitions)
-        histories.expect(definitions)
-        probes.setDefinitions(definitions)
-        revision += 1
+        let tests = lastStandard.filter { !names.contains($0.name) }
+        let all = configured + tests
+        if all != probes.states.map(\.definition) {
+            metrics.expect(all)
+            histories.expect(all)
+            revision += 1
+        }
+        probes.setDefinitions(all, paused: isPaused ? Set(tests.map(\.name)) : [])
     }
 
     /// Runs every probe soon when a path changed.
     func take(_ update: EngineUpdate) {
-        let new = definitions
-        if new != probes.states.map(\.definition) { apply(new) }
+        apply()
         if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
     }
 

@@ -81,13 +81,18 @@ struct StandardTests {
     }
 
     /// The routers in use whose links no query passes.
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - isNear: Whether an address is on one of this machine's networks.
+    /// - Returns: Of several routers of one family all that are no name server: which of them a query passes is the
+    ///   kernel's choice.
     func uncoveredGateways(of path: Path, isNear: (IPAddress) -> Bool) -> [Gateway] {
         guard check != .off else { return [] }
-        let servers = path.dns.servers.map(\.address.address)
+        let servers = path.dns.servers.prefix(Self.maximumServers).map(\.address.address)
         return path.gateways.filter { gateway in
-            !servers.contains { server in
-                server == gateway.address.address || (server.family == gateway.family && !isNear(server))
-            }
+            if servers.contains(gateway.address.address) { return false }
+            let isOnly = path.gateways.count { $0.family == gateway.family } == 1
+            return !isOnly || !servers.contains { $0.family == gateway.family && !isNear($0) }
         }
     }
 }

@@ -233,6 +233,9 @@ struct ServiceEventLimiter {
 extension ServiceEventLimiter {
     /// The services of one interface that went or come with its link.
     private struct Link {
+        /// Where names change at every loss of the link, those that never come back must not pile up.
+        static let mostMissing = 4096
+
         /// What went and was not found again, as it was published; without a value where an earlier run published it.
         var missing: [DomainName: Service?] = [:]
         /// At least the types of those.
@@ -250,6 +253,7 @@ extension ServiceEventLimiter {
         var isIdle: Bool { lost.isEmpty && found.isEmpty && missing.isEmpty }
 
         mutating func miss(_ instance: DomainName, as published: Service?) {
+            guard missing.count < Self.mostMissing else { return }
             missing[instance] = .some(published)
             missingTypes.insert("\(instance.parent.prefix(2))")
         }

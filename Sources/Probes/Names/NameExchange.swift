@@ -80,12 +80,17 @@ final class NameExchange: ProbeExchange {
         switch query?.judge(message.span) ?? .foreign {
         case .foreign: return
         case .failed(let text): fail(.dns, text)
-        case .addresses(let addresses):
-            var result = ProbeResult(.success, sent: sent, received: received)
-            result.lateness = lateness
-            result.addresses = addresses
-            finish(result)
+        case .addresses(let addresses): succeed(addresses)
+        case .refusal: succeed([], isRefusal: true)
         }
+    }
+
+    private func succeed(_ addresses: [IPAddress], isRefusal: Bool = false) {
+        var result = ProbeResult(.success, sent: sent, received: received)
+        result.lateness = lateness
+        result.addresses = addresses
+        result.isRefusal = isRefusal
+        finish(result)
     }
 
     private func fail(_ reason: ProbeReason, _ detail: String) {

@@ -57,6 +57,8 @@ struct NameQuery: Equatable {
         case foreign
         /// The addresses of the name; none where strings were asked for.
         case addresses([IPAddress])
+        /// The server refuses, and may.
+        case refusal
         /// There are none; the text says why.
         case failed(String)
     }
@@ -66,7 +68,7 @@ struct NameQuery: Equatable {
         switch read(bytes) {
         case .foreign: return .foreign
         case .refused(code: 3) where record == .nameServers: return .addresses([])
-        case .refused(code: 5) where allowsRefusal: return .addresses([])
+        case .refused(code: 5) where allowsRefusal: return .refusal
         case .addresses where record == .nameServers: return .addresses([])
         case .unreadable: return .failed("the answer cannot be read")
         case .refused(let code): return .failed(Self.text(of: code))
@@ -112,13 +114,15 @@ struct NameQuery: Equatable {
     }
 
     /// The names of response codes (RFC 1035 section 4.1.1).
+    static let refusal = "the server refused to answer (REFUSED)"
+
     static func text(of code: UInt16) -> String {
         switch code {
         case 1: "the server did not understand the question (FORMERR)"
         case 2: "the server could not find out (SERVFAIL)"
         case 3: "there is no such name (NXDOMAIN)"
         case 4: "the server does not know how (NOTIMP)"
-        case 5: "the server refused to answer (REFUSED)"
+        case 5: refusal
         default: "the server answered with code \(code)"
         }
     }

@@ -43,9 +43,12 @@ public struct ProbeSchedule: Hashable, Sendable {
     /// How soon the first run comes at the latest.
     static let firstRun = Duration.seconds(3)
 
-    private let interval: Duration
-    private let retryInterval: Duration
-    private let threshold: Int
+    /// How many runs other tests may cause at once; one more in each third of the interval.
+    static let burst = 5
+
+    private var interval: Duration
+    private var retryInterval: Duration
+    private var threshold: Int
     /// When the next run is due; `nil` while one is going on that must end first.
     public private(set) var deadline: Duration?
     /// How many runs are going on.
@@ -66,6 +69,11 @@ public struct ProbeSchedule: Hashable, Sendable {
     private var lastSuccess: Duration?
     /// Whether the path changed during a run, whose result may be that of the old one.
     private var mustRepeat = false
+    /// When the runs that other tests caused are all allowed for again (a token bucket).
+    private var bucketFull = Duration.zero
+    /// When a captive portal began to answer, and when it answered last, as time since boot; `nil` without one.
+    public private(set) var captiveSince: Duration?
+    public private(set) var lastCaptive: Duration?
 
     public var isRunning: Bool { running > 0 }
 
@@ -87,6 +95,21 @@ public struct ProbeSchedule: Hashable, Sendable {
         self.retryInterval = min(retryInterval, interval)
         self.threshold = max(1, threshold)
         deadline = now + min(Self.firstRun, interval) * chance
+    }
+
+    /// Goes on with other settings, as after a reload: what is known stays, and no run goes on.
+    public mutating func apply(interval: Duration, retryInterval: Duration, threshold: Int, at now: Duration) {
+        let planned = deadline ?? now
+        (self.interval, self.retryInterval) = (interval, min(retryInterval, interval))
+        self.threshold = max(1, threshold)
+        running = 0
+        deadline = max(now, min(planned, (lastStart ?? now) + interval))
+    }
+
+    /// Forgets the runs that go on, whose results will not come; the next run is due at once.
+    public mutating func resume(at now: Duration) {
+        running = 0
+        deadline = max(now, (lastStart ?? now) + Self.leastGap)
     }
 
     /// Whether a run is due.
@@ -156,6 +179,7 @@ public struct ProbeSchedule: Hashable, Sendable {
         if isCaptive { found.append(.portalCleared) }
         if isFailing { found.append(.recovered(after: now - (failingSince ?? now))) }
         (isCaptive, isFailing, consecutiveFailures, failingSince) = (false, false, 0, nil)
+        (captiveSince, lastCaptive) = (nil, nil)
         failuresOnPath = 0
         lastSuccess = max(lastSuccess ?? start, start)
         answeringSince = answeringSince ?? now
@@ -170,9 +194,9 @@ public struct ProbeSchedule: Hashable, Sendable {
         answeringSince = nil
         var found: [Transition] = []
         // A portal that is no longer reached is not gone: only a right answer says so.
-        if reason == .captivePortal && !isCaptive {
-            isCaptive = true
-            found.append(.portalDetected)
+        if reason == .captivePortal {
+            if !isCaptive { found.append(.portalDetected) }
+            (isCaptive, captiveSince, lastCaptive) = (true, captiveSince ?? start, start)
         }
         if consecutiveFailures >= threshold && !isFailing {
             isFailing = true
@@ -190,11 +214,21 @@ public struct ProbeSchedule: Hashable, Sendable {
 
     /// Brings the next run forward because another test failed for the first time; one that is going on is as good.
     public mutating func otherFailed(at now: Duration) {
-        if !isRunning { bringForward(to: now) }
+        if !isRunning { otherAnswered(at: now) }
     }
 
     /// Brings the next run forward because another test answers again, which one that is going on cannot know.
-    public mutating func otherAnswered(at now: Duration) { bringForward(to: now) }
+    ///
+    /// Where packets are lost all the time tests fail and answer again all the time, so the number of such runs is
+    /// limited.
+    public mutating func otherAnswered(at now: Duration) {
+        let soon = max(now, lastStart.map { $0 + Self.leastGap } ?? now)
+        if let deadline, deadline <= soon { return }
+        let refill = interval / 3
+        guard bucketFull + refill <= now + refill * Self.burst else { return }
+        bucketFull = max(bucketFull, now) + refill
+        bringForward(to: now)
+    }
 
     private mutating func bringForward(to due: Duration) {
         let soon = max(due, lastStart.map { $0 + Self.leastGap } ?? due)
