@@ -33,6 +33,8 @@ package enum DocumentForms {
             OutageHistory.Document.form,
             reload,
             configuration,
+            pageLink,
+            pageSession,
         ]
     }
 
@@ -40,6 +42,18 @@ package enum DocumentForms {
         .document("Reload", "What a reload changed.")
             .member("changed", .list(of: .text))
             .member("restart_needed", .list(of: .text))
+    }
+
+    private static var pageLink: Form {
+        .document("PageLink", "A link to the page that may start tests.")
+            .member("secret", .text, "The fragment of the address is `link=` and this; it counts once.")
+            .member("expires_seconds", .count, "How long it counts.")
+    }
+
+    private static var pageSession: Form {
+        .document("PageSession", "What a page shows as `X-NWPath-Session` to start tests.")
+            .member("token", .text)
+            .member("expires_seconds", .count, "How long it counts.")
     }
 
     private static var configuration: Form {

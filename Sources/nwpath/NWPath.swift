@@ -24,7 +24,7 @@ internal import Glibc
             NameServers.self, Probe.self,
             Services.self, Browse.self, Resolve.self, Advertise.self, History.self, Check.self, ExportMetrics.self,
             LogVerify.self, LogSchema.self, ConfigCheck.self, ConfigShow.self, ConfigSchema.self, BugReport.self,
-            Setup.self, Serve.self, Reload.self, Replay.self, Completions.self, Version.self,
+            Setup.self, Page.self, Serve.self, Reload.self, Replay.self, Completions.self, Version.self,
         ]
     )
 

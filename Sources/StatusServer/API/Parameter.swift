@@ -76,6 +76,8 @@ extension Parameter {
         .shared()
     static let event = query("event", .text, "Patterns of event types with commas between them.", example: "path.*")
         .shared()
+    static let pageLink = header("X-NWPath-Link", "The secret of a link to the page.").required
+    static let pageSession = header("X-NWPath-Session", "The token of a session of the page.").shared("pageSession")
     static let lastEventID = header("Last-Event-ID", "Where a stream goes on; wins over `since`.").shared("lastEventID")
 
     static let ofHistory: [Parameter] = [

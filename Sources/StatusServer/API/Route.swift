@@ -9,6 +9,16 @@ struct Route: Sendable {
         case post = "POST"
     }
 
+    /// Who may use a route that changes something.
+    enum Access: Sendable {
+        /// Those who may change things.
+        case change
+        /// The same, and a session of the page.
+        case test
+        /// A page that has the secret of a link.
+        case link
+    }
+
     /// Answers now, or later through the call's responder when it returns `nil`.
     typealias Handler = @Sendable (StatusAPI, Call) throws -> HTTPResponse?
 
@@ -27,6 +37,7 @@ struct Route: Sendable {
     let details: String?
     /// Whether pages of other sites may show the answer where the configuration says so.
     let isEmbeddable: Bool
+    let access: Access
     let handler: Handler
 
     init(
@@ -39,6 +50,7 @@ struct Route: Sendable {
         problems: [Int] = [],
         details: String? = nil,
         isEmbeddable: Bool = false,
+        access: Access = .change,
         handler: @escaping Handler
     ) {
         self.name = name
@@ -50,6 +62,7 @@ struct Route: Sendable {
         self.problems = problems
         self.details = details
         self.isEmbeddable = isEmbeddable
+        self.access = access
         self.handler = handler
     }
 

@@ -299,6 +299,27 @@ extension Route {
             problems: [413],
             details: Self.whoMayChange
         ) { try $0.reload($1) },
+        Route(
+            .post,
+            "/api/v1/page/links",
+            "createPageLink",
+            "Makes a link to the page that may start tests, once and within a minute.",
+            [],
+            .json("The link.", .reference(to: "PageLink")),
+            problems: [413],
+            details: Self.whoMayChange
+        ) { try $0.createPageLink($1) },
+        Route(
+            .post,
+            "/api/v1/page/sessions",
+            "createPageSession",
+            "Exchanges the secret of a link for the token of a session.",
+            [.pageLink],
+            .json("The session.", .reference(to: "PageSession")),
+            problems: [413],
+            details: "For a page that has the secret of an unused link.",
+            access: .link
+        ) { try $0.createPageSession($1) },
     ]
 }
 
@@ -350,10 +371,11 @@ extension Route {
             path,
             name,
             summary,
-            parameters,
+            parameters + [.pageSession],
             Answer(status: 202, sentence: "It runs.", fields: ["Location"]),
             problems: [413, 429] + problems,
-            details: whoMayChange,
+            details: whoMayChange + " Sessions of the page may as well.",
+            access: .test,
             handler: handler
         )
     }

@@ -23,6 +23,7 @@ final class StatusAPI {
     let clock: any TimeSource
     private var scraped: [MetricFormat: Scrape] = [:]
     private var lastInstance: UInt64
+    private var pageLinks = PageLinks()
 
     init(
         loop: EventLoop,
@@ -66,7 +67,7 @@ final class StatusAPI {
             let call = Route.Call(route: route, arguments: arguments, request: request, responder: responder)
             do {
                 try checkSite(request, at: route)
-                if route.method == .post { try checkRights(request) }
+                if route.method == .post { try checkRights(request, at: route) }
                 guard let response = try route.handler(self, call) else { return }
                 responder.respond(ContentCoding.apply(to: response, for: request), route: route.path)
             } catch {
@@ -85,10 +86,16 @@ final class StatusAPI {
     }
 
     /// Refuses whoever may not change anything, and pages of others.
-    private func checkRights(_ request: HTTPRequest) throws(Problem) {
+    private func checkRights(_ request: HTTPRequest, at route: Route) throws(Problem) {
         guard OriginPolicy(hosts: hosts).allows(request.field("Origin"), at: request.field("Host")) else {
             let detail = "A page from '\(request.field("Origin") ?? "")' may not act here."
             throw Problem(.originNotAllowed, status: 403, detail: detail)
+        }
+        if route.access == .link { return }
+        if route.access == .test, let token = request.field("X-NWPath-Session"),
+            pageLinks.isSession(token, at: clock.boot)
+        {
+            return
         }
         guard ChangeRights(user: geteuid(), group: getegid()).allow(request.peer, as: request.identity) else {
             let detail = "This is for root, the daemon's own user and group through the unix socket, and for the token."
@@ -279,6 +286,38 @@ extension StatusAPI {
             status: 200,
             fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
             body: .bytes(SharedBytes(content))
+        )
+    }
+
+    /// A link to the page, for whoever may change things.
+    func createPageLink(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        let secret = pageLinks.issue(at: clock.boot)
+        return Self.secret("pagelink", "secret", secret, for: PageLinks.linkLifetime)
+    }
+
+    /// A session for the secret of a link.
+    func createPageSession(_ call: Route.Call) throws -> HTTPResponse {
+        _ = try call.query()
+        let secret = call.request.field("X-NWPath-Link") ?? ""
+        guard let token = pageLinks.redeem(secret, at: clock.boot) else {
+            throw Problem(.unauthorized, status: 403, detail: "This link was used, is older than a minute, or is none.")
+        }
+        return Self.secret("pagesession", "token", token, for: PageLinks.sessionLifetime)
+    }
+
+    private static func secret(
+        _ schema: String,
+        _ member: String,
+        _ secret: String,
+        for lifetime: Duration
+    ) -> HTTPResponse {
+        let seconds = lifetime.components.seconds
+        let text = #"{"schema":"nwpath.\#(schema)/1","\#(member)":"\#(secret)","expires_seconds":\#(seconds)}"# + "\n"
+        return HTTPResponse(
+            status: 200,
+            fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
+            body: .bytes(SharedBytes(Array(text.utf8)))
         )
     }
 

@@ -6,7 +6,7 @@ const mostRows = 12;
 const together = 2500;
 const opened = { at: null, events: null };
 
-/** The outage of a moment; one that is older than the time asked about seems to begin with it. */
+/** The outage of a moment; one that is older than the time shown seems to begin with it. */
 function outageAt(moment_) {
   for (const history_ of [state.day, state.history]) {
     const found = history_?.outages.find((outage) => {
@@ -73,7 +73,8 @@ function line({ first, followers }) {
   const before = headline?.previous;
   const word = headlines[now_]?.[1] ?? words(now_);
   if (before && isBad(before.state) && !isBad(now_)) {
-    return [`${word} again`, `after ${duration(before.duration_seconds)} of ${headlines[before.state][1]}`];
+    const outage = before.state === 'no_internet' ? 'without Internet' : `of ${headlines[before.state][1]}`;
+    return [now_ === 'slow' || now_ === 'degraded' ? `Partly back: ${word}` : `${word} again`, `after ${duration(before.duration_seconds)} ${outage}`];
   }
   if (first === headline) return isBad(now_) ? [sentence(headline.headline.message), word] : [word, headline.headline.message];
   if (headline) parts.push(word);
@@ -91,10 +92,10 @@ function showHappened(events) {
   const today = groups.filter((group) => isToday(new Date(group.first.time))).length;
   setText('count', today > 0 ? `${plural(today, 'change')} today` : '');
   const rows = groups.slice(0, mostRows).map((group) => ({ key: `${group.first.stream} ${group.first.seq}`, time: group.first.time, tone: tone(group),
-    line: line(group), outage: tone(group) === 'bad' ? outageAt(Date.parse(group.first.time) + 1)?.start : undefined }));
+    line: line(group), ...ofOutage(tone(group) === 'bad' && outageAt(Date.parse(group.first.time) + 1)) }));
   const open = opened.at && (outageAt(Date.parse(opened.at)) ?? { start: opened.at, end: opened.at });
   if (open && !rows.some((row) => row.outage === open.start)) {
-    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], outage: open.start });
+    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], ...ofOutage(open) });
     rows.sort((left, right) => Date.parse(right.time) - Date.parse(left.time));
   }
   // A group and the ones that follow from it may tell of one outage: its first row opens it.
@@ -103,10 +104,13 @@ function showHappened(events) {
     ? element('li', {}, element('em', {}, 'Nothing yet')) : rows.map((row_) => row(row_, first.get(row_.outage) === row_.key && open)));
 }
 
-function row({ key, time: at_, tone: kind, line: [text, note], outage }, open) {
+const ofOutage = (outage) => (outage ? { outage: outage.start, length: outage.end === outage.start ? '' : outage.end ? duration(outage.duration_seconds) : 'ongoing' } : {});
+
+function row({ key, time: at_, tone: kind, line: [text, remark], outage, length }, open) {
   const isOpen = open && open.start === outage;
-  const said = [text, ' ', note && element('em', {}, note)];
-  return element('li', {}, moment(at_), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
+  const note_ = [remark, length].filter(Boolean).join(', ');
+  const said = [text, ' ', note_ && element('em', {}, note_)];
+  return element('li', {}, moment(at_, (date) => `${shortMoment(date)}:${digits(date.getSeconds())}`), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
     outage ? element('div', {}, button(said, { class: 'row', 'data-key': key, 'aria-expanded': String(Boolean(isOpen)) }, () => {
       history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage}`);
       goTo();
@@ -124,7 +128,7 @@ function detail(outage) {
   return element('div', { class: 'detail' },
     element('p', {}, moment(outage.start, toTheSecond), length, outage.message ? `: ${brief(outage.message)}` : ''),
     found.map((event) => element('p', {}, element('b', {}, event.verdict?.message ?? event.message), ' ', event.verdict?.hint && marked(sentence(event.verdict.hint)))),
-    !events ? element('p', {}, 'Asking for its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
+    !events ? element('p', {}, 'Reading its events') : events.length === 0 ? element('p', {}, 'The log has no events of it any more.')
       : element('ol', {}, events.slice(0, 40).map((event) => element('li', {}, moment(event.time, toTheSecond), ' ', event.message))));
 }
 

@@ -1,4 +1,4 @@
-// The headline, the way out as a chain, and what is asked at once.
+// The headline, the path as a chain, and the diagnosis.
 
 const headlines = {
   online: ['ok', 'Online'], connected: ['untested', 'Connected'], checking: ['untested', 'Checking'], slow: ['warn', 'Slow'],
@@ -78,7 +78,7 @@ function nodeName(node) {
   return node.element === 'internet' || node.element === 'dns' ? titles[node.element] : node.name ?? titles[node.element];
 }
 
-/** The way out that is in use, for each family where one alone is broken, and other uplinks, of which the kernel alone knows. */
+/** The path in use, for each family where one alone is broken, and other uplinks, of which the kernel alone knows. */
 function chains(status) {
   const families = { ipv4: 'IPv4', ipv6: 'IPv6' };
   const all = status.chains.map(({ family, chain }) => chain.map((node) => (node.element === 'host' ? { ...node, figure: `over ${families[family]}` } : node)));
@@ -98,7 +98,7 @@ function chains(status) {
 function showChains(status) {
   const all = chains(status).map((chain, row) => chain.map((node) => ({ figure: figure(node, status), ...node, key: `${row} ${node.element}` })));
   update('chains', [all, openNode], () => all.map((chain, row) =>
-    element('ol', { class: 'chain', 'aria-label': `The way out: ${nodeName(chain[1])}, ${chain[0].figure}` },
+    element('ol', { class: 'chain', 'aria-label': `Path: ${nodeName(chain[1])}, ${chain[0].figure}` },
       chain.map((node) => element('li', { class: node.condition },
         button([element('b', { title: nodeName(node) }, nodeName(node)), ' ', aside(`${words(node.condition)}, `), element('i', {}, node.figure)],
           { 'data-key': node.key, 'aria-expanded': String(openNode === node.key), 'aria-controls': 'node' }, () => {
@@ -137,51 +137,77 @@ function outcome(probe) {
   return probe.last.success ? delay(probe.last.duration_seconds) : words(probe.last.message ?? probe.last.reason ?? 'failed');
 }
 
-// Asking at once: what `nwpath diagnose` would say, by whoever may.
+// The diagnosis of the service. Starting one takes the token; without it the page offers the command.
 
-const asking = { word: '', token: null };
+const asking = { word: '', token: null, hasToken: false, session: sessionStorage.getItem('nwpath') };
+const command = 'sudo nwpath diagnose';
 
 function showAsking(status) {
   const running = state.diagnosis?.running;
   const isGood = headlines[status.headline.state]?.[0] === 'ok';
-  const wish = status.headline.state === 'connected' ? 'Ask now' : 'Diagnose';
-  const isOffered = !running && (!isGood || wish === 'Ask now' || state.diagnosis?.time);
-  update('asking', [running, isOffered, wish, asking.word], () => [
-    isOffered && button(wish, { 'data-key': 'ask' }, askNow),
-    running && element('span', { role: 'status' }, running.layers.length > 0 ? `Asking: ${running.layers.map(words).join(', ')}` : 'Asking'),
-    !running && asking.word && element('span', { role: 'status', class: 'mute' }, marked(asking.word)),
+  const label = status.headline.state === 'connected' ? 'Test now' : 'Diagnose';
+  const isOffered = !running && (!isGood || state.diagnosis?.time);
+  update('asking', [running, isOffered, label, asking], () => [
+    isOffered && (asking.session || asking.token ? button(label, { 'data-key': 'ask' }, askNow) : [
+      `${label}: `, code(command),
+      // Browsers have a clipboard for pages of this machine and encrypted ones.
+      navigator.clipboard && button('Copy', { 'data-key': 'copy' }, () => navigator.clipboard.writeText(command).then(() => note('Copied.'), () => note('The browser refused.'))),
+      asking.hasToken && button('Use a token', { 'data-key': 'token' }, () => { byId('rights').hidden = false; byId('token').focus(); })]),
+    running && element('span', { role: 'status' }, running.layers.length > 0 ? `Testing: ${running.layers.map(words).join(', ')}` : 'Testing'),
+    !running && asking.word && element('span', { role: 'status', class: 'mute' }, asking.word),
   ]);
 }
 
-async function askNow() {
-  if (/[^\x21-\x7e]/.test(asking.token ?? '')) return refuse(401);
-  const headers = asking.token ? { Authorization: `Bearer ${asking.token}` } : {};
-  asking.word = '';
-  try {
-    const response = await fetch('api/v1/diagnosis', { method: 'POST', headers });
-    const isRefused = response.status === 401 || response.status === 403;
-    byId('rights').hidden = !isRefused;
-    if (response.status === 429) asking.word = 'It was asked a moment ago.';
-    else if (isRefused) refuse(response.status);
-    else if (!response.ok) asking.word = `It cannot be asked: ${response.status}.`;
-    else return await follow();
-  } catch {
-    lost();
-  }
+function note(word) {
+  asking.word = word;
   show();
 }
 
+/** Begins a session by the link that this page was opened by. */
+async function redeem(secret) {
+  history.replaceState(null, '', location.pathname + location.search);
+  const response = await fetch('api/v1/page/sessions', { method: 'POST', headers: { 'X-NWPath-Link': secret } }).catch(lost);
+  if (response?.ok) setSession((await response.json()).token);
+  else if (response) note('This link was used, or is older than a minute: run nwpath page again.');
+}
+
+function setSession(token) {
+  asking.session = token;
+  if (token) sessionStorage.setItem('nwpath', token);
+  else sessionStorage.removeItem('nwpath');
+  show();
+}
+
+async function askNow() {
+  asking.word = '';
+  if (!asking.session && /[^\x21-\x7e]/.test(asking.token)) return refuse(401);
+  try {
+    const headers = asking.session ? { 'X-NWPath-Session': asking.session } : { Authorization: `Bearer ${asking.token}` };
+    const response = await fetch('api/v1/diagnosis', { method: 'POST', headers });
+    if (asking.session && response.status === 403) {
+      asking.word = 'This session has ended: run nwpath page again.';
+      return setSession(null);
+    }
+    if (response.status === 401 || response.status === 403) return refuse(response.status);
+    byId('rights').hidden = true;
+    if (response.ok) return await follow();
+    note(response.status === 429 ? 'The last test ended a moment ago.' : `No test can be started: ${response.status}.`);
+  } catch {
+    lost();
+    show();
+  }
+}
+
 function refuse(status) {
-  const reason = !asking.token ? 'For root, the daemon’s user and who has the token: `sudo nwpath diagnose`, or'
-    : status === 401 ? 'That is not the token.' : 'This service has no token (`token_file`): `sudo nwpath diagnose`.';
   asking.token = null;
-  byId('refusal').replaceChildren(...marked(reason));
+  byId('rights').hidden = false;
+  setText('refusal', status === 401 ? 'That is not the token.' : 'This service accepts no token.');
+  show();
   byId('token').focus();
 }
 
 /** Shows how far it is until it is done. */
 async function follow() {
-  byId('rights').hidden = true;
   for (let tag = null; ;) {
     const response = await fetch('api/v1/diagnosis?wait=20s', { headers: tag ? { 'If-None-Match': tag } : {}, cache: 'no-store' });
     if (response.status === 304) continue;
@@ -204,7 +230,7 @@ function showDiagnosis(found) {
     element('h2', {}, 'Diagnosis ', element('span', {}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
     found.verdicts.map((verdict) => element('p', {}, element('b', {}, sentence(verdict.message ?? words(verdict.code))), ' ',
       verdict.hint && marked(sentence(verdict.hint)))),
-    found.verdicts.length === 0 && element('p', {}, 'Nothing is wrong.'),
+    found.verdicts.length === 0 && element('p', {}, 'No problems found.'),
     element('ol', {}, found.ladder.map((rung) => {
       const [kind, sign, word] = rungs[rung.state] ?? ['mute', '○'];
       const said = rung.message ?? (rung.codes.join(', ') || word || words(rung.state));

@@ -36,14 +36,21 @@ function showTime(history, probes, records) {
   if (!history?.steps) return;
   setText('summary', summary(history));
   const step = history.step_seconds * 1000;
-  const from = Date.parse(history.steps[0].start);
+  // What was not recorded before the first record says nothing.
+  const first = Math.max(0, history.steps.findIndex((cell) => cell.known_seconds > 0));
+  const steps = history.steps.slice(first);
+  const from = Date.parse(steps[0].start);
   const to = Math.max(Date.parse(history.until), from + 1);
-  Object.assign(time, { from, to, step, cells: history.steps, outages: history.outages });
+  Object.assign(time, { from, to, step, cells: steps, outages: history.outages });
   const measured = probes.filter((probe) => records.get(probe.name)?.steps.length > 0);
   byId('unmeasured').hidden = probes.length > 0;
   update('lanes', [history.until, history.steps, measured.map((probe) => records.get(probe.name)), probes.length, time.areAllShown], () => [
-    lane('Internet', null, 26, cells(history)),
-    measured.map((probe) => lane(probe.name, figures(records.get(probe.name)), 36, curve(probe, records.get(probe.name)))),
+    lane('Internet', null, 26, cells(time.cells)),
+    measured.map((probe) => {
+      const record = records.get(probe.name);
+      const scale = scaleOf(record);
+      return lane(probe.name, figures(record, scale.unit), 36, curve(probe, record, scale.top), [inUnit(scale.top, scale.unit), '0']);
+    }),
     !time.areAllShown && probes.length > mostLanes && button(`All ${probes.length} probes`, { 'data-key': 'all' }, () => { time.areAllShown = true; want(true); }),
   ]);
   const marks = [0, 0.25, 0.5, 0.75].map((share) => axisText(new Date(from + share * (to - from)), share === 0));
@@ -60,12 +67,25 @@ function axisText(date, isFirst) {
 
 const place = (moment_) => Number((1000 * (moment_ - time.from) / (time.to - time.from)).toFixed(2));
 const picture = (height, ...children) => drawing('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' }, ...children);
-const lane = (name, note, height, drawn) =>
-  element('div', { class: 'lane' }, element('p', {}, element('b', { title: name }, name), note), picture(height, drawn));
+const lane = (name, note, height, drawn, scale) =>
+  element('div', { class: 'lane' }, element('p', {}, element('b', { title: name }, name), note), picture(height, drawn),
+    scale && element('small', { class: 'scale', 'aria-hidden': 'true' }, scale.map((text) => element('i', {}, text))));
+
+/** What the highest point of a curve stands for, and the one unit of its figures. */
+function scaleOf(record) {
+  const highest = record.steps.map((cell) => cell.p95_seconds).filter((value) => typeof value === 'number').sort((left, right) => left - right);
+  const top = (highest[Math.floor(highest.length * 0.98)] ?? 1) * 1.15;
+  return { top, unit: top < 0.0001 ? 'µs' : top < 0.9995 ? 'ms' : 's' };
+}
+
+function inUnit(seconds, unit) {
+  const value = seconds * { µs: 1e6, ms: 1e3, s: 1 }[unit];
+  return `${value < 9.95 && unit !== 'µs' ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
 
 /** One cell a step: what is known, red from below by the share of the outage, never less than can be seen. */
-function cells(history) {
-  return history.steps.map((cell) => {
+function cells(steps) {
+  return steps.map((cell) => {
     const start = Date.parse(cell.start);
     const end = Math.min(start + time.step, time.to);
     const box = { x: place(start), width: Math.max(0.5, place(end) - place(start) - 1.4), rx: 1 };
@@ -81,12 +101,10 @@ function cells(history) {
   });
 }
 
-function figures(record) {
+function figures(record, unit) {
   const parts = [];
   if (typeof record.median_seconds === 'number') {
-    const [median, p95] = [delay(record.median_seconds), delay(record.p95_seconds)];
-    const unit = p95.split(' ')[1];
-    parts.push(element('span', {}, `${median} · p95 ${median.endsWith(` ${unit}`) ? p95.split(' ')[0] : p95} `));
+    parts.push(element('span', {}, `${inUnit(record.median_seconds, unit)} · p95 ${inUnit(record.p95_seconds, unit)} `));
   }
   const lost = `${percent(Math.max(0.1, record.loss_percent))} lost`;
   if (record.lost > 0) parts.push(element('span', { class: 'bad' }, lost));
@@ -94,12 +112,10 @@ function figures(record) {
 }
 
 /** The median as a line, from the least to p95 as a band, what was lost as red cells. */
-function curve(probe, record) {
+function curve(probe, record, top) {
   const step = record.step_seconds * 1000;
-  const known = record.steps.map((cell) => ({ ...cell, at: Math.min(Date.parse(cell.start) + step / 2, time.to) }));
+  const known = record.steps.filter((cell) => Date.parse(cell.start) + step > time.from).map((cell) => ({ ...cell, at: Math.min(Date.parse(cell.start) + step / 2, time.to) }));
   const answered = known.filter((cell) => typeof cell.median_seconds === 'number');
-  const highest = answered.map((cell) => cell.p95_seconds).sort((left, right) => left - right);
-  const top = (highest[Math.floor(highest.length * 0.98)] ?? 1) * 1.15;
   const height = (seconds) => (35 - 33 * Math.min(1, seconds / top)).toFixed(1);
   const widest = 2.5 * Math.max(step, probe.interval_seconds * 1000);
   const pieces = [];
@@ -119,6 +135,22 @@ function curve(probe, record) {
       return drawing('rect', { class: 'down', x: place(start), width: Math.max(2, place(start + step) - place(start) - 1), y: 36 - tall, height: tall });
     }),
   ];
+}
+
+/** A bar for each of 90 days: what was recorded, and how much of it was an outage. */
+function showLong(history) {
+  byId('long').hidden = !history?.steps || history.known_seconds < 86400;
+  if (byId('long').hidden) return;
+  setText('long-summary', `${percent(history.availability_percent)} online, ${history.outages.length > 0 ? plural(history.outages.length, 'outage') : 'no outage'}, ${duration(history.known_seconds)} recorded`);
+  update('days', history.steps, () => history.steps.map((cell) => {
+    const start = Date.parse(cell.start);
+    const outage = cell.down_seconds > 0 && history.outages.find((other) => Date.parse(other.start) < start + 86400e3 && (!other.end || Date.parse(other.end) > start));
+    // Days of UTC, by the date at their noon.
+    const said = `${dayText(new Date(start + 43200e3))} ${cell.known_seconds === 0 ? 'not recorded' : cell.down_seconds > 0 ? `${duration(cell.down_seconds)} without Internet` : 'no outage'}`;
+    const kind = cell.known_seconds === 0 ? 'unknown' : cell.down_seconds === 0 ? 'known' : cell.down_seconds < 600 ? 'some' : 'down';
+    const bar = { class: kind, title: said, 'data-key': outage ? `day ${cell.start}` : undefined };
+    return element('li', {}, outage ? jump(`outage=${outage.start}`, bar, aside(said)) : element('span', bar, aside(said)));
+  }));
 }
 
 // One rule over all lanes, by pointer or by arrow keys, and what they say there.

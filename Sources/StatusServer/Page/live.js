@@ -1,6 +1,6 @@
-// Asks, shows, and asks again at each event: what is shown never rests on a single message having come through.
+// Reads and shows everything, again at each event: what is shown never depends on a single message.
 
-const state = { status: null, day: null, history: null, probes: [], records: new Map(), diagnosis: null, services: [], gone: [], events: [], next: null };
+const state = { status: null, day: null, history: null, probes: [], records: new Map(), diagnosis: null, services: [], gone: [], past: [], long: null, events: [], next: null };
 const kept = 500;
 const goneFor = 600;
 
@@ -18,7 +18,7 @@ async function ask(path) {
   return response.json().catch(() => { throw new NoContact(path); });
 }
 
-/** What the log says since it was last asked, and whether it had to be begun anew. */
+/** The events since the last ones, and whether the list had to be read again. */
 async function readEvents() {
   const fresh = [];
   while (state.next !== null) {
@@ -77,8 +77,21 @@ async function readRecords() {
   if (span === time.span) state.records = new Map(read.filter(([, record]) => record));
 }
 
+/** The services of now; where there are none, those that were there within a day. */
+async function readServices() {
+  state.services = (await ask('api/v1/services'))?.services ?? [];
+  const past = state.services.length === 0 ? (await ask('api/v1/services/history'))?.services ?? [] : [];
+  state.past = past.filter((service) => !service.present && secondsSince(service.last_seen) < 86400);
+}
+
+/** The headline of 90 days, a step for each. */
+async function readLong() {
+  state.long = await ask('api/v1/history?since=90d&step=24h').catch(() => null);
+}
+
 /** Reads everything that may have changed and shows it. */
 async function refresh(isFull) {
+  if (isFull) ask('api/v1/config').then((answer) => { asking.hasToken = Boolean(answer?.token_file); }, () => {});
   const [status, { events, isNew }] = await Promise.all([ask('api/v1/status'), readEvents()]);
   state.status = status;
   // What matters most is on the screen before the rest is asked for.
@@ -88,7 +101,8 @@ async function refresh(isFull) {
   const probes = ask('api/v1/probes').then((answer) => { state.probes = answer?.probes ?? []; });
   jobs.push(probes);
   if (tells('path.', 'headline.', 'daemon.', 'probe.')) jobs.push(Promise.all([readHistory(), probes]).then(readRecords));
-  if (tells('service', 'census')) jobs.push(ask('api/v1/services').then((answer) => { state.services = answer?.services ?? []; }));
+  if (tells('service', 'census')) jobs.push(readServices());
+  if (tells('headline.', 'daemon.')) jobs.push(readLong());
   jobs.push(ask('api/v1/diagnosis').then((answer) => { state.diagnosis = answer; }));
   await Promise.all(jobs);
   if (opened.at && !outageAt(Date.parse(opened.at))?.end) await readOutage();
@@ -105,9 +119,10 @@ function show() {
   showMore(status, state.day);
   showSpans();
   showTime(state.history, state.probes, state.records);
+  showLong(state.long);
   showHappened(state.events);
   showMachine(status);
-  showNearby(status, state.services);
+  showNearby(status, state.services, state.past);
   showDrawer(state.services, state.gone);
 }
 
@@ -118,6 +133,7 @@ function goTo() {
   try { place_ = decodeURIComponent(place_); } catch { /* It is shown as it is. */ }
   const [name, value] = place_.split(/=(.*)/s);
   if (name === 'main') return;
+  if (name === 'link') return redeem(value ?? '');
   const isEvery = name === 'events';
   const wasEvery = !byId('every').hidden;
   byId('overview').hidden = isEvery;
@@ -279,7 +295,7 @@ function showLoss() {
   setText('word', contact.isRefused ? 'Not allowed' : 'No contact');
   const length = `for ${duration(Math.floor((Date.now() - contact.since) / 1000))}`;
   update('since', length, () => length);
-  setText('message', contact.isRefused ? 'nwpath asks for another password now.' : 'nwpath does not answer.');
+  setText('message', contact.isRefused ? 'nwpath requires another password now.' : 'nwpath does not answer.');
   const hint = [contact.isRefused && 'Load this page again and log in.',
     last && `Last seen: ${last}, at ${toTheSecond(new Date(contact.at))}. What follows is from then.`].filter(Boolean).join(' ');
   update('hint', hint, () => hint);

@@ -40,14 +40,16 @@ function counted(services) {
   return [...counts].sort(([, [many, left]], [, [more, right]]) => more - many || natural(left, right));
 }
 
-function showNearby(status, services) {
-  byId('nearby').hidden = !status.services && services.length === 0;
-  const hosts = new Set(services.map((service) => service.host)).size;
-  setText('nearby-count', services.length > 0 ? `${plural(services.length, 'service')} on ${plural(hosts, 'host')}` : '');
-  const types = counted(services);
+function showNearby(status, services, past) {
+  byId('nearby').hidden = !status.services && services.length === 0 && past.length === 0;
+  const isPast = services.length === 0 && past.length > 0;
+  const list = isPast ? past : services;
+  const hosts = new Set(list.map((service) => service.host)).size;
+  setText('nearby-count', list.length > 0 ? `${isPast ? 'last known: ' : ''}${plural(list.length, 'service')} on ${plural(hosts, 'host')}` : '');
+  const types = counted(list);
   const chips = types.length > mostChips + 1 ? types.slice(0, mostChips) : types;
   update('types', [types, status.services?.last_census === null], () => types.length === 0
-    ? element('span', { class: 'mute' }, status.services?.last_census ? 'Nobody offers anything here.' : 'Listening; nobody was heard yet.')
+    ? element('span', { class: 'mute' }, status.services?.last_census ? 'No services found on this network.' : 'Listening; no services found yet.')
     : [chips.map(([type, [count, name]]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${name} `, element('b', {}, count))),
       types.length > chips.length && jump('services', { class: 'chip', 'data-key': 'more' }, `+${types.length - chips.length} types`)]);
 }
@@ -71,7 +73,7 @@ function showDrawer(services, gone) {
   byId('drawer-more').hidden = found.length <= drawer.shown;
   const some = found.slice(0, drawer.shown);
   update('services', some, () => {
-    if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'None heard yet' : 'Nothing matches');
+    if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'None found yet' : 'Nothing matches');
     const hosts = [...new Set(some.map(({ service }) => service.host))];
     return hosts.map((host) => [host, some.filter(({ service }) => service.host === host)]).map(([host, entries]) => [element('h3', {}, host, ' ', element('em', {}, entries[0].service.addresses.join(', '))),
       element('ul', {}, entries.map(serviceRow))]);
@@ -96,6 +98,6 @@ function serviceRow({ service, event }) {
     pair(key, [value === null ? '' : String(value), meanings.has(key) && element('em', {}, ` ${meanings.get(key)}`)]));
   return element('li', { class: event ? 'gone' : undefined }, element('b', {}, service.name), ' ', element('em', {}, `${typeName(service)}, on ${interfaceName(service)}`),
     element('div', {}, scheme && !event && address ? link(key, scheme, address, service.port, path && !path.startsWith('/') ? `/${path}` : path, place_) : place_,
-      element('em', {}, event ? [' · gone ', age(event.time), ` ago (${words(event.removed?.reason ?? 'unknown')})`] : [' · heard ', age(service.last_seen), ' ago'])),
+      element('em', {}, event ? [' · gone ', age(event.time), ` ago (${words(event.removed?.reason ?? 'unknown')})`] : [' · seen ', age(service.last_seen), ' ago'])),
     texts.length > 0 && text(key, `${service.type}, ${plural(texts.length, 'text')}`, texts));
 }

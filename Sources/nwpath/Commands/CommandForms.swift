@@ -13,6 +13,7 @@ package enum CommandForms {
             DirectCensus.form,
             ConfigCheck.form,
             LogVerify.form,
+            Page.form,
             ResolveRun.form,
             ProbeReport.summary,
             Version.form,

@@ -179,9 +179,13 @@ def time_axis(page):
     assert 5 <= page.count("#lanes rect.unknown") <= 8, page.count("#lanes rect.unknown")
     heights = page.run("return [...document.querySelectorAll('#lanes rect.down')].map(r => Number(r.getAttribute('height')))")
     assert all(height <= 12 for height in heights), heights
-    for span, cells in [("30d", 180), ("7d", 168), ("1h", 120), ("24h", 144)]:
+    # The axis begins with what is recorded: 26 days.
+    for span, cells in [("30d", 156), ("7d", 168), ("1h", 120), ("24h", 144)]:
         page.click(f"#spans [data-key='{span}']")
         page.wait(f"the cells of {span}", lambda: cells <= page.count("#lanes rect.known, #lanes rect.unknown") <= cells + 2)
+    same(page.count("#days li"), 91)
+    assert 26 <= page.count("#days :not(.unknown)[title]") <= 28, page.count("#days :not(.unknown)[title]")
+    assert page.text("#long-summary").endswith(" recorded") and "3 outages" in page.text("#long-summary"), page.text("#long-summary")
     plots = page.driver.find_element(By.ID, "plots")
     page.run("arguments[0].focus()", plots)
     plots.send_keys(Keys.END)
@@ -285,7 +289,7 @@ def keyboard(page):
             break
         reached.append(name)
         assert outline.startswith(("solid", "auto")) and not outline.endswith(" 0px"), (name, outline)
-    wanted = ["#main", "1h", "30d", "0 host", "0 dns", "ask", "plots", "#events", "#services", "_ipp._tcp", "metrics", "api/v1/status"]
+    wanted = ["#main", "1h", "30d", "0 host", "0 dns", "copy", "plots", "#events", "#services", "_ipp._tcp", "metrics", "api/v1/status"]
     same([name for name in reached if name in wanted], wanted)
     skip = page.driver.find_element(By.CSS_SELECTOR, ".skip")
     page.run("arguments[0].focus()", skip)
@@ -429,7 +433,7 @@ def rare(driver):
                                ["It is at portal.example.test.", "http://portal.example.test/login?from=up0"])),
             ("hostile-portal", {"/api/v1/status": portal, "/api/v1/probes": {"probes": [hostile]}}, lambda page: same(page.is_shown("#more"), False)),
             ("first-minute", {"/api/v1/status": first, "/api/v1/services": {"services": []}},
-             lambda page: same(page.text("#types"), "Listening; nobody was heard yet."))]:
+             lambda page: same(page.text("#types"), "Listening; no services found yet."))]:
         extra["/api/v1/probes/web/history?since=1h&step=30s"] = {"steps": []}
         with Page(driver, between(extra={path: json.dumps(body) for path, body in extra.items()})) as page:
             page.ready()
@@ -442,18 +446,18 @@ def rare(driver):
 
 
 def progress(driver, diagnosis):
-    """One click asks; how far it is can be seen, and then what was found, as `nwpath diagnose` says it."""
+    """With a token one click starts a test; its progress is shown, and then its result, as `nwpath diagnose` prints it."""
     asked = dict(diagnosis, running={"started": "2026-11-26T12:00:00Z", "layers": ["wan", "dns"]})
     found = dict(diagnosis, running=None, time="2026-11-26T12:00:00Z", duration_seconds=2.1, verdicts=[
         {"code": "wan.unreachable", "message": "192.0.2.1 answers, and nothing beyond it does", "hint": "check the modem and the provider"}],
         ladder=[{"layer": "gateway", "state": "ok", "codes": [], "message": None}, {"layer": "wan", "state": "faulty", "codes": ["wan.unreachable"], "message": None},
                 {"layer": "dns", "state": "not_assessed", "codes": [], "message": "hidden by wan.unreachable"}])
-    extra = {"/api/v1/diagnosis": json.dumps(dict(diagnosis, running=None))}
+    extra = {"/api/v1/diagnosis": json.dumps(dict(diagnosis, running=None)), "/api/v1/config": TOKEN}
     afterwards = {path: json.dumps(asked) for path in ["/api/v1/diagnosis", "/api/v1/diagnosis?wait=20s"]}
     with Page(driver, between(extra=extra, writes={"/api/v1/diagnosis": [202]}, afterwards=afterwards)) as page:
         page.ready()
-        page.click("#asking button")
-        page.wait("the progress", lambda: page.text("#asking") == "Asking: wan, dns")
+        give(page, "secret")
+        page.wait("the progress", lambda: page.text("#asking") == "Testing: wan, dns")
         page.axe()
         extra["/api/v1/diagnosis"] = extra["/api/v1/diagnosis?wait=20s"] = json.dumps(found)
         page.wait("what was found", lambda: page.is_shown("#diagnosis") and "and nothing beyond it does. Check the modem" in page.text("#diagnosis"))
@@ -461,20 +465,35 @@ def progress(driver, diagnosis):
         every_view(page, "rare-diagnosed")
 
 
+TOKEN = json.dumps({"token_file": "/etc/nwpath/token"})
+
+
+def give(page, token):
+    """Opens the form for the token, and gives one."""
+    page.click("#asking [data-key=token]")
+    page.driver.find_element(By.ID, "token").send_keys(token, Keys.ENTER)
+
+
 def refused(driver):
-    """Whoever may not ask is told who may; a wrong token is told from none."""
-    with Page(driver, between(writes={"/api/v1/diagnosis": [403, 401, 429, 202]})) as page:
+    """Without a token there is a command to copy; a wrong token is reported."""
+    with Page(driver, between()) as page:
         page.ready()
-        page.click("#asking button")
-        page.wait_for("#refusal", "sudo nwpath diagnose")
+        page.wait("the command", lambda: page.text("#asking").startswith("Test now: sudo nwpath diagnose"))
+        same(page.items("#asking button"), ["Copy"])
+        assert not page.is_shown("#rights")
+        every_view(page, "rare-no-token")
+    with Page(driver, between(extra={"/api/v1/config": TOKEN}, writes={"/api/v1/diagnosis": [401, 429, 202]})) as page:
+        page.ready()
+        page.wait("the token's button", lambda: page.items("#asking button") == ["Copy", "Use a token"])
+        give(page, "secret")
+        page.wait_for("#refusal", "That is not the token.")
         same(page.run("return document.activeElement.id"), "token")
         every_view(page, "rare-refused")
-        page.driver.find_element(By.ID, "token").send_keys("secret", Keys.ENTER)
-        page.wait_for("#refusal", "That is not the token.")
         page.driver.find_element(By.ID, "token").send_keys("other", Keys.ENTER)
-        page.wait_for("#asking", "It was asked a moment ago.")
+        page.wait_for("#asking", "The last test ended a moment ago.")
         assert not page.is_shown("#rights")
-        same(Between.shown, ["Bearer secret", "Bearer other"])
+        same(page.items("#asking button"), ["Test now"])
+        same(Between.shown[-2:], ["Bearer secret", "Bearer other"])
     denied = []
     with Page(driver, between(denied=denied)) as page:
         page.ready()
@@ -683,7 +702,7 @@ def policy(driver):
     changed = between(change=staticmethod(lambda path, body: body.replace(b"'use strict';", b"'use strict'; ", 1)))
     with Page(driver, changed) as page:
         page.wait("the refusal", lambda: any("Content Security Policy" in line for line in page.console()))
-        same(page.text("#message"), "Asking the service.")
+        same(page.text("#message"), "Reading the status.")
     with Page(driver, between(change=staticmethod(lambda path, body: body.replace(b"\"#main\"", b"\"#mein\"", 1)))) as page:
         page.ready()
     with Page(driver) as page:
