@@ -124,7 +124,6 @@ extension ProbeObservation {
         var (failure, detail): (String?, String?)
         if case .failure(let reason, let text) = last?.outcome { (failure, detail) = (reason.rawValue, text) }
         let server = position == .nameServer ? definition.question.server?.address.address : nil
-        let isRefusal = last?.isRefusal == true
         self.init(
             definition.name,
             position,
@@ -141,7 +140,7 @@ extension ProbeObservation {
             isAssessable: last?.isAssessed ?? true,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
-            findsName: position == .nameServer ? !isRefusal : last?.isSuccess == true && last?.resolution != nil,
+            findsName: position == .nameServer ? probe.hasResolved : last?.isSuccess == true && last?.resolution != nil,
             isNear: position == .near || position == .gateway || server.map { state.isNear($0) } ?? false,
             failure: failure,
             failureDetail: detail

@@ -20,7 +20,7 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var attempts: UInt64 = 0
     public internal(set) var failures: UInt64 = 0
     /// Whether its name server has answered a query for a name that is not its own.
-    var hasResolved = false
+    public internal(set) var hasResolved = false
 
     public var isRunning: Bool { schedule.isRunning }
 }

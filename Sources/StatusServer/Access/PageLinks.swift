@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
+
 /// One-time links to the page, and the sessions that they begin; pure but for the secrets.
 ///
 /// The secret of a link stands in the fragment of its address, which browsers send to no server. A page exchanges it
@@ -15,7 +17,7 @@ struct PageLinks {
         private var entries: [(digest: [UInt8], end: Duration)] = []
 
         mutating func add(at now: Duration, for lifetime: Duration) -> String {
-            let secret = (0..<2).map { _ in UInt64.random(in: 0...UInt64.max) }.map(Self.hexadecimal).joined()
+            let secret = (0..<16).map { _ in UInt8.random(in: 0...UInt8.max) }.hexadecimal()
             entries = Array(entries.filter { $0.end > now }.suffix(PageLinks.most - 1))
             entries.append((Self.digest(secret), now + lifetime))
             return secret
@@ -32,11 +34,6 @@ struct PageLinks {
         }
 
         private static func digest(_ secret: String) -> [UInt8] { SHA256.digest(of: Array(secret.utf8)) }
-
-        private static func hexadecimal(_ value: UInt64) -> String {
-            let digits = String(value, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }
     }
 
     private var links = Secrets()
