@@ -69,13 +69,13 @@ else
 	@Tests/Lab/lab list
 endif
 
-screenshots: test-dependencies ## picture every state of the status page in .build/screenshots, four of them in docs/
+screenshots: test-dependencies ## picture every state of the status page in .build/screenshots, and an office's in docs/
 	@rm -rf .build/screenshots
-	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/.build/screenshots" Tests/run --filter 'PageTests|StateTableTests'
-	@cp .build/screenshots/state-1-online-1280-light.png docs/page-light.png
-	@cp .build/screenshots/state-7-no-internet-1280-dark.png docs/page-dark.png
-	@cp .build/screenshots/state-10-offline-390-dark.png docs/page-phone.png
-	@cp .build/screenshots/crowd-drawer-1280-light.png docs/page-nearby.png
+	@NWPATH_TEST_SCREENSHOTS="$(CURDIR)/.build/screenshots" Tests/run --filter 'PageTests|PictureTests|StateTableTests'
+	@cp .build/screenshots/docs-1-online-1280-light.png docs/page-light.png
+	@cp .build/screenshots/docs-2-no-internet-1280-dark.png docs/page-dark.png
+	@cp .build/screenshots/docs-3-offline-390-dark.png docs/page-phone.png
+	@cp .build/screenshots/docs-nearby-1280-light.png docs/page-nearby.png
 	@ls .build/screenshots
 
 # What was built is installed: root often has no Swift, and sudo no PATH to it.

@@ -12,6 +12,8 @@ public struct RecordType: RawRepresentable, Hashable, Sendable, Comparable {
     /// A name server of a zone.
     public static let ns = RecordType(rawValue: 2)
     public static let cname = RecordType(rawValue: 5)
+    /// The start of a zone of authority.
+    public static let soa = RecordType(rawValue: 6)
     /// A pointer to another name.
     public static let ptr = RecordType(rawValue: 12)
     public static let hinfo = RecordType(rawValue: 13)

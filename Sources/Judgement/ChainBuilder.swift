@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Diagnosis
 internal import PathModel
 
@@ -35,9 +36,13 @@ struct ChainBuilder {
     }
 
     private var gateway: ChainElement {
-        let gateways = facts.path.gateways
-        let name = gateways.first.map { "\($0.address)" }
-        let roundTrip = facts.probes.first { $0.position == .gateway && evaluation.isAnswered($0) }?.roundTrip
+        let (gateways, link) = (facts.path.gateways, facts.path.interfaces.first?.name)
+        let first = gateways.first { link == nil || $0.interface == link }
+        let name = first.map { "\($0.address)" }
+        // The test of a gateway may have no address yet.
+        let targets = [nil, first.map { "\($0.address.address)" }]
+        let answering = facts.probes.filter { $0.position == .gateway && evaluation.isAnswered($0) }
+        let roundTrip = answering.first { targets.contains($0.address) }?.roundTrip
         let condition: ChainElement.Condition =
             if gateways.contains(where: { $0.isReachable == false }) || hasWarning(of: [.gateway]) {
                 .degraded

@@ -123,6 +123,8 @@ public struct ProbeObservation: Hashable, Sendable {
     public var lastStart: Duration?
     /// Whether its last run was assessed: this process may run it, and was not too busy.
     public var isAssessable: Bool
+    /// When the last run ended that was assessed, as time since boot; by itself that of the last right answer.
+    public var assessed: Duration?
     /// How long an answer counts.
     public var validity: Duration
     /// How long the last right answer took.
@@ -151,9 +153,10 @@ public struct ProbeObservation: Hashable, Sendable {
         answeringSince: Duration? = nil,
         lastStart: Duration? = nil,
         isAssessable: Bool = true,
+        assessed: Duration? = nil,
         validity: Duration = .seconds(180),
         roundTrip: Duration? = nil,
-        findsName: Bool? = nil,
+        findsName: Bool = false,
         isNear: Bool = false,
         failure: String? = nil,
         failureDetail: String? = nil
@@ -171,9 +174,10 @@ public struct ProbeObservation: Hashable, Sendable {
         self.answeringSince = answeringSince ?? (self.failingSince == nil ? answered : nil)
         self.lastStart = lastStart
         self.isAssessable = isAssessable
+        self.assessed = assessed ?? answered
         self.validity = validity
         self.roundTrip = roundTrip
-        self.findsName = findsName ?? (position == .nameServer)
+        self.findsName = findsName || position == .nameServer
         self.isNear = isNear || position == .near || position == .gateway
         self.failure = failure
         self.failureDetail = failureDetail

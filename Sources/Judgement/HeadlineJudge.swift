@@ -104,7 +104,7 @@ public struct HeadlineJudge {
         guard let first = gateways.first, gateways.allSatisfy({ $0.isReachable == false }) else { return nil }
         return Finding(
             state: .localOnly,
-            message: text.silent(gateways, on: first.interface),
+            message: text.silent(gateways),
             hint: ReasonText(.gatewayUnreachable, ReasonSubject(interface: first.interface)).hint,
             cause: Headline.Cause(UnsatisfiedReason.gatewayUnreachable.rawValue),
             began: firstFailure(of: beyond + servers),
@@ -283,10 +283,9 @@ public struct HeadlineJudge {
     private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && counts($0) } }
     private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && counts($0) } }
 
-    /// Whether a probe has a say: a run that was not assessed, such as on a busy machine, leaves the result before it.
+    /// Whether a probe counts: where its last run was not assessed, as long as the result before it does.
     private func counts(_ probe: ProbeObservation) -> Bool {
-        if probe.isAssessable || probe.failingSince != nil { return true }
-        return probe.answered.map { isFresh($0, for: probe.validity) } ?? false
+        probe.isAssessable || probe.assessed.map { isFresh($0, for: probe.validity) } ?? false
     }
 
     private func lastExamination(_ what: KeyPath<ExaminationSummary, Bool>) -> Bool {

@@ -8,9 +8,15 @@ struct HeadlineText {
 
     // MARK: - Something is wrong
 
-    func silent(_ gateways: [Gateway], on interface: String) -> String {
-        let names = gateways.map { "\($0.address)" }.joined(separator: " and ")
-        return "\(names) on \(interface) \(gateways.count == 1 ? "does" : "do") not answer"
+    /// Such as `192.0.2.1 and fe80::1 on eth0 do not answer`, each gateway with its own interface.
+    func silent(_ gateways: [Gateway]) -> String {
+        var interfaces: [String] = []
+        for gateway in gateways where !interfaces.contains(gateway.interface) { interfaces.append(gateway.interface) }
+        let names = interfaces.map { interface in
+            let addresses = gateways.filter { $0.interface == interface }.map { "\($0.address)" }
+            return "\(addresses.joined(separator: " and ")) on \(interface)"
+        }
+        return "\(names.joined(separator: " and ")) \(gateways.count == 1 ? "does" : "do") not answer"
     }
 
     func portal(_ probe: ProbeObservation) -> String { "a login page answers the test \(probe.name)" }
@@ -18,10 +24,14 @@ struct HeadlineText {
 
     /// Such as `nothing beyond 192.0.2.1 answers (2 of 2 tests fail: far (timeout), page (timeout))`.
     func nothingAnswers(_ failing: [ProbeObservation]) -> String {
-        let subject = path.gateways.first.map { "nothing beyond \($0.address) answers" } ?? "no test is answered"
+        let families = Set(failing.compactMap(\.family))
+        let gateways = path.gateways.filter { families.isEmpty || families.contains($0.family) }
+        let isOneLink = Set(gateways.map(\.interface)).count == 1
+        let gateway = isOneLink ? "\(gateways[0].address)" : "the gateways"
+        let subject = gateways.isEmpty ? "no test gets an answer" : "nothing beyond \(gateway) answers"
         return "\(subject) (\(tally(failing, of: failing)))"
     }
-    static let nothingAnswersHint = "run `nwpath diagnose` to find where it ends"
+    static let nothingAnswersHint = "run `nwpath diagnose` to locate the break"
 
     /// Such as `192.0.2.53 refuses queries`, of name servers whose tests all fail.
     /// - Parameters:
@@ -41,19 +51,20 @@ struct HeadlineText {
             let remark = areAlone && !server.isNear ? "; nothing else beyond \(gateway) is tested" : ""
             return "\(name) does not answer queries\(remark)"
         }
-        // Such as `the server refused to answer (REFUSED)`.
+        // Such as `the server refused the query (REFUSED)`.
         let code = detail.split(separator: "(").last?.split(separator: ")").first.map(String.init)
         switch code {
         case "REFUSED": return "\(name) refuses queries"
-        case "SERVFAIL": return "\(name) answers SERVFAIL, so it cannot reach other name servers"
-        default: return "\(name) gives no address for the tested name: \(detail)"
+        case "SERVFAIL":
+            return "\(name) answers SERVFAIL: it cannot reach other name servers, or DNSSEC validation fails"
+        default: return "\(name) returns no address for the tested name: \(detail)"
         }
     }
     static let namesFailHint = "run `nwpath diagnose` to find out why"
 
     /// Of tests whose own targets cannot be found, where no name server is tested.
     func namesUnknown(_ failing: [ProbeObservation]) -> String {
-        "names are not found (\(tally(failing, of: failing)))"
+        "host names do not resolve (\(tally(failing, of: failing)))"
     }
 
     func noNameServer(_ servers: [DNSServer]) -> String {
@@ -62,30 +73,30 @@ struct HeadlineText {
     }
     static let noNameServerHint = "`nwpath dns` shows them and where they come from"
 
-    static let someFailHint = "`nwpath probe` shows why, `nwpath diagnose` where it ends"
+    static let someFailHint = "run `nwpath probe` for the reasons, `nwpath diagnose` to locate the break"
 
     // MARK: - Nothing is known to be wrong
 
     func connected(hasNames: Bool, failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
-        guard failing.isEmpty else { return "\(tally(failing, of: all)); nothing beyond has answered a test" }
+        guard failing.isEmpty else { return "\(tally(failing, of: all)); nothing beyond the gateway has answered yet" }
         return hasNames
             ? "the name server answers\(uplink); the Internet has not been tested"
-            : "the route\(uplink) looks fine; nothing beyond has been tested"
+            : "the route\(uplink) looks fine; nothing beyond the gateway has been tested"
     }
-    static let connectedHint = "`nwpath diagnose` tests it once, `nwpath setup --public` all the time"
+    static let connectedHint = "run `nwpath diagnose` to test it once, `nwpath setup --public` to test it continuously"
 
     func online(failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
-        guard failing.isEmpty else { return "it works\(uplink), but \(tally(failing, of: all))" }
+        guard failing.isEmpty else { return "the Internet connection works\(uplink), but \(tally(failing, of: all))" }
         return "all tests answer\(uplink)"
     }
-    static let onlineHint = "`nwpath probe` shows why"
+    static let onlineHint = "run `nwpath probe` for the reasons"
 
     // MARK: - Checking
 
     func failed(_ probe: ProbeObservation) -> String { "\(named(probe)) failed; testing again" }
     func answersAgain(_ probe: ProbeObservation) -> String { "\(probe.name) answers again; testing the others" }
     static let noResultYet = "no test has a result yet"
-    static let silentExamination = "nothing answered the last examination; testing again"
+    static let silentExamination = "nothing answered in the last diagnosis; testing again"
 
     // MARK: - Parts
 
@@ -102,7 +113,7 @@ struct HeadlineText {
     /// Such as ` via eth0 and 192.0.2.1`, the gateway with its own interface.
     private var uplink: String {
         let first = path.interfaces.first
-        let gateway = path.gateways.first { $0.interface == first?.name } ?? (first == nil ? path.gateways.first : nil)
+        let gateway = path.gateways.first { first == nil || $0.interface == first?.name }
         let parts = [first?.name, gateway.map { "\($0.address)" }].compactMap(\.self)
         return parts.isEmpty ? "" : " via \(parts.joined(separator: " and "))"
     }

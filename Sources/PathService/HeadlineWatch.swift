@@ -138,9 +138,10 @@ extension ProbeObservation {
             answeringSince: probe.schedule.answeringSince,
             lastStart: probe.lastStart,
             isAssessable: last?.isAssessed ?? true,
+            assessed: probe.lastAssessed,
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
-            findsName: position == .nameServer ? probe.hasResolved : last?.isSuccess == true && last?.resolution != nil,
+            findsName: last?.isSuccess == true && last?.resolution != nil,
             isNear: position == .near || position == .gateway || server.map { state.isNear($0) } ?? false,
             failure: failure,
             failureDetail: detail

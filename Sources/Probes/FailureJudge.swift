@@ -33,7 +33,7 @@ enum FailureJudge {
             )
         case .user where isForbidden:
             return .notAssessed(
-                advice: "to count as another user needs CAP_CHOWN: setcap cap_chown+ep, or run it as root"
+                advice: "sending as another user (uid) needs CAP_CHOWN: setcap cap_chown+ep, or run it as root"
             )
         case .interface where isForbidden:
             return .notAssessed(advice: "binding to an interface needs Linux 5.7 or CAP_NET_RAW: setcap cap_net_raw+ep")

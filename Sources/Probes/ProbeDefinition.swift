@@ -58,8 +58,10 @@ public struct ServerQuestion: Hashable, Sendable {
     public var server: SocketAddress?
     public var record: Record
     public var transport: Transport
-    /// Whether a server that refuses the query is in order all the same.
-    public var allowsRefusal = false
+    /// Names that are looked up at a server that refuses the query, one after another.
+    ///
+    /// It is in order if it knows one of them, or denies it with the start of a zone (SOA, RFC 2308).
+    public var namesIfRefused: [String] = []
 
     /// A question for an IPv4 address by one datagram to the system's first server.
     public init(server: SocketAddress? = nil, record: Record = .a, transport: Transport = .udp) {

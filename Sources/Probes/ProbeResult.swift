@@ -80,8 +80,6 @@ public struct ProbeResult: Hashable, Sendable {
     public var certificate: CertificateFailure?
     /// Whether the connection was encrypted, whatever became of it then.
     public var isSecured = false
-    /// Whether a name server answered by refusing (`ServerQuestion.allowsRefusal`).
-    public var isRefusal = false
     /// The addresses that a name server gave.
     public var addresses: [IPAddress]
 

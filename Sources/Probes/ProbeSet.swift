@@ -16,11 +16,11 @@ public struct ProbeState: Hashable, Sendable {
     public internal(set) var lastEnd: Duration?
     /// When the last right answer came, as time since boot.
     public internal(set) var lastSuccess: Duration?
+    /// When the last result came that was assessed, as time since boot.
+    public internal(set) var lastAssessed: Duration?
     /// How many runs ended, without those that could not be assessed.
     public internal(set) var attempts: UInt64 = 0
     public internal(set) var failures: UInt64 = 0
-    /// Whether its name server has answered a query for a name that is not its own.
-    public internal(set) var hasResolved = false
 
     public var isRunning: Bool { schedule.isRunning }
 }
@@ -88,7 +88,7 @@ public final class ProbeSet {
             let isPaused = paused.contains(definition.name)
             guard isPaused != entry.isPaused else { return entry }
             entry.cancel()
-            entry.state.schedule.resume(at: now)
+            entry.state.schedule.restart(at: now)
             entry.isPaused = isPaused
             return entry
         }
@@ -183,7 +183,6 @@ public final class ProbeSet {
         guard let index = entries.firstIndex(where: { $0.state.definition == definition }) else { return }
         let now = loop.clock.boot
         entries[index].attempts[started] = nil
-        let result = entries[index].state.assessed(result)
         let before = entries[index].state.schedule
         let transitions = entries[index].state.schedule.finish(
             result,
@@ -225,7 +224,7 @@ extension ProbeDefinition {
         var same = self
         (same.interval, same.retryInterval) = (other.interval, other.retryInterval)
         (same.timeout, same.threshold) = (other.timeout, other.threshold)
-        same.question.allowsRefusal = other.question.allowsRefusal
+        same.question.namesIfRefused = other.question.namesIfRefused
         return same == other
     }
 }
@@ -240,19 +239,6 @@ extension ProbeResult {
 }
 
 extension ProbeState {
-    /// A result in the light of earlier ones: a name server that refuses what it used to answer fails.
-    fileprivate mutating func assessed(_ result: ProbeResult) -> ProbeResult {
-        guard result.isSuccess else { return result }
-        guard result.isRefusal else {
-            hasResolved = true
-            return result
-        }
-        guard hasResolved else { return result }
-        var result = result
-        result.outcome = .failure(.dns, detail: NameQuery.refusal)
-        return result
-    }
-
     /// Whether its answers come long before a retry is due.
     var isPrompt: Bool {
         guard let usual = history.summary?.p95 else { return false }
@@ -267,6 +253,7 @@ extension ProbeState {
             (last, lastStart, lastEnd) = (result, started, now)
         }
         if case .notAssessed = result.outcome { return }
+        lastAssessed = now
         attempts += 1
         if result.isSuccess { lastSuccess = now } else { failures += 1 }
     }

@@ -45,7 +45,7 @@ import Testing
         #expect(folder.take(path, at: .zero) == [.opening(path)])
         let lost = try Self.event(10, "services.lost", #","interface":{"name":"eth0"},"count":30"# + Self.cause(9))
         for event in [lost, try Self.offline(11)] { #expect(folder.take(event, at: .zero) == []) }
-        #expect(folder.finish() == [.rest(": no Internet; 2 gateways, DNS and 30 services with it")])
+        #expect(folder.finish() == [.rest(": no Internet (2 gateways, DNS and 30 services)")])
     }
 
     private static func offline(_ seq: Int) throws -> JSONValue {
@@ -60,7 +60,7 @@ import Testing
         #expect(folder.take(try Self.offline(17), at: .milliseconds(6020)) == [])
         #expect(folder.settle(at: .milliseconds(7490)) == [])
         #expect(
-            folder.settle(at: .milliseconds(7500)) == [.rest(": no Internet; 2 gateways, DNS and 31 services with it")]
+            folder.settle(at: .milliseconds(7500)) == [.rest(": no Internet (2 gateways, DNS and 31 services)")]
         )
         #expect(folder.settle(at: .seconds(9)) == [] && folder.finish() == [])
     }
@@ -115,6 +115,6 @@ import Testing
             try Self.event(6, "address.removed", #","address":{"address":"192.0.2.2"}"# + Self.cause(9)),
             try Self.event(7, "address.removed", #","address":{"address":"fe80::2"}"# + Self.cause(9)),
         ] { #expect(folder.take(event, at: .zero) == []) }
-        #expect(folder.finish() == [.rest(": moved to wwan0; 2 addresses and 1 gateway with it")])
+        #expect(folder.finish() == [.rest(": moved to wwan0 (2 addresses and 1 gateway)")])
     }
 }

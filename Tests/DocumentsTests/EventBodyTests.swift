@@ -136,12 +136,12 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: InterfacePresence(interface(), isAdded: false, cause: cause),
-            summary: "info interface.removed eth0 is gone",
+            summary: "info interface.removed eth0 was removed",
             data: #""interface":"# + text(interface()) + "," + causeText + "}"
         ),
         Example(
             body: InterfacePresence(interface { $0.required = true }, isAdded: false, cause: cause),
-            summary: "warning interface.removed eth0 is gone",
+            summary: "warning interface.removed eth0 was removed",
             data: #""interface":"# + text(interface { $0.required = true }) + "," + causeText + "}"
         ),
         changed(
@@ -155,19 +155,19 @@ struct Example: Sendable, CustomTestStringConvertible {
         },
         changed(
             [.carrier],
-            "info interface.changed eth0 has carrier again",
+            "info interface.changed eth0 has carrier",
             from: {
                 $0.carrier = false
             }
         ),
-        changed([.up], "warning interface.changed eth0 was switched off") {
+        changed([.up], "warning interface.changed eth0 was set down") {
             $0.up = false
             $0.usable = false
             $0.problem = .linkDown
         },
         changed(
             [.up],
-            "info interface.changed eth0 was switched on",
+            "info interface.changed eth0 was set up",
             from: {
                 $0.up = false
             }
@@ -189,7 +189,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         },
         changed(
             [.master],
-            "info interface.changed eth0 is no port any more",
+            "info interface.changed eth0 is no longer a port",
             from: {
                 $0.master = "br0"
             }
@@ -258,7 +258,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: GatewayChanged(nil, previous: sixth, cause: cause),
-            summary: "info gateway.changed Default IPv6 gateway fe80::1%eth0 on eth0 is gone",
+            summary: "info gateway.changed Default IPv6 gateway fe80::1%eth0 on eth0 was removed",
             data: #""interface":{"name":"eth0"},"gateway":null,"previous":"# + text(sixth) + "," + causeText + "}"
         ),
         Example(

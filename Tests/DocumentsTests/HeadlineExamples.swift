@@ -18,7 +18,7 @@ extension Example {
             Sample.satisfied,
             after: Sample.unsatisfied,
             "info headline.changed Connected after 9 s of Offline: the route via eth0 and 192.0.2.1 looks fine; "
-                + "nothing beyond has been tested"
+                + "nothing beyond the gateway has been tested"
         ),
     ]
 

@@ -75,8 +75,14 @@ import Testing
     @Test func `nothing beyond was tested: connected, and it says so`() {
         let headline = Self.judge(Self.facts())
         #expect(headline.state == .connected)
-        #expect(headline.message == "the route via eth0 and 192.0.2.1 looks fine; nothing beyond has been tested")
-        #expect(headline.hint == "`nwpath diagnose` tests it once, `nwpath setup --public` all the time")
+        #expect(
+            headline.message
+                == "the route via eth0 and 192.0.2.1 looks fine; nothing beyond the gateway has been tested"
+        )
+        #expect(
+            headline.hint
+                == "run `nwpath diagnose` to test it once, `nwpath setup --public` to test it continuously"
+        )
         #expect(Self.chain(headline) == "++???")
     }
 
@@ -118,6 +124,19 @@ import Testing
         #expect(headline.state == .checking && headline.message == "no test has a result yet")
         #expect(headline.began == nil && headline.cause == nil && Self.chain(headline) == "++???")
         #expect(Self.judge(Self.facts()) { $0.awaitsExamination = true }.state == .checking)
+    }
+
+    @Test func `a test that is no longer assessed counts as long as its last result`() {
+        func state(_ change: (inout ProbeObservation) -> Void) -> Headline.State {
+            var probe = ProbeObservation("ping", .beyond, answered: .seconds(110), isAssessable: false)
+            change(&probe)
+            return Self.judge(Self.facts()) { $0.probes = [probe] }.state
+        }
+        #expect(state { $0.assessed = .seconds(110) } == .connected, "its answer is 190 s old")
+        #expect(state { ($0.answered, $0.assessed) = (.seconds(130), .seconds(130)) } == .online)
+        #expect(state { ($0.failingSince, $0.assessed) = (.seconds(110), .seconds(130)) } == .checking)
+        #expect(state { ($0.failingSince, $0.assessed) = (.seconds(110), .seconds(115)) } == .connected)
+        #expect(state { $0.isAssessable = true } == .checking, "its next result is to come")
     }
 
     @Test func `between the first failure and the decision it is being checked`() {
@@ -240,7 +259,7 @@ import Testing
         }
         let silent = state(probed: nil)
         #expect(silent.state == .checking && silent.began == .seconds(280))
-        #expect(silent.message == "nothing answered the last examination; testing again")
+        #expect(silent.message == "nothing answered in the last diagnosis; testing again")
         #expect(state(probed: 275).state == .checking, "it answered before that")
         #expect(state(probed: 281).state == .online)
         #expect(state(probed: nil, [Self.verdict(.performanceLoss, .degraded)]).state == .checking)
@@ -270,6 +289,8 @@ import Testing
         #expect(headline.state == .localOnly)
         #expect(headline.message == "192.0.2.1 and 2001:db8::1 on eth0 do not answer")
         #expect(headline.hint == "check the router: `ip neighbor show dev eth0`")
+        let apart = Self.judge(Self.facts(gateways: false)) { $0.path.ipv6?.gateways[0].interface = "wlan0" }
+        #expect(apart.message == "192.0.2.1 on eth0 and 2001:db8::1 on wlan0 do not answer")
         #expect(Self.chain(headline) == "++x..")
         #expect(Self.judge(Self.facts(gateways: true)).state == .connected)
     }
@@ -376,15 +397,15 @@ import Testing
         }
         #expect(message(sign("names", "refused", "connection refused")) == "192.0.2.53 refuses queries")
         #expect(
-            message(sign("names", "dns", "the server refused to answer (REFUSED)")) == "192.0.2.53 refuses queries"
+            message(sign("names", "dns", "the server refused the query (REFUSED)")) == "192.0.2.53 refuses queries"
         )
         #expect(
-            message(sign("names", "dns", "the server could not find out (SERVFAIL)"))
-                == "192.0.2.53 answers SERVFAIL, so it cannot reach other name servers"
+            message(sign("names", "dns", "server failure (SERVFAIL)"))
+                == "192.0.2.53 answers SERVFAIL: it cannot reach other name servers, or DNSSEC validation fails"
         )
         #expect(
-            message(sign("names", "dns", "there is no such name (NXDOMAIN)"))
-                == "192.0.2.53 gives no address for the tested name: there is no such name (NXDOMAIN)"
+            message(sign("names", "dns", "no such name (NXDOMAIN)"))
+                == "192.0.2.53 returns no address for the tested name: no such name (NXDOMAIN)"
         )
         #expect(
             message(names, sign("n2", "refused", at: "192.0.2.54"))
@@ -406,11 +427,13 @@ import Testing
         let both = judge(page, names)
         #expect(both.state == .dnsBroken && both.message == "192.0.2.53 does not answer queries")
         let alone = judge(page)
-        #expect(alone.state == .dnsBroken && alone.message == "names are not found (1 of 1 tests fails: page (dns))")
+        #expect(
+            alone.state == .dnsBroken && alone.message == "host names do not resolve (1 of 1 tests fails: page (dns))"
+        )
         // Its name alone is wrong.
         let wrong = judge(page, good)
         #expect(wrong.state == .connected)
-        #expect(wrong.message == "1 of 2 tests fails: page (dns); nothing beyond has answered a test")
+        #expect(wrong.message == "1 of 2 tests fails: page (dns); nothing beyond the gateway has answered yet")
         #expect(judge(page, Self.fresh).state == .online)
         let far = ProbeObservation("far", .beyond, isFailing: true, failure: "timeout")
         #expect(judge(page, far, names).state == .noInternet)
@@ -424,7 +447,8 @@ import Testing
         #expect(many.message == "4 of 5 tests fail: a, b, c and others")
         let few = Self.judge(Self.facts()) { $0.probes = [Self.fresh, Self.fresh, bad[0]] }
         #expect(
-            few.state == .online && few.message == "it works via eth0 and 192.0.2.1, but 1 of 3 tests fails: a"
+            few.state == .online
+                && few.message == "the Internet connection works via eth0 and 192.0.2.1, but 1 of 3 tests fails: a"
                 && Self.chain(few) == "+++~?"
         )
     }
@@ -456,7 +480,7 @@ import Testing
         var old = ProbeObservation("far", .beyond, answered: .seconds(101), lastStart: .seconds(299))
         old.isAssessable = false
         #expect(Self.judge(Self.facts()) { $0.probes = [old] }.state == .connected)
-        old.answered = .seconds(290)
+        (old.answered, old.assessed) = (.seconds(290), .seconds(290))
         #expect(Self.judge(Self.facts()) { $0.probes = [old] }.state == .online, "the answer before still counts")
     }
 
@@ -486,20 +510,14 @@ import Testing
         }
     }
 
-    @Test func `a name server that refuses everything but its own domain shows no names`() {
-        let server = ProbeObservation("nameserver1", .nameServer, answered: .seconds(290), findsName: false)
-        let headline = Self.judge(Self.facts()) { $0.probes = [server] }
-        #expect(headline.state == .connected && headline.message.hasSuffix("nothing beyond has been tested"))
-        #expect(Self.chain(headline).last == "?")
-    }
-
     @Test func `a gateway stands beside its own interface`() {
         let headline = Self.judge(Self.facts()) { facts in
             let wifi = PathInterface(name: "wlan0", index: 3, type: .wifi)
             facts.path.ipv4 = nil
             facts.path.interfaces.insert(wifi, at: 0)
         }
-        #expect(headline.message == "the route via wlan0 looks fine; nothing beyond has been tested")
+        #expect(headline.message == "the route via wlan0 looks fine; nothing beyond the gateway has been tested")
+        #expect(headline.chain[1].name == "wlan0" && headline.chain[2].name == nil)
     }
 
     @Test func `a name that was found shows that names are found`() {

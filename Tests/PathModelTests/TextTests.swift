@@ -135,19 +135,19 @@ import Testing
         }
         #expect(lost == "Path default is unsatisfied: no default route")
         var offline = Path(reason: .noCarrier, subject: ReasonSubject(interface: "eth0"))
-        #expect(told(offline) { $0 = path } == "Path default is satisfied via eth0; before: eth0 has no carrier")
+        #expect(told(offline) { $0 = path } == "Path default is satisfied via eth0 (was: eth0 has no carrier)")
         offline.interfaces = []
         let still = told(offline) { $0.reason = .linkDown }
         #expect(still == "Path default is still unsatisfied: eth0 is switched off")
         let server = DNSServer(ScopedAddress(.v4(0xC000_0235)))
         let servers = told(offline) { $0.dns.servers = [server] }
-        #expect(servers == "Path default is still unsatisfied: eth0 has no carrier; has name servers 192.0.2.53")
+        #expect(servers == "Path default is still unsatisfied: eth0 has no carrier; gained name server 192.0.2.53")
     }
 
     @Test func `smaller changes are told one by one`() {
         let path = World.ordinary().path()
         let wlan = PathInterface(name: "wlan0", index: 3, type: .wifi)
-        #expect(told(path) { $0.interfaces.append(wlan) } == "Path default can use eth0, wlan0")
+        #expect(told(path) { $0.interfaces.append(wlan) } == "Path default gained interface wlan0")
         #expect(told(path) { $0.isExpensive = true } == "Path default became expensive")
         #expect(told(path) { $0.isConstrained = true } == "Path default became constrained")
         #expect(told(path) { $0.isUltraConstrained = true } == "Path default became ultra-constrained")
@@ -155,14 +155,15 @@ import Testing
         #expect(told(path) { $0.warnings = [.degraded, .expiring] } == "Path default has warnings: degraded, expiring")
         #expect(told(path) { $0.underlyingTypes = [.wifi] } == "Path default runs over wifi")
         #expect(
-            told(path) { $0.ipv4?.source = .v4(0xC000_0299) } == "Path default sends from 192.0.2.153, 2001:db8::10"
+            told(path) { $0.ipv4?.source = .v4(0xC000_0299) }
+                == "Path default uses source address 192.0.2.153 instead of 192.0.2.10"
         )
-        #expect(told(path) { $0.ipv4?.gateways = [] } == "Path default has gateway fe80::1%eth0")
+        #expect(told(path) { $0.ipv4?.gateways = [] } == "Path default lost gateway 192.0.2.1")
         #expect(told(path) { $0.dns.isUsable = true } == "Path default gained DNS")
         let servers = told(path) { $0.dns.servers = [DNSServer(ScopedAddress(.v4(0x0808_0808)))] }
-        #expect(servers == "Path default has name servers 8.8.8.8")
+        #expect(servers == "Path default gained name server 8.8.8.8")
         let family = told(path) { $0.ipv6 = nil }
-        #expect(family.hasPrefix("Path default lost IPv6, has gateway 192.0.2.1"))
+        #expect(family == "Path default lost IPv6, lost gateway fe80::1%eth0, lost source address 2001:db8::10")
     }
 
     @Test func `every difference between satisfied paths has words`() {

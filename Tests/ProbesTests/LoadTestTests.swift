@@ -205,7 +205,7 @@ import Testing
         try ProbeNetwork.filter(network.far, hook: "input", ["tcp dport 80 drop"])
         order.maximumDuration = .seconds(1)
         let silent = try #require(await Self.run(order, on: network.loop).result)
-        #expect(silent.failures == ["nq.small: no connection in time", "nq.download: nothing arrived in time"])
+        #expect(silent.failures == ["nq.small: no connection in time", "nq.download: no data arrived in time"])
         #expect(silent.duration >= .milliseconds(900) && silent.duration < .seconds(3))
     }
 

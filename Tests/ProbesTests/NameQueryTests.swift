@@ -68,23 +68,37 @@ import Testing
         #expect(query.reply(Self.answer(query, flags: 0x8380)) == .text(bytes: 0, isCut: true))
         #expect(query.verdict(Self.answer(query, [text])) == .addresses([]))
         #expect(query.verdict(Self.answer(query)) == .failed("the name has no TXT record"))
-        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("the answer is cut"))
+        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("truncated response"))
         #expect(NameReply(.text(bytes: 8, isCut: false)) == .text(bytes: 8, isCut: false))
         #expect(ServerQuestion.Record.allCases == [.a, .aaaa])
     }
 
     @Test func `a server that finds out the name servers of the root, or that there are none, is in order`() throws {
-        var query = try #require(NameQuery(".", record: .nameServers, id: 0xBEEF))
+        let query = try #require(NameQuery(".", record: .nameServers, id: 0xBEEF))
         #expect(query.bytes.suffix(5) == [0, 0, 2, 0, 1] && query.name == DomainName())
         #expect(query.verdict(Self.answer(query)) == .addresses([]))
         #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .addresses([]), "it is cut, and there")
         #expect(query.verdict(Self.answer(query, flags: 0x8183)) == .addresses([]))
-        #expect(query.verdict(Self.answer(query, flags: 0x8182)) == .failed("the server could not find out (SERVFAIL)"))
-        let refused = NameQuery.Verdict.failed("the server refused to answer (REFUSED)")
+        #expect(query.verdict(Self.answer(query, flags: 0x8182)) == .failed("server failure (SERVFAIL)"))
+        let refused = NameQuery.Verdict.failed("the server refused the query (REFUSED)")
         #expect(query.verdict(Self.answer(query, flags: 0x8185)) == refused)
-        query.allowsRefusal = true
-        #expect(query.verdict(Self.answer(query, flags: 0x8185)) == .refusal)
         #expect(query.verdict(Self.answer(query, id: 1)) == .foreign)
+    }
+
+    @Test func `a zone's own server knows a name that it denies, and a forwarder without others does not`() throws {
+        var query = try Self.query()
+        query.acceptsDenial = true
+        let start = ResourceRecord(query.name, .soa, .opaque([UInt8](repeating: 0, count: 22)), timeToLive: 60)
+        func denial(_ flags: UInt16, _ authorities: [ResourceRecord] = []) throws -> [UInt8] {
+            var message = try Message(parsing: Self.answer(query, flags: flags).span)
+            message.authorities = authorities
+            return try #require(message.encoded())
+        }
+        #expect(query.verdict(try denial(0x8183, [start])) == .addresses([]))
+        #expect(query.verdict(try denial(0x8180, [start])) == .addresses([]))
+        #expect(query.verdict(try denial(0x8183)) == .failed("no such name (NXDOMAIN)"))
+        #expect(query.verdict(try denial(0x8180)) == .failed("the name has no A record"))
+        #expect(query.verdict(try denial(0x8185, [start])) == .failed("the server refused the query (REFUSED)"))
     }
 
     @Test(arguments: [(1, "FORMERR"), (2, "SERVFAIL"), (3, "NXDOMAIN"), (4, "NOTIMP"), (5, "REFUSED"), (9, "code 9")])
@@ -107,7 +121,7 @@ import Testing
 
     @Test func `an answer that was cut off says so`() throws {
         let query = try Self.query()
-        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("the answer is cut"))
+        #expect(query.verdict(Self.answer(query, flags: 0x8380)) == .failed("truncated response"))
     }
 
     @Test func `what answers another question is not looked at`() throws {
@@ -126,7 +140,7 @@ import Testing
         #expect(query.verdict(([] as [UInt8])) == .foreign)
         #expect(query.verdict(([0xBE, 0xEF] as [UInt8])) == .foreign)
         let cut: [UInt8] = [0xBE, 0xEF, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0, 63]
-        #expect(query.verdict(cut) == .failed("the answer cannot be read"))
+        #expect(query.verdict(cut) == .failed("malformed response"))
         #expect(query.verdict(([0, 0] + cut.dropFirst(2))) == .foreign)
     }
 

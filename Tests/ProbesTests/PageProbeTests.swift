@@ -172,7 +172,7 @@ import Testing
             #expect(whole.isSuccess && whole.page?.status == 200)
             let hanging = try await ask("interim-hang")
             #expect(hanging.page == nil)
-            let text = "no answer in time: only the interim status 103 came"
+            let text = "no answer in time: only an interim response (status 103) was received"
             #expect(hanging.outcome == .failure(.timeout, detail: text))
             let ended = try await ask("interim-end")
             #expect(ended.page == nil && ended.reason == .answer)

@@ -6,7 +6,7 @@ import OrderedJSON
 import TestSupport
 import Testing
 
-/// A machine on the other end of a link that offers services; this end is `up0` with 192.0.2.2.
+/// A machine on the other end of a link that offers services; this end is `up0` with 192.0.2.2 unless it is named.
 final class Neighbour {
     /// What it says it offers.
     struct Offer {
@@ -49,11 +49,14 @@ final class Neighbour {
     private var announcer: RunningCommand?
 
     /// Makes the link and waits until both ends may send.
-    init(addresses: (here: String, there: String) = ("192.0.2.2/24", "192.0.2.1/24")) throws {
+    init(
+        link: String = "up0",
+        addresses: (here: String, there: String) = ("192.0.2.2/24", "192.0.2.1/24")
+    ) throws {
         namespace = try Namespace()
-        try Namespace.current.connect("up0", to: namespace, as: "peer0")
+        try Namespace.current.connect(link, to: namespace, as: "peer0")
         try Namespace.current.ipBatch([
-            "addr add \(addresses.here) dev up0", "addr add fe80::2/64 dev up0 nodad",
+            "addr add \(addresses.here) dev \(link)", "addr add fe80::2/64 dev \(link) nodad",
         ])
         try namespace.ipBatch(["addr add \(addresses.there) dev peer0", "addr add fe80::1/64 dev peer0 nodad"])
     }

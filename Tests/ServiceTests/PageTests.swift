@@ -139,7 +139,7 @@ import Testing
         try Self.connect()
         let scratch = try Scratch()
         let service = try await service(in: scratch)
-        try Browser("tabs,prefix,policy,without_script", in: scratch).finish()
+        try Browser("tabs,prefix,policy,link,without_script", in: scratch).finish()
         withExtendedLifetime(service) {}
     }
 }

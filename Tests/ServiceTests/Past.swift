@@ -9,32 +9,33 @@ import TestSupport
 /// What earlier runs of a daemon left in its state directory.
 enum Past {
     /// A month as the log tells it: two short outages in the last day, one longer ago, and an hour without a daemon.
-    static func log(at now: WallTime) -> String {
+    static func log(at now: WallTime, host: String = "h", days: Int = 26) -> String {
         var sequence = 0
         func line(_ ago: Int, _ event: String, _ message: String, _ rest: String = "", isError: Bool = false) -> String
         {
             sequence += 1
             let head = #"{"time":"\#(now - .seconds(ago))","seq":\#(sequence),"stream":"7f3a","#
             return head + #""schema":"nwpath.event/1","event":"\#(event)","#
-                + #""severity":"\#(isError ? "error" : "info")","host":"h","message":"\#(message)"\#(rest)}"# + "\n"
+                + #""severity":"\#(isError ? "error" : "info")","host":"\#(host)","message":"\#(message)"\#(rest)}"#
+                + "\n"
         }
         func path(_ ago: Int, _ isSatisfied: Bool) -> String {
             let status = isSatisfied ? "satisfied" : "unsatisfied"
             let reason = isSatisfied ? "null" : "\"no_carrier\""
             let body = #","monitor":"default","path":{"status":"\#(status)","unsatisfied_reason":\#(reason)}"#
-            let end = isSatisfied ? " through eth0" : ": eth0 has no carrier"
+            let end = isSatisfied ? " via eth0" : ": eth0 has no carrier"
             return line(ago, "path.changed", "Path default is \(status)\(end)", body, isError: !isSatisfied)
         }
         let (hour, day) = (3600, 86_400)
         let opening = line(
-            26 * day,
+            days * day,
             "log.opened",
             "Event log opened",
             #","log":{"file":"\#(String(repeating: "x", count: 200))"}"#
         )
         func started(_ ago: Int) -> String { line(ago, "daemon.started", "nwpath 0.1.0 started") }
         return [
-            opening, started(26 * day), path(26 * day, true), path(10 * day, false), path(10 * day - 7200, true),
+            opening, started(days * day), path(days * day, true), path(10 * day, false), path(10 * day - 7200, true),
             path(20 * hour, false), path(20 * hour - 240, true),
             line(9 * hour, "daemon.stopping", "Stopping on SIGTERM"),
             started(8 * hour), path(8 * hour, true), path(3 * hour, false), path(3 * hour - 72, true),

@@ -20,6 +20,7 @@ import Testing
         let names = try RunningCommand([
             "nsenter", "--net=\(router.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-hosts",
             "--no-resolv", "--user=root", "--pid-file=", "--listen-address=192.0.2.1", "--bind-interfaces",
+            "--address=/example.test/192.0.2.9",
         ])
         try await near.loop.eventually("the name server") { try router.run("ss -Hlun sport = :53").contains(":53") }
         return (router, names)

@@ -70,32 +70,39 @@ import Testing
         #expect(sixth.prefix(2) == ["internet1 [2606:4700:4700::1111]:443", "internet2 [2001:4860:4860::8888]:443"])
     }
 
-    @Test func `a path that costs money is spared, and a server of the own domain may refuse the rest`() throws {
+    @Test func `a path that costs money is spared, and a server that refuses gets other queries`() throws {
         let spared = StandardTests(check: .public).definitions(
             for: try Self.path(search: ["example.test"], isExpensive: true)
         )
-        #expect(spared.allSatisfy { $0.interval == .seconds(300) } && spared[0].question.allowsRefusal)
+        #expect(spared.allSatisfy { $0.interval == .seconds(300) })
+        #expect(spared[0].question.namesIfRefused == ["example.test", "example.com"])
         let usual = StandardTests(check: .public).definitions(for: try Self.path())
-        #expect(usual.map(\.interval) == [30, 30, 30, 120].map { .seconds($0) } && !usual[0].question.allowsRefusal)
+        #expect(usual.map(\.interval) == [30, 30, 30, 120].map { .seconds($0) })
+        #expect(usual[0].question.namesIfRefused == ["example.com"])
     }
 
     @Test func `routers that no query passes are left to the kernel`() throws {
-        func uncovered(_ servers: [String], hasIPv6: Bool = false) throws -> [String] {
+        let near = IPPrefix(.v4(0xC000_0200), length: 24)
+        func uncovered(
+            _ servers: [String],
+            hasIPv6: Bool = false,
+            _ check: ConnectivitySettings.Check = .local,
+            beyond: String? = "192.0.2.1"
+        ) throws -> [String] {
             let path = try Self.path(servers: servers, hasIPv6: hasIPv6)
-            let near = IPPrefix(.v4(0xC000_0200), length: 24)
-            let gateways = StandardTests(check: .local).uncoveredGateways(of: path) { near.contains($0) }
+            let gateways = StandardTests(check: check).uncoveredGateways(of: path) { address in
+                near.contains(address) || address.family == .ipv6 ? nil : beyond.flatMap { IPAddress($0) }
+            }
             return gateways.map { "\($0.address)" }
         }
         #expect(try uncovered(["192.0.2.1"]).isEmpty, "it is the name server")
         #expect(try uncovered(["198.51.100.53"]).isEmpty, "the queries pass it")
         #expect(try uncovered(["192.0.2.53"]) == ["192.0.2.1"])
         #expect(try uncovered(["192.0.2.1"], hasIPv6: true) == ["2001:db8::1"])
-        var path = try Self.path(servers: ["198.51.100.53"])
-        let second = ScopedAddress(try #require(IPAddress("192.0.2.2")))
-        path.ipv4?.gateways.append(Gateway(address: second, interface: "eth0", family: .ipv4))
-        let both = StandardTests(check: .local).uncoveredGateways(of: path) { _ in false }
-        #expect(both.count == 2, "the queries pass one of them, and nobody knows which")
-        #expect(StandardTests(check: .off).uncoveredGateways(of: try Self.path(servers: [])) { _ in false }.isEmpty)
+        #expect(try uncovered(["198.51.100.53"], beyond: "192.0.2.254") == ["192.0.2.1"], "they take another route")
+        #expect(try uncovered(["198.51.100.53"], beyond: nil) == ["192.0.2.1"], "they may take one of several")
+        #expect(try uncovered(["192.0.2.53"], .public).isEmpty, "the tests of hosts pass it")
+        #expect(try uncovered([]) == ["192.0.2.1"] && uncovered([], .off).isEmpty)
     }
 }
 
@@ -116,12 +123,14 @@ import Testing
         ])
         try namespace.waitUntilRunning("v0")
         try router.waitUntilRunning("v1")
-        // Without an upstream the name server refuses everything but its own domain.
+        // Without an upstream the name server refuses what it was not given.
         try scratch.write("nameserver 192.0.2.1\nsearch example.test\n", to: "resolv.conf")
         try scratch.write("dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n", to: "nwpath.yaml")
     }
 
-    private func names(_ options: String...) async throws -> RunningCommand {
+    private func names(_ options: String...) async throws -> RunningCommand { try await names(options) }
+
+    private func names(_ options: [String]) async throws -> RunningCommand {
         let running = try RunningCommand(
             [
                 "nsenter", "--net=\(router.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null",
@@ -228,23 +237,15 @@ import Testing
         #expect(broken["message"] == "192.0.2.1 refuses queries" && broken["cause"] == "tests")
         server = try await names("--server=127.0.0.1#5300")
         _ = try await wait(for: "connected", service)
-        // A server that answered before, and refuses now, has lost its upstream.
         server.signal(SIGKILL)
         _ = server.wait()
-        server = try await names()
+        // A home router's without an upstream, which knows its own domain alone.
+        server = try await names("--local=/example.test/", "--domain=example.test")
         try await runNow(service)
         let refusing = try await wait(for: "dns_broken", service)
         #expect(refusing["message"] == "192.0.2.1 refuses queries")
         let last = try service.json("/api/v1/probes/nameserver1")["last"]
         #expect(last?["message"]?.string?.contains("REFUSED") == true)
-        // One that never did may serve its own domain alone.
-        _ = service.stop()
-        let fresh = try await start()
-        let unknown = try await wait(for: "connected", fresh)
-        #expect(unknown["message"] == "the route via v0 and 192.0.2.1 looks fine; nothing beyond has been tested")
-        // Where there is no domain of its own, a server that refuses is of no use.
-        try scratch.write("nameserver 192.0.2.1\n", to: "resolv.conf")
-        #expect(try await wait(for: "dns_broken", fresh)["message"] == "192.0.2.1 refuses queries")
         withExtendedLifetime((server, upstream)) {}
     }
 
@@ -268,6 +269,35 @@ import Testing
         let names = try service.records().compactMap { $0["event"]?.string }
         #expect(!names.contains("probe.failed") && !names.contains("probe.recovered"), "\(names)")
         withExtendedLifetime((server, upstream)) {}
+    }
+
+    @Test(
+        arguments: [
+            // Without an upstream, with an own domain or not, and with an upstream that is out of reach.
+            ([], "example.test", "dns_broken"), ([], nil, "dns_broken"),
+            (["--local=/example.test/", "--domain=example.test"], "example.test", "dns_broken"),
+            (["--server=192.0.2.99", "--local=/example.test/"], "example.test", "dns_broken"),
+            // With an upstream, which refuses the root alone, and one that serves its own domain alone.
+            (["--server=127.0.0.1#5353", "--local=/example.test/"], "example.test", "connected"),
+            (["--server=127.0.0.1#5353"], nil, "connected"),
+            (["--auth-zone=example.test", "--auth-server=ns.example.test,v1"], "example.test", "connected"),
+        ] as [([String], String?, String)]
+    )
+    func `whether names are found decides, not whether the server is there`(
+        options: [String],
+        domain: String?,
+        state: String
+    ) async throws {
+        try scratch.write("nameserver 192.0.2.1\n" + (domain.map { "search \($0)\n" } ?? ""), to: "resolv.conf")
+        let upstream = try RunningCommand([
+            "nsenter", "--net=\(router.path)", "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null",
+            "--no-hosts", "--no-resolv", "--user=root", "--pid-file=", "--listen-address=127.0.0.1", "--port=5353",
+            "--bind-interfaces", "--address=/com/192.0.2.99",
+        ])
+        let server = try await names(options)
+        let service = try await start()
+        _ = try await wait(for: state, service)
+        withExtendedLifetime((upstream, server)) {}
     }
 
     @Test func `a router that is gone is named within seconds`() async throws {

@@ -47,11 +47,13 @@ extension FuzzReplies {
             case .foreign: require(reply == .foreign, "a verdict on nothing")
             case .addresses(let found):
                 require(found.isEmpty == (record == .text), "a success without an address")
-            case .refusal: require(query.allowsRefusal, "a refusal that is not allowed")
             case .failed(let text): require(!text.isEmpty && text.utf8.count < 200, "a failure without a word")
             }
             if case .text(let count, _) = reply { require(count < message.count, "more text than there is room for") }
             _ = NameReply(reply)
+            var denied = query
+            denied.acceptsDenial = true
+            if case .foreign = denied.judge(message.span) { require(reply == .foreign, "a verdict on nothing") }
         }
     }
 

@@ -32,7 +32,7 @@ public struct NameServerEvidence: Hashable, Sendable {
         case silent
         /// It answered: the addresses, or none.
         case answered(Set<IPAddress>)
-        /// It said that there is no such name (NXDOMAIN).
+        /// It said that no such name (NXDOMAIN).
         case noSuchName
         /// It failed (SERVFAIL), refused, or did not understand.
         case failed(code: String)

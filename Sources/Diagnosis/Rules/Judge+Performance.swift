@@ -18,7 +18,8 @@ extension Judge {
         // A router that answers some echo requests only, and forwards everything, loses nothing.
         let isCarried = trains.contains { $0.loss < budgets.loss / 2 }
         if let gateway = performance.gateway, gateway.received > 0, gateway.loss >= budgets.loss, !isCarried {
-            let interface = evidence.mainLink?.interface ?? "the link"
+            let measured = evidence.gateways.first { $0.answersEcho.value == true }
+            let interface = measured?.interface ?? evidence.mainLink?.interface ?? "the link"
             return Verdict(
                 .linkLoss,
                 .degraded,

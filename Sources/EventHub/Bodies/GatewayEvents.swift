@@ -21,12 +21,16 @@ public struct GatewayChanged: EventBody {
     public var name: EventName { .gatewayChanged }
     public var severity: Severity { .info }
     public var message: String {
+        if let gateway, let previous, gateway.address == previous.address, gateway.interface == previous.interface {
+            return "Default \(Self.label(gateway.family)) gateway \(gateway.address) on \(gateway.interface.name): "
+                + "metric \(previous.metric) to \(gateway.metric)"
+        }
         if let gateway {
             return "New default \(Self.label(gateway.family)) gateway on \(gateway.interface.name): \(gateway.address)"
         }
         guard let previous else { return "No default gateway" }
         return
-            "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface.name) is gone"
+            "Default \(Self.label(previous.family)) gateway \(previous.address) on \(previous.interface.name) was removed"
     }
 
     /// Writes the members after the envelope.
@@ -101,7 +105,7 @@ extension GatewayChanged {
     public static var form: Form {
         .object()
             .member("interface", InterfaceReference.form)
-            .member("gateway", GatewayDocument.form.orNull, "`null` when it is gone.")
+            .member("gateway", GatewayDocument.form.orNull, "`null` when it was removed.")
             .member("previous", GatewayDocument.form.orNull)
             .added("cause", EventCause.form)
     }

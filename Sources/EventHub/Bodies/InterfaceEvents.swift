@@ -18,7 +18,7 @@ public struct InterfacePresence: EventBody {
 
     public var name: EventName { isAdded ? .interfaceAdded : .interfaceRemoved }
     public var severity: Severity { interface.required && !isAdded ? .warning : .info }
-    public var message: String { "\(interface.name) \(isAdded ? "appeared" : "is gone")" }
+    public var message: String { "\(interface.name) \(isAdded ? "appeared" : "was removed")" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("interface", interface)
@@ -66,11 +66,11 @@ public struct InterfaceChanged: EventBody {
     public var message: String {
         let (name, fields) = (interface.name, Set(changed))
         if fields.contains("name") { return "\(previous.name) is now called \(name)" }
-        if fields.contains("up") { return "\(name) was switched \(interface.up ? "on" : "off")" }
-        if fields.contains("carrier") { return "\(name) \(interface.carrier ? "has carrier again" : "lost carrier")" }
+        if fields.contains("up") { return "\(name) was set \(interface.up ? "up" : "down")" }
+        if fields.contains("carrier") { return "\(name) \(interface.carrier ? "has carrier" : "lost carrier")" }
         if fields.contains("operstate") { return "\(name) is \(interface.operstate)" }
         if fields.contains("master") {
-            return interface.master.map { "\(name) became a port of \($0)" } ?? "\(name) is no port any more"
+            return interface.master.map { "\(name) became a port of \($0)" } ?? "\(name) is no longer a port"
         }
         if fields == ["alternative_names"], !interface.alternativeNames.isEmpty {
             return "\(name) is also called \(interface.alternativeNames.joined(separator: ", "))"

@@ -25,9 +25,9 @@ public struct RouteQuery: Hashable, Sendable {
 
     /// The two answers the kernel can give.
     public enum Kind: Hashable, Sendable {
-        /// The matching table entry with all its legs (`RTM_F_FIB_MATCH`).
+        /// The matching table entry with all its nexthops (`RTM_F_FIB_MATCH`).
         case entry
-        /// The decision for this one packet: the chosen leg and the source address.
+        /// The decision for this one packet: the chosen nexthop and the source address.
         case decision
     }
 
@@ -96,6 +96,8 @@ public struct RouteAnswer: Hashable, Sendable {
     public var origin: UInt8
     /// How long the kernel will still use the route, in seconds; `nil` means for ever (`rta_expires`).
     public var expiresIn: Double?
+    /// The gateway of a route with one nexthop; `nil` where the destination is on the link.
+    public var onlyGateway: IPAddress? { legs.count == 1 ? legs[0].gateway : nil }
     /// Whether it ran out, and is still there unused.
     public var hasLapsed: Bool { expiresIn.map { $0 <= 0 } ?? false }
 

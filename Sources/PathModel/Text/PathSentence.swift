@@ -1,5 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
+
 public enum PathSentence {
     /// Such as `Path default is satisfied via eth0` or `Path default is unsatisfied: eth0 has no carrier`.
     public static func state(of path: Path, monitor: String) -> String {
@@ -13,7 +15,7 @@ public enum PathSentence {
         if previous.status != path.status {
             let sentence = "Path \(monitor) \(verdict(path, adverb: ""))"
             guard path.status == .satisfied, let reason = previous.reason else { return sentence }
-            return "\(sentence); before: \(ReasonText(reason, previous.subject).clause)"
+            return "\(sentence) (was: \(ReasonText(reason, previous.subject).clause))"
         }
         guard path.status == .satisfied else {
             let isForAnotherReason = previous.reason != path.reason || previous.subject != path.subject
@@ -27,7 +29,8 @@ public enum PathSentence {
             return "Path \(monitor) \(verb) \(new.name)\(note)"
         }
         let words = change.changed.compactMap { phrase($0, path, previous) }
-        return "Path \(monitor) \(words.isEmpty ? "changed" : words.joined(separator: ", "))"
+        let fields = change.changed.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
+        return "Path \(monitor) \(words.isEmpty ? "changed its \(fields)" : words.joined(separator: ", "))"
     }
 
     private static func verdict(_ path: Path, adverb: String) -> String {
@@ -45,7 +48,7 @@ public enum PathSentence {
     private static func phrase(_ field: PathField, _ path: Path, _ previous: Path) -> String? {
         switch field {
         case .status, .unsatisfiedReason: nil
-        case .interfaces: "can use \(path.interfaces.map(\.name).joined(separator: ", "))"
+        case .interfaces: difference(path.interfaces.map(\.name), previous.interfaces.map(\.name), "interface")
         case .isExpensive: path.isExpensive ? "became expensive" : "is no longer expensive"
         case .isConstrained: path.isConstrained ? "became constrained" : "is no longer constrained"
         case .isUltraConstrained:
@@ -53,26 +56,43 @@ public enum PathSentence {
         case .supportsIPv4: path.supportsIPv4 ? "gained IPv4" : "lost IPv4"
         case .supportsIPv6: path.supportsIPv6 ? "gained IPv6" : "lost IPv6"
         case .supportsDNS: path.supportsDNS ? "gained DNS" : "lost DNS"
-        case .gateways:
-            path.gateways.isEmpty
-                ? "has no gateway" : "has gateway \(path.gateways.map { "\($0.address)" }.joined(separator: ", "))"
-        case .sources:
-            "sends from "
-                + ((path.ipv4?.sources ?? []) + (path.ipv6?.sources ?? [])).map { "\($0)" }.joined(separator: ", ")
-        case .routes:
-            [(path.ipv4, "IPv4"), (path.ipv6, "IPv6")].compactMap { family, name in
-                guard let names = family?.interfaces.map(\.name), !names.isEmpty else { return nil }
-                return "uses \(names.joined(separator: ", ")) for \(name)"
-            }.joined(separator: ", ")
-        case .dns:
-            path.dns.servers.isEmpty
-                ? "has no name server"
-                : "has name servers \(path.dns.servers.map(\.description).joined(separator: ", "))"
+        case .gateways: difference(path.gateways.map(\.address), previous.gateways.map(\.address), "gateway")
+        case .sources: difference(sources(of: path), sources(of: previous), "source address")
+        case .routes: routes(path, previous)
+        case .dns: difference(path.dns.servers, previous.dns.servers, "name server")
         case .linkQuality: "has \(path.linkQuality.rawValue) link quality"
         case .underlyingTypes: "runs over \(path.underlyingTypes.map(\.rawValue).joined(separator: ", "))"
         case .warnings:
             path.warnings.isEmpty
-                ? "has no warnings any more" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
+                ? "no longer has warnings" : "has warnings: \(path.warnings.map(\.rawValue).joined(separator: ", "))"
         }
+    }
+
+    private static func sources(of path: Path) -> [IPAddress] {
+        (path.ipv4?.sources ?? []) + (path.ipv6?.sources ?? [])
+    }
+
+    /// Such as `uses gateway 192.0.2.99 instead of 192.0.2.1`; `nil` when only the order or details differ.
+    private static func difference(
+        _ now: [some Equatable & CustomStringConvertible],
+        _ before: [some Equatable & CustomStringConvertible],
+        _ noun: String
+    ) -> String? {
+        let (now, before) = (now.map(\.description), before.map(\.description))
+        let gained = now.filter { !before.contains($0) }.joined(separator: ", ")
+        let lost = before.filter { !now.contains($0) }.joined(separator: ", ")
+        if gained.isEmpty { return lost.isEmpty ? nil : "lost \(noun) \(lost)" }
+        return lost.isEmpty ? "gained \(noun) \(gained)" : "uses \(noun) \(gained) instead of \(lost)"
+    }
+
+    /// Such as `uses eth0 for IPv6`, for the families that have other interfaces than before.
+    private static func routes(_ path: Path, _ previous: Path) -> String? {
+        let families = [(path.ipv4, previous.ipv4, "IPv4"), (path.ipv6, previous.ipv6, "IPv6")]
+        let phrases = families.compactMap { family, old, name -> String? in
+            let names = family?.interfaces.map(\.name) ?? []
+            guard !names.isEmpty, names != old?.interfaces.map(\.name) else { return nil }
+            return "uses \(names.joined(separator: ", ")) for \(name)"
+        }
+        return phrases.isEmpty ? nil : phrases.joined(separator: ", ")
     }
 }

@@ -21,6 +21,7 @@ final class ProbeWatch {
     private let clock: any TimeSource
     private let histories: ProbeHistoryKeeper
     private let engine: PathEngine
+    private let loop: EventLoop
     private let metrics = ProbeMetrics()
     private var onResult: () -> Void = {}
     private var onChange: () -> Void = {}
@@ -30,6 +31,7 @@ final class ProbeWatch {
     private var lastStandard: [ProbeDefinition] = []
     /// When routers were probed last because a test failed, as time since boot.
     private var gatewaysProbed: Duration?
+    private var gatewayTimer: EventLoop.Timer?
     /// How many results there were, for the tags of documents.
     private(set) var revision: UInt64 = 0
 
@@ -41,6 +43,7 @@ final class ProbeWatch {
         stateDirectory: String
     ) {
         self.engine = engine
+        self.loop = loop
         probes = ProbeSet(loop: loop) { ProbeSurroundings(engine.core) }
         histories = ProbeHistoryKeeper(loop: loop, clock: clock, directory: stateDirectory)
         self.hub = hub
@@ -87,6 +90,7 @@ final class ProbeWatch {
             revision += 1
         }
         probes.setDefinitions(all, paused: isPaused ? Set(tests.map(\.name)) : [])
+        if gatewayTimer == nil, tests.isEmpty { probeUncoveredGateways() }
     }
 
     /// Runs every probe soon when a path changed.
@@ -115,12 +119,19 @@ final class ProbeWatch {
         engine.probeGateways()
     }
 
-    /// Beside the first of the standard tests, those whose links no query passes.
-    private func probeUncoveredGateways(after definition: ProbeDefinition) {
-        let (path, state) = (engine.core.path, engine.core.state)
-        guard definition == standard.definitions(for: path).first else { return }
-        let gateways = standard.uncoveredGateways(of: path, isNear: state.isNear).map(\.address.address)
-        if !gateways.isEmpty { engine.probeGateways(gateways.contains) }
+    /// Has the kernel probe the gateways that no standard test passes: beside the first of these tests, so that the
+    /// machine wakes up once for both, or by a timer where there are none.
+    private func probeUncoveredGateways() {
+        if let gatewayTimer { loop.cancel(gatewayTimer) }
+        gatewayTimer = nil
+        let path = engine.core.path
+        let gateways = standard.uncoveredGateways(of: path) { [table = engine.table] address in
+            try? table.lookup(RouteQuery(address, kind: .entry)).get().onlyGateway
+        }.map(\.address.address)
+        guard !gateways.isEmpty else { return }
+        engine.probeGateways(gateways.contains)
+        guard standard.definitions(for: path).isEmpty else { return }
+        gatewayTimer = loop.schedule(after: StandardTests.interval) { [weak self] in self?.probeUncoveredGateways() }
     }
 
     private func take(_ event: ProbeSet.Event) {
@@ -130,7 +141,7 @@ final class ProbeWatch {
             histories.take(result, of: state.definition)
             revision += 1
             onResult()
-            probeUncoveredGateways(after: state.definition)
+            if state.definition == standard.definitions(for: engine.core.path).first { probeUncoveredGateways() }
         case .answersAgain: onChange()
         case .suspicious: probeGateways()
         case .transition(let state, let transition, let result):
@@ -170,6 +181,8 @@ extension ProbeWatch: DaemonPart {
     }
 
     func stop() {
+        if let gatewayTimer { loop.cancel(gatewayTimer) }
+        gatewayTimer = nil
         probes.stop()
         histories.close()
     }

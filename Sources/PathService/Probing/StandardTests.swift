@@ -9,13 +9,15 @@ internal import Probes
 /// The tests that need no configuration but `connectivity.check`.
 ///
 /// Pure: a path in, probes out. `local` sends to the name servers of this machine only, one query each; the routers that
-/// these queries do not pass are left to the kernel's own neighbour discovery (``uncoveredGateways(of:)``).
+/// these queries do not pass are left to the kernel's own neighbour discovery (``uncoveredGateways(of:route:)``).
 struct StandardTests {
     static let interval = Duration.seconds(30)
     /// The same on a path that costs money or should be spared.
     static let frugalInterval = Duration.seconds(300)
     /// How often the page is fetched that a captive portal replaces.
     static let portalInterval = Duration.seconds(120)
+    /// What a server that refuses the first query is queried for after the search domain.
+    static let publicName = "example.com"
     /// Such as the C library's MAXNS.
     static let maximumServers = 3
 
@@ -40,8 +42,8 @@ struct StandardTests {
                 server: SocketAddress(server.address, port: server.port ?? 53),
                 record: .nameServers
             )
-            // One that serves the own domain alone refuses everything else.
-            question.allowsRefusal = !path.dns.search.isEmpty
+            // A server of the own domain refuses everything else, and some refuse the root alone.
+            question.namesIfRefused = path.dns.search.prefix(1) + [Self.publicName]
             return ProbeDefinition(
                 name: "nameserver\(index + 1)",
                 method: .dns,
@@ -80,19 +82,24 @@ struct StandardTests {
         )
     }
 
-    /// The routers in use whose links no query passes.
+    /// The gateways in use that no standard test passes.
+    ///
     /// - Parameters:
     ///   - path: The path.
-    ///   - isNear: Whether an address is on one of this machine's networks.
-    /// - Returns: Of several routers of one family all that are no name server: which of them a query passes is the
-    ///   kernel's choice.
-    func uncoveredGateways(of path: Path, isNear: (IPAddress) -> Bool) -> [Gateway] {
-        guard check != .off else { return [] }
-        let servers = path.dns.servers.prefix(Self.maximumServers).map(\.address.address)
-        return path.gateways.filter { gateway in
-            if servers.contains(gateway.address.address) { return false }
-            let isOnly = path.gateways.count { $0.family == gateway.family } == 1
-            return !isOnly || !servers.contains { $0.family == gateway.family && !isNear($0) }
-        }
+    ///   - route: The gateway of the route to an address; `nil` where it is on the link, or where it may be one of several.
+    /// - Returns: Gateways of the path.
+    func uncoveredGateways(of path: Path, route: (IPAddress) -> IPAddress?) -> [Gateway] {
+        guard check != .off, path.status == .satisfied else { return [] }
+        let passed = Set(definitions(for: path).compactMap(\.fixedAddress).map { route($0) ?? $0 })
+        return path.gateways.filter { !passed.contains($0.address.address) }
+    }
+}
+
+extension ProbeDefinition {
+    /// The address that it sends to, where that is known before it runs.
+    fileprivate var fixedAddress: IPAddress? {
+        if let server = question.server { return server.address.address }
+        guard case .host(.address(let address), _) = target else { return nil }
+        return address.address
     }
 }

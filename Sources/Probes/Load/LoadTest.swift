@@ -213,7 +213,7 @@ public final class LoadTest: Cancelable {
         stopAll()
         guard let direction else { return }
         guard moved > 0, meter.megabitsPerSecond > 0 else {
-            result.failures.append(mistake ?? "\(direction.key): nothing arrived in time")
+            result.failures.append(mistake ?? "\(direction.key): no data arrived in time")
             return
         }
         let tally = tally()

@@ -3,9 +3,12 @@
 internal import Addressing
 internal import LinuxIO
 
-/// Asks a name server one question, by a datagram or over a connection.
+/// Sends a name server one query, by a datagram or over a connection; where it is refused, perhaps others.
 final class NameExchange: ProbeExchange {
-    private let query: NameQuery?
+    private var query: NameQuery?
+    private var namesIfRefused: ArraySlice<String>
+    /// Why the first question was refused.
+    private var refusal: String?
     private let server: SocketAddress
     private let isStream: Bool
     private let route: ProbeRoute
@@ -18,9 +21,8 @@ final class NameExchange: ProbeExchange {
     private var lateness: Duration = .zero
 
     init(_ name: String, asking server: SocketAddress, _ question: ServerQuestion, route: ProbeRoute, loop: EventLoop) {
-        var query = NameQuery(name, record: question.record, id: .random(in: .min ... .max))
-        query?.allowsRefusal = question.allowsRefusal
-        self.query = query
+        query = NameQuery(name, record: question.record, id: .random(in: .min ... .max))
+        namesIfRefused = question.namesIfRefused[...]
         self.server = server
         isStream = question.transport == .tcp
         self.route = route
@@ -29,7 +31,7 @@ final class NameExchange: ProbeExchange {
 
     func start(finish: @escaping (ProbeResult) -> Void) {
         self.finish = finish
-        guard let query else { return finish(ProbeResult(.failure(.dns, detail: "this is no domain name"))) }
+        guard let query else { return finish(ProbeResult(.failure(.dns, detail: "not a domain name"))) }
         attempt { () throws(SocketFailure) in
             let family = server.address.address.family
             let socket = try ProbeSocket(isStream ? .stream : .datagram, family: family, route: route, loop: loop)
@@ -49,13 +51,14 @@ final class NameExchange: ProbeExchange {
             guard let socket else { return }
             if let error = socket.pendingError { throw SocketFailure(error: error, step: .use) }
             try socket.whenReady(.readable) { [weak self] _ in self?.receive() }
-            try send(LengthPrefixed.frame(query.bytes))
+            try send(query.bytes)
         }
     }
 
-    private func send(_ bytes: [UInt8]) throws(SocketFailure) {
+    private func send(_ message: [UInt8]) throws(SocketFailure) {
+        let bytes = isStream ? LengthPrefixed.frame(message) : message
         try socket?.send(bytes)
-        sent = bytes.count
+        sent += bytes.count
     }
 
     private func receive() {
@@ -79,18 +82,26 @@ final class NameExchange: ProbeExchange {
     private func judge(_ message: [UInt8]) {
         switch query?.judge(message.span) ?? .foreign {
         case .foreign: return
-        case .failed(let text): fail(.dns, text)
-        case .addresses(let addresses): succeed(addresses)
-        case .refusal: succeed([], isRefusal: true)
+        case .failed(let text):
+            let isRefused = query?.read(message.span) == .refused(code: 5)
+            guard refusal != nil || isRefused, queryNext(after: text) else { return fail(.dns, refusal ?? text) }
+        case .addresses(let addresses):
+            var result = ProbeResult(.success, sent: sent, received: received)
+            result.lateness = lateness
+            result.addresses = addresses
+            finish(result)
         }
     }
 
-    private func succeed(_ addresses: [IPAddress], isRefusal: Bool = false) {
-        var result = ProbeResult(.success, sent: sent, received: received)
-        result.lateness = lateness
-        result.addresses = addresses
-        result.isRefusal = isRefusal
-        finish(result)
+    /// Looks up the next name; false when there is none.
+    private func queryNext(after text: String) -> Bool {
+        guard let name = namesIfRefused.popFirst() else { return false }
+        refusal = refusal ?? text
+        query = NameQuery(name, record: .a, id: .random(in: .min ... .max))
+        query?.acceptsDenial = true
+        guard let query else { return queryNext(after: text) }
+        attempt { () throws(SocketFailure) in try send(query.bytes) }
+        return true
     }
 
     private func fail(_ reason: ProbeReason, _ detail: String) {

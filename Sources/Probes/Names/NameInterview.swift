@@ -17,7 +17,7 @@ public enum NameReply: Hashable, Sendable {
     init?(_ reply: NameQuery.Reply) {
         switch reply {
         case .foreign: return nil
-        case .unreadable: self = .failed("an answer that cannot be read")
+        case .unreadable: self = .failed("a malformed response")
         case .refused(code: 3): self = .noSuchName
         case .refused(let code): self = .failed(Self.name(of: code))
         case .addresses(let addresses, _): self = .addresses(addresses)

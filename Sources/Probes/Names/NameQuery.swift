@@ -12,8 +12,8 @@ struct NameQuery: Equatable {
     let record: ServerQuestion.Record
     /// Nobody but the server must be able to guess it.
     let id: UInt16
-    /// Whether a refusal shows that the server is in order.
-    var allowsRefusal = false
+    /// Whether any knowledge of the name is an answer: a record, or a denial with the start of a zone.
+    var acceptsDenial = false
 
     /// Reads the name; `nil` when it is none.
     init?(_ name: String, record: ServerQuestion.Record, id: UInt16) {
@@ -57,8 +57,6 @@ struct NameQuery: Equatable {
         case foreign
         /// The addresses of the name; none where strings were asked for.
         case addresses([IPAddress])
-        /// The server refuses, and may.
-        case refusal
         /// There are none; the text says why.
         case failed(String)
     }
@@ -68,15 +66,24 @@ struct NameQuery: Equatable {
         switch read(bytes) {
         case .foreign: return .foreign
         case .refused(code: 3) where record == .nameServers: return .addresses([])
-        case .refused(code: 5) where allowsRefusal: return .refusal
+        case .refused(code: 3) where acceptsDenial && isKnown(bytes): return .addresses([])
+        case .addresses where acceptsDenial && isKnown(bytes): return .addresses([])
         case .addresses where record == .nameServers: return .addresses([])
-        case .unreadable: return .failed("the answer cannot be read")
+        case .unreadable: return .failed("malformed response")
         case .refused(let code): return .failed(Self.text(of: code))
         case .addresses(let found, _) where !found.isEmpty: return .addresses(found)
         case .text(let count, _) where count > 0: return .addresses([])
         case .addresses(_, let isCut), .text(_, let isCut):
-            return .failed(isCut ? "the answer is cut" : "the name has no \(record.rawValue) record")
+            return .failed(isCut ? "truncated response" : "the name has no \(record.rawValue) record")
         }
+    }
+
+    /// Whether an answer has a record, or comes from servers of the zone as RFC 2308 section 2 has it.
+    ///
+    /// A forwarder that denies its own domain without an upstream, such as dnsmasq with `local=/lan/`, sends no SOA.
+    private func isKnown(_ bytes: Span<UInt8>) -> Bool {
+        guard let message = try? Message(parsing: bytes) else { return false }
+        return !message.answers.isEmpty || message.authorities.contains { $0.type == .soa }
     }
 
     /// Reads a message; any bytes are allowed.
@@ -114,15 +121,13 @@ struct NameQuery: Equatable {
     }
 
     /// The names of response codes (RFC 1035 section 4.1.1).
-    static let refusal = "the server refused to answer (REFUSED)"
-
     static func text(of code: UInt16) -> String {
         switch code {
-        case 1: "the server did not understand the question (FORMERR)"
-        case 2: "the server could not find out (SERVFAIL)"
-        case 3: "there is no such name (NXDOMAIN)"
-        case 4: "the server does not know how (NOTIMP)"
-        case 5: refusal
+        case 1: "format error (FORMERR)"
+        case 2: "server failure (SERVFAIL)"
+        case 3: "no such name (NXDOMAIN)"
+        case 4: "not implemented (NOTIMP)"
+        case 5: "the server refused the query (REFUSED)"
         default: "the server answered with code \(code)"
         }
     }

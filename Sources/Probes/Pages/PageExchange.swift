@@ -135,7 +135,7 @@ internal import LinuxIO
         let text = unsafe raw.map { unsafe String(cString: nwp_curl_error($0)) } ?? ""
         switch result {
         case NWP_CURL_OK, NWP_CURL_STOPPED:
-            guard let answer else { return .failure(.answer, detail: gap ?? "there is no HTTP answer") }
+            guard let answer else { return .failure(.answer, detail: gap ?? "the reply is not HTTP") }
             return PageJudge.judge(answer, to: page, expecting: expectation)
         case NWP_CURL_UNTRUSTED: return .failure(.tls, detail: text)
         case NWP_CURL_TIMED_OUT:

@@ -67,8 +67,10 @@ struct PageHead: Equatable {
     /// What is missing of an answer that has begun; `nil` of one that is whole or has not.
     var gap: String? {
         guard status != 0, !isComplete else { return nil }
-        if (100..<200).contains(status), status != 101 { return "only the interim status \(status) came" }
-        return "the head with status \(status) did not end"
+        if (100..<200).contains(status), status != 101 {
+            return "only an interim response (status \(status)) was received"
+        }
+        return "incomplete response header (status \(status))"
     }
 
     /// Takes one line with its end.

@@ -106,8 +106,8 @@ public struct ProbeSchedule: Hashable, Sendable {
         deadline = max(now, min(planned, (lastStart ?? now) + interval))
     }
 
-    /// Forgets the runs that go on, whose results will not come; the next run is due at once.
-    public mutating func resume(at now: Duration) {
+    /// Forgets the runs in progress, whose results will not come, before and after a pause; the next run is due at once.
+    public mutating func restart(at now: Duration) {
         running = 0
         deadline = max(now, (lastStart ?? now) + Self.leastGap)
     }

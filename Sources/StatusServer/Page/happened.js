@@ -8,7 +8,7 @@ const opened = { at: null, events: null };
 
 /** The outage of a moment; one that is older than the time shown seems to begin with it. */
 function outageAt(moment_) {
-  for (const history_ of [state.day, state.history]) {
+  for (const history_ of [state.day, state.history, state.days]) {
     const found = history_?.outages.find((outage) => {
       const start = Date.parse(outage.start);
       return (start - together <= moment_ || start - Date.parse(history_.since) < 1500) && (!outage.end || moment_ < Date.parse(outage.end));
@@ -20,6 +20,21 @@ function outageAt(moment_) {
 const nameOf = (thing) => thing?.name ?? thing;
 const headlineOf = ({ first, followers }) => [first, ...followers].find((event) => event.event === 'headline.changed');
 const isOfService = (event) => event.event.startsWith('service.');
+/** How many services the events are about. */
+const servicesOf = (events) => new Set(events.filter(isOfService).map((event) => serviceKey(event.service))).size
+  + events.reduce((total, event) => total + (event.event.startsWith('services.') ? event.count : 0), 0);
+const withoutWhat = { no_internet: 'without Internet', dns_broken: 'without DNS', offline: 'offline', local_only: 'with the local network only', login_needed: 'with a login needed' };
+const reasons = { interface_down: 'lost its link', goodbye: 'signed off', expired: 'no answer any more', unresolvable: 'no address any more' };
+const changes = { removed: 'gone', lost: 'gone', added: 'found', found: 'found' };
+
+/** Such as `5 services gone (eth0 lost its link)`. */
+function serviceLine(first, count) {
+  const link = nameOf(first.interface ?? first.service.interface);
+  const change = changes[first.event.split('.')[1]] ?? 'changed';
+  const reason = first.event === 'services.lost' ? 'interface_down' : first.removed?.reason;
+  const why = reason ? `${reason === 'interface_down' ? `${link} ` : ''}${reasons[reason] ?? words(reason)}` : `on ${link}`;
+  return [`${count === 1 && first.service ? `${first.service.name} (${typeName(first.service)})` : plural(count, 'service')} ${change}`, `(${why})`];
+}
 
 /** Whether an event follows from the first one of a group. */
 function belongs(event, { first, followers }) {
@@ -58,33 +73,35 @@ function tone({ first, followers }) {
   if (all.some((event) => event.severity === 'warning')) return 'warn';
   return /(recovered|reachable|cleared)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
 }
-const toneWords = { bad: 'outage', warn: 'warning', ok: 'good', '': 'note' };
+const toneWords = { bad: 'outage', warn: 'warning', untested: 'not tested', ok: 'good', '': 'note' };
 
 /** A message without what is the same in all of them. */
 const brief = (text) => text.replace(/^Path default( is (un)?satisfied)?:? /, '');
 
 /** What a group is in one line: what came first, and what went with it. */
 function line({ first, followers }) {
-  if (isOfService(first)) return [first.message, followers.length > 0 ? `and ${plural(followers.length, 'other')}` : ''];
-  const parts = [];
+  const some = servicesOf([first]);
+  if (some > 1 || isOfService(first)) return serviceLine(first, servicesOf([first, ...followers]));
+  const [parts, lost] = [[], []];
   const headline = headlineOf({ first, followers });
   const path = followers.findLast((event) => event.event === 'path.changed');
   const now_ = headline?.headline.state;
   const before = headline?.previous;
   const word = headlines[now_]?.[1] ?? words(now_);
   if (before && isBad(before.state) && !isBad(now_)) {
-    const outage = before.state === 'no_internet' ? 'without Internet' : `of ${headlines[before.state][1]}`;
-    return [now_ === 'slow' || now_ === 'degraded' ? `Partly back: ${word}` : `${word} again`, `after ${duration(before.duration_seconds)} ${outage}`];
+    const back = headlines[now_]?.[0] === 'warn' ? 'Partly back' : `${word} again`;
+    return [back, `after ${duration(before.duration_seconds)} ${withoutWhat[before.state]}`];
   }
   if (first === headline) return isBad(now_) ? [sentence(headline.headline.message), word] : [word, headline.headline.message];
   if (headline) parts.push(word);
   else if (path) parts.push(brief(path.message));
   for (const [kind, some] of [['address', 'addresses'], ['gateway', 'gateways'], ['service', 'services']]) {
-    const count = new Set(followers.filter((event) => event.event.startsWith(`${kind}.`)).map((event) => JSON.stringify(
-      [event.service?.name, event.service?.type, event.gateway?.address ?? event.previous?.address, event.address?.address]))).size;
-    if (count > 0) parts.push(`${count} ${count === 1 ? kind : some} with it`);
+    const count = kind === 'service' ? servicesOf(followers) : new Set(followers.filter((event) => event.event.startsWith(`${kind}.`)).map((event) =>
+      event.gateway?.address ?? event.previous?.address ?? event.address?.address)).size;
+    if (count > 0) lost.push(`${count} ${count === 1 ? kind : some}`);
   }
-  return [sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join('; ')];
+  if (lost.length > 0) parts.push(`(${lost.join(', ')})`);
+  return [sentence(brief(first.message), ['nwpath', nameOf(first.interface)]).replace(/\.$/, ''), parts.join(' ')];
 }
 
 function showHappened(events) {
@@ -92,27 +109,25 @@ function showHappened(events) {
   const today = groups.filter((group) => isToday(new Date(group.first.time))).length;
   setText('count', today > 0 ? `${plural(today, 'change')} today` : '');
   const rows = groups.slice(0, mostRows).map((group) => ({ key: `${group.first.stream} ${group.first.seq}`, time: group.first.time, tone: tone(group),
-    line: line(group), ...ofOutage(tone(group) === 'bad' && outageAt(Date.parse(group.first.time) + 1)) }));
+    line: line(group), outage: tone(group) === 'bad' ? outageAt(Date.parse(group.first.time) + 1) : undefined }));
   const open = opened.at && (outageAt(Date.parse(opened.at)) ?? { start: opened.at, end: opened.at });
-  if (open && !rows.some((row) => row.outage === open.start)) {
-    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], ...ofOutage(open) });
+  if (open && !rows.some((row) => row.outage?.start === open.start)) {
+    rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], outage: open });
     rows.sort((left, right) => Date.parse(right.time) - Date.parse(left.time));
   }
-  // A group and the ones that follow from it may tell of one outage: its first row opens it.
-  const first = new Map(rows.map((row) => [row.outage, row.key]));
+  // A group and the ones that follow from it may be about one outage: its first row opens it.
+  const first = new Map(rows.map((row) => [row.outage?.start, row.key]));
   update('happened', [rows, open, opened.events, day(new Date(now()))], () => rows.length === 0
-    ? element('li', {}, element('em', {}, 'Nothing yet')) : rows.map((row_) => row(row_, first.get(row_.outage) === row_.key && open)));
+    ? element('li', {}, element('em', {}, 'Nothing yet')) : rows.map((row_) => row(row_, first.get(row_.outage?.start) === row_.key && open)));
 }
 
-const ofOutage = (outage) => (outage ? { outage: outage.start, length: outage.end === outage.start ? '' : outage.end ? duration(outage.duration_seconds) : 'ongoing' } : {});
-
-function row({ key, time: at_, tone: kind, line: [text, remark], outage, length }, open) {
-  const isOpen = open && open.start === outage;
-  const note_ = [remark, length].filter(Boolean).join(', ');
-  const said = [text, ' ', note_ && element('em', {}, note_)];
-  return element('li', {}, moment(at_, (date) => `${shortMoment(date)}:${digits(date.getSeconds())}`), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
+function row({ key, time: at_, tone: kind, line: [text, note], outage }, open) {
+  const isOpen = open && open.start === outage?.start;
+  const lasted = outage && outage.start !== outage.end && (outage.end ? duration(outage.duration_seconds) : ['for ', age(outage.start)]);
+  const said = [text, ' ', (note || lasted) && element('em', {}, note, note && lasted && '; ', lasted)];
+  return element('li', {}, moment(at_, withSeconds), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
     outage ? element('div', {}, button(said, { class: 'row', 'data-key': key, 'aria-expanded': String(Boolean(isOpen)) }, () => {
-      history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage}`);
+      history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage.start}`);
       goTo();
     })) : element('span', {}, said),
     isOpen && detail(open));

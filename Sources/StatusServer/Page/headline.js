@@ -27,10 +27,10 @@ function showHeadline(status) {
   update('snapshot', [status.stream, status.seq], () => [`state ${status.stream}.${status.seq} of `, moment(status.time, toTheSecond)]);
 }
 
-/** Such as `Through eth0 and 192.168.7.1, over IPv4 and IPv6.` */
+/** Such as `Via eth0 and 192.168.7.1, over IPv4 and IPv6.` */
 function way({ path }) {
   const list = (...words_) => words_.filter(Boolean).join(' and ');
-  return `Through ${list(path.interfaces[0]?.name, path.gateways[0])}, over ${list(path.supports_ipv4 && 'IPv4', path.supports_ipv6 && 'IPv6')}.`;
+  return `Via ${list(path.interfaces[0]?.name, path.gateways[0])}, over ${list(path.supports_ipv4 && 'IPv4', path.supports_ipv6 && 'IPv6')}.`;
 }
 
 /** Where nothing is known to be wrong the last outage, and where a portal wants a login the way to it. */
@@ -100,7 +100,7 @@ function showChains(status) {
   update('chains', [all, openNode], () => all.map((chain, row) =>
     element('ol', { class: 'chain', 'aria-label': `Path: ${nodeName(chain[1])}, ${chain[0].figure}` },
       chain.map((node) => element('li', { class: node.condition },
-        button([element('b', { title: nodeName(node) }, nodeName(node)), ' ', aside(`${words(node.condition)}, `), element('i', {}, node.figure)],
+        button([element('b', { title: nodeName(node) }, nodeName(node)), ' ', aside(`${words(node.condition).replace('asked', 'tested')}, `), element('i', {}, node.figure)],
           { 'data-key': node.key, 'aria-expanded': String(openNode === node.key), 'aria-controls': 'node' }, () => {
             openNode = openNode === node.key ? null : node.key;
             show();

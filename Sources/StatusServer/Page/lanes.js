@@ -1,7 +1,8 @@
-// Availability and delay on one time axis: the headline as cells, a lane for each probe.
+// Availability and latency on one time axis: the headline as cells, a lane for each probe.
 
 const spans = { '1h': ['1 h', 3600, '30s'], '24h': ['24 h', 86400, '10m'], '7d': ['7 d', 604800, '1h'], '30d': ['30 d', 2592000, '4h'] };
 const mostLanes = 12;
+const fewestCells = 12;
 const time = { span: null, isChosen: false, areAllShown: false, cells: [], at: null };
 
 /** A day, unless less than half of it is known: then the last hour. */
@@ -20,8 +21,8 @@ function showSpans() {
 }
 
 /** Such as `99.6 % online · 2 outages, 5 min 12 s · 1 h not recorded`. */
-function summary(history) {
-  const length = (Date.parse(history.until) - Date.parse(history.since)) / 1000;
+function summary(history, from) {
+  const length = (Date.parse(history.until) - from) / 1000;
   const known = history.known_seconds;
   const down = known - history.satisfied_seconds;
   const count = history.outages.length;
@@ -34,34 +35,35 @@ function summary(history) {
 
 function showTime(history, probes, records) {
   if (!history?.steps) return;
-  setText('summary', summary(history));
   const step = history.step_seconds * 1000;
-  // What was not recorded before the first record says nothing.
-  const first = Math.max(0, history.steps.findIndex((cell) => cell.known_seconds > 0));
-  const steps = history.steps.slice(first);
-  const from = Date.parse(steps[0].start);
-  const to = Math.max(Date.parse(history.until), from + 1);
+  // The axis begins with what is recorded.
+  const to = Math.max(Date.parse(history.until), Date.parse(history.since) + 1);
+  const [gap] = history.unknown;
+  const begin = gap?.start === history.since ? Math.min(Date.parse(gap.end), to - fewestCells * step) : 0;
+  const from = Math.max(Date.parse(history.steps[0].start), begin);
+  const steps = history.steps.filter((cell) => Date.parse(cell.start) + step > from);
   Object.assign(time, { from, to, step, cells: steps, outages: history.outages });
   const measured = probes.filter((probe) => records.get(probe.name)?.steps.length > 0);
   byId('unmeasured').hidden = probes.length > 0;
-  update('lanes', [history.until, history.steps, measured.map((probe) => records.get(probe.name)), probes.length, time.areAllShown], () => [
-    lane('Internet', null, 26, cells(time.cells)),
+  update('lanes', [history.until, steps, measured.map((probe) => records.get(probe.name)), probes.length, time.areAllShown], () => [
+    lane('Internet', null, 26, cells()),
     measured.map((probe) => {
       const record = records.get(probe.name);
-      const scale = scaleOf(record);
-      return lane(probe.name, figures(record, scale.unit), 36, curve(probe, record, scale.top), [inUnit(scale.top, scale.unit), '0']);
+      const [top, unit, factor] = scaleOf(record);
+      return lane(probe.name, figures(record, unit, factor), 36, curve(probe, record, top), top && [`${inUnit(top, factor)} ${unit}`, '0']);
     }),
     !time.areAllShown && probes.length > mostLanes && button(`All ${probes.length} probes`, { 'data-key': 'all' }, () => { time.areAllShown = true; want(true); }),
   ]);
   const marks = [0, 0.25, 0.5, 0.75].map((share) => axisText(new Date(from + share * (to - from)), share === 0));
   update('axis', marks, () => [...marks, 'now'].map((text) => element('span', {}, text)));
+  setText('summary', summary(history, from));
   showReadout();
 }
 
 const dayText = (date) => `${weekday(date)} ${date.getDate()}.${date.getMonth() + 1}.`;
 
 function axisText(date, isFirst) {
-  if (spans[time.span][1] > 86400) return dayText(date);
+  if (time.to - time.from > 172800e3) return dayText(date);
   return isFirst && !isToday(date) ? `${weekday(date)} ${hourAndMinute(date)}` : hourAndMinute(date);
 }
 
@@ -69,25 +71,13 @@ const place = (moment_) => Number((1000 * (moment_ - time.from) / (time.to - tim
 const picture = (height, ...children) => drawing('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' }, ...children);
 const lane = (name, note, height, drawn, scale) =>
   element('div', { class: 'lane' }, element('p', {}, element('b', { title: name }, name), note), picture(height, drawn),
-    scale && element('small', { class: 'scale', 'aria-hidden': 'true' }, scale.map((text) => element('i', {}, text))));
-
-/** What the highest point of a curve stands for, and the one unit of its figures. */
-function scaleOf(record) {
-  const highest = record.steps.map((cell) => cell.p95_seconds).filter((value) => typeof value === 'number').sort((left, right) => left - right);
-  const top = (highest[Math.floor(highest.length * 0.98)] ?? 1) * 1.15;
-  return { top, unit: top < 0.0001 ? 'µs' : top < 0.9995 ? 'ms' : 's' };
-}
-
-function inUnit(seconds, unit) {
-  const value = seconds * { µs: 1e6, ms: 1e3, s: 1 }[unit];
-  return `${value < 9.95 && unit !== 'µs' ? value.toFixed(1) : Math.round(value)} ${unit}`;
-}
+    scale && element('div', { class: 'scale', 'aria-hidden': 'true' }, scale.map((text) => element('span', {}, text))));
 
 /** One cell a step: what is known, red from below by the share of the outage, never less than can be seen. */
-function cells(steps) {
-  return steps.map((cell) => {
-    const start = Date.parse(cell.start);
-    const end = Math.min(start + time.step, time.to);
+function cells() {
+  return time.cells.map((cell) => {
+    const begin = Date.parse(cell.start);
+    const [start, end] = [Math.max(begin, time.from), Math.min(begin + time.step, time.to)];
     const box = { x: place(start), width: Math.max(0.5, place(end) - place(start) - 1.4), rx: 1 };
     const share = cell.down_seconds / Math.max(0.001, cell.known_seconds);
     const height = cell.down_seconds > 0 ? Math.max(5, 26 * Math.min(1, share)) : 0;
@@ -101,10 +91,20 @@ function cells(steps) {
   });
 }
 
-function figures(record, unit) {
+/** What a chart reaches up to: a round number above nearly all of its values, with its unit; one unit for all of it. */
+function scaleOf(record) {
+  const highest = record.steps.flatMap((cell) => cell.p95_seconds ?? []).sort((left, right) => left - right);
+  const most = highest[Math.floor(highest.length * 0.98)];
+  if (!most) return [0, ...unitOf(record.p95_seconds ?? 1)];
+  const power = 10 ** Math.floor(Math.log10(most));
+  const top = [1, 1.5, 2, 3, 5, 7, 10].find((digit) => digit * power >= most * 0.999) * power;
+  return [top, ...unitOf(top * 1.0001)];
+}
+
+function figures(record, unit, factor) {
   const parts = [];
   if (typeof record.median_seconds === 'number') {
-    parts.push(element('span', {}, `${inUnit(record.median_seconds, unit)} · p95 ${inUnit(record.p95_seconds, unit)} `));
+    parts.push(element('span', {}, `${inUnit(record.median_seconds, factor)} · p95 ${inUnit(record.p95_seconds, factor)} ${unit}`));
   }
   const lost = `${percent(Math.max(0.1, record.loss_percent))} lost`;
   if (record.lost > 0) parts.push(element('span', { class: 'bad' }, lost));
@@ -114,9 +114,9 @@ function figures(record, unit) {
 /** The median as a line, from the least to p95 as a band, what was lost as red cells. */
 function curve(probe, record, top) {
   const step = record.step_seconds * 1000;
-  const known = record.steps.filter((cell) => Date.parse(cell.start) + step > time.from).map((cell) => ({ ...cell, at: Math.min(Date.parse(cell.start) + step / 2, time.to) }));
+  const known = record.steps.map((cell) => ({ ...cell, at: Math.min(Date.parse(cell.start) + step / 2, time.to) })).filter((cell) => cell.at >= time.from);
   const answered = known.filter((cell) => typeof cell.median_seconds === 'number');
-  const height = (seconds) => (35 - 33 * Math.min(1, seconds / top)).toFixed(1);
+  const height = (seconds) => (35 - 33 * Math.min(1, seconds / (top || 1))).toFixed(1);
   const widest = 2.5 * Math.max(step, probe.interval_seconds * 1000);
   const pieces = [];
   for (const cell of answered) {
@@ -135,22 +135,6 @@ function curve(probe, record, top) {
       return drawing('rect', { class: 'down', x: place(start), width: Math.max(2, place(start + step) - place(start) - 1), y: 36 - tall, height: tall });
     }),
   ];
-}
-
-/** A bar for each of 90 days: what was recorded, and how much of it was an outage. */
-function showLong(history) {
-  byId('long').hidden = !history?.steps || history.known_seconds < 86400;
-  if (byId('long').hidden) return;
-  setText('long-summary', `${percent(history.availability_percent)} online, ${history.outages.length > 0 ? plural(history.outages.length, 'outage') : 'no outage'}, ${duration(history.known_seconds)} recorded`);
-  update('days', history.steps, () => history.steps.map((cell) => {
-    const start = Date.parse(cell.start);
-    const outage = cell.down_seconds > 0 && history.outages.find((other) => Date.parse(other.start) < start + 86400e3 && (!other.end || Date.parse(other.end) > start));
-    // Days of UTC, by the date at their noon.
-    const said = `${dayText(new Date(start + 43200e3))} ${cell.known_seconds === 0 ? 'not recorded' : cell.down_seconds > 0 ? `${duration(cell.down_seconds)} without Internet` : 'no outage'}`;
-    const kind = cell.known_seconds === 0 ? 'unknown' : cell.down_seconds === 0 ? 'known' : cell.down_seconds < 600 ? 'some' : 'down';
-    const bar = { class: kind, title: said, 'data-key': outage ? `day ${cell.start}` : undefined };
-    return element('li', {}, outage ? jump(`outage=${outage.start}`, bar, aside(said)) : element('span', bar, aside(said)));
-  }));
 }
 
 // One rule over all lanes, by pointer or by arrow keys, and what they say there.
@@ -177,6 +161,62 @@ function showReadout() {
     if (sent > 0) parts.push(`${probe.name} ${middle.length > 0 ? delay(middle[0]) : ''}${lost > 0 ? ` ${lost} of ${sent} lost` : ''}`.trim());
   }
   setText('readout', parts.join(' · '));
+}
+
+// Day by day, as the reader's calendar has the days: for how long each was known and down.
+
+const mostDays = 90;
+const overlap = (list, from, to) => list.reduce((total, { start, end }) =>
+  total + Math.max(0, Math.min(to, end ? Date.parse(end) : to) - Math.max(from, Date.parse(start))), 0) / 1000;
+
+function daysOf({ since, until, outages, unknown }) {
+  const [first, last] = [Date.parse(since), Date.parse(until)];
+  return Array.from({ length: mostDays }, (_, index) => {
+    const midnight = new Date(last);
+    midnight.setHours(0, 0, 0, 0);
+    midnight.setDate(midnight.getDate() - (mostDays - 1 - index));
+    const next = new Date(midnight);
+    next.setDate(next.getDate() + 1);
+    const [from, to] = [Math.max(first, midnight), Math.min(last, next)];
+    const inside = outages.filter((outage) => Date.parse(outage.start) < to && (!outage.end || Date.parse(outage.end) > from));
+    const known = Math.max(0, (to - from) / 1000 - overlap(unknown, from, to));
+    return { midnight, known, down: Math.min(known, overlap(inside, from, to)), count: inside.length, outage: inside.at(-1)?.start };
+  });
+}
+
+/** Such as `Wed 2026-11-04: down 1 min 12 s, 1 outage`. */
+function dayWords({ midnight, known, down, count }) {
+  const found = count > 0 ? `down ${duration(down)}, ${plural(count, 'outage')}` : 'no outage';
+  return `${weekday(midnight)} ${day(midnight)}: ${known < 1 ? 'not recorded' : `${found}${known < 82800 && !isToday(midnight) ? `, ${duration(known)} recorded` : ''}`}`;
+}
+
+function showDays(history) {
+  byId('month').hidden = !history;
+  if (!history) return;
+  const days = daysOf(history);
+  const recorded = mostDays - days.findIndex((one) => one.known >= 1);
+  const shares = recorded > mostDays ? [] : [...new Set([30, mostDays].map((count) => Math.min(count, recorded)))].map((count) => {
+    const [known, down] = ['known', 'down'].map((name) => days.slice(-count).reduce((total, one) => total + one[name], 0));
+    return `${percent(100 * (1 - down / known))} online in ${plural(count, 'day')}`;
+  });
+  setText('month-summary', shares.join(' · ') || 'nothing recorded yet');
+  update('days', days, () => days.map((one) => {
+    const said = dayWords(one);
+    const share = one.down / Math.max(1, one.known);
+    const kind = one.known < 1 ? 'unknown' : share >= 0.1 ? 'most' : share >= 0.01 && 'much';
+    const node = one.count > 0 ? jump(`outage=${one.outage}`, { class: kind, title: said, 'data-key': said.slice(0, 14) }, aside(said))
+      : element('i', { class: kind, title: said }, aside(said));
+    for (const type of ['pointerenter', 'focus']) node.addEventListener(type, () => showDay(said));
+    for (const type of ['pointerleave', 'blur']) node.addEventListener(type, () => showDay());
+    return element('li', {}, node);
+  }));
+  showDay();
+}
+
+/** The words of a day under the strip; else where it begins and ends. */
+function showDay(said) {
+  const count = innerWidth > 720 ? mostDays : 30;
+  update('day', [said, count], () => (said ? said : [element('span', {}, `${count} days`), element('span', {}, 'today')]));
 }
 
 function watchPointer() {

@@ -1,6 +1,6 @@
 // Reads and shows everything, again at each event: what is shown never depends on a single message.
 
-const state = { status: null, day: null, history: null, probes: [], records: new Map(), diagnosis: null, services: [], gone: [], past: [], long: null, events: [], next: null };
+const state = { status: null, day: null, days: null, history: null, probes: [], records: new Map(), diagnosis: null, services: [], past: [], gone: [], events: [], next: null };
 const kept = 500;
 const goneFor = 600;
 
@@ -57,7 +57,7 @@ async function readGone(events, isNew) {
 /** Right after a start the log of earlier runs is still being read: then there is no history yet. */
 async function readHistory() {
   try {
-    state.day = await ask('api/v1/history?since=24h');
+    [state.day, state.days] = await Promise.all(['24h', `${mostDays}d`].map((age_) => ask(`api/v1/history?since=${age_}`)));
     chooseSpan(state.day);
     const span = time.span;
     const history = await ask(`api/v1/history?since=${span}&step=${spans[span][2]}`);
@@ -77,16 +77,12 @@ async function readRecords() {
   if (span === time.span) state.records = new Map(read.filter(([, record]) => record));
 }
 
-/** The services of now; where there are none, those that were there within a day. */
+/** The services of now; where there are none, those that were there last. */
 async function readServices() {
   state.services = (await ask('api/v1/services'))?.services ?? [];
-  const past = state.services.length === 0 ? (await ask('api/v1/services/history'))?.services ?? [] : [];
-  state.past = past.filter((service) => !service.present && secondsSince(service.last_seen) < 86400);
-}
-
-/** The headline of 90 days, a step for each. */
-async function readLong() {
-  state.long = await ask('api/v1/history?since=90d&step=24h').catch(() => null);
+  const past = state.services.length > 0 ? [] : (await ask('api/v1/services/history'))?.services ?? [];
+  const end = Math.max(...past.map((service) => Date.parse(service.last_seen)));
+  state.past = past.filter((service) => end - Date.parse(service.last_seen) < goneFor * 1000);
 }
 
 /** Reads everything that may have changed and shows it. */
@@ -102,7 +98,6 @@ async function refresh(isFull) {
   jobs.push(probes);
   if (tells('path.', 'headline.', 'daemon.', 'probe.')) jobs.push(Promise.all([readHistory(), probes]).then(readRecords));
   if (tells('service', 'census')) jobs.push(readServices());
-  if (tells('headline.', 'daemon.')) jobs.push(readLong());
   jobs.push(ask('api/v1/diagnosis').then((answer) => { state.diagnosis = answer; }));
   await Promise.all(jobs);
   if (opened.at && !outageAt(Date.parse(opened.at))?.end) await readOutage();
@@ -117,13 +112,13 @@ function show() {
   showAsking(status);
   showDiagnosis(state.diagnosis);
   showMore(status, state.day);
+  showDays(state.days);
   showSpans();
   showTime(state.history, state.probes, state.records);
-  showLong(state.long);
   showHappened(state.events);
   showMachine(status);
   showNearby(status, state.services, state.past);
-  showDrawer(state.services, state.gone);
+  showDrawer();
 }
 
 // Where the reader is: the overview, an outage of it, all events, or the drawer of services.
@@ -149,7 +144,7 @@ function goTo() {
     drawer.shown = 50;
     offer(byId('drawer-type'), value ? [[value, value]] : []);
     byId('drawer-type').value = value ?? '';
-    showDrawer(state.services, state.gone);
+    showDrawer();
   }
   if (name !== 'services' && byId('drawer').open) byId('drawer').close();
   const outage = name === 'outage' && Date.parse(value) ? value : null;
@@ -330,10 +325,10 @@ function tick() {
 for (const [name, act] of [['drawer-search', 'input'], ['drawer-type', 'change']]) {
   byId(name).addEventListener(act, () => {
     drawer.shown = 50;
-    showDrawer(state.services, state.gone);
+    showDrawer();
   });
 }
-byId('drawer-more').addEventListener('click', () => { drawer.shown += 200; showDrawer(state.services, state.gone); });
+byId('drawer-more').addEventListener('click', () => { drawer.shown += 200; showDrawer(); });
 byId('drawer-close').addEventListener('click', () => byId('drawer').close());
 byId('drawer').addEventListener('close', () => { if (location.hash.startsWith('#services')) history.replaceState(null, '', location.pathname + location.search); });
 byId('every-since').addEventListener('change', readEvery);
@@ -348,6 +343,7 @@ byId('rights').addEventListener('submit', (event) => {
 });
 watchPointer();
 window.addEventListener('hashchange', goTo);
+window.addEventListener('resize', () => showDay());
 window.addEventListener('pagehide', () => closeStream(true));
 document.addEventListener('visibilitychange', lookOn);
 setInterval(tick, 1000);

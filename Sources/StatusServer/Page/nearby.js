@@ -40,16 +40,18 @@ function counted(services) {
   return [...counts].sort(([, [many, left]], [, [more, right]]) => more - many || natural(left, right));
 }
 
-function showNearby(status, services, past) {
-  byId('nearby').hidden = !status.services && services.length === 0 && past.length === 0;
-  const isPast = services.length === 0 && past.length > 0;
-  const list = isPast ? past : services;
-  const hosts = new Set(list.map((service) => service.host)).size;
-  setText('nearby-count', list.length > 0 ? `${isPast ? 'last known: ' : ''}${plural(list.length, 'service')} on ${plural(hosts, 'host')}` : '');
-  const types = counted(list);
+function showNearby(status, present_, past) {
+  const isPast = present_.length === 0 && past.length > 0 && isBad(status.headline.state);
+  const services = isPast ? past : present_;
+  byId('nearby').hidden = !status.services && services.length === 0;
+  const hosts = new Set(services.map((service) => service.host)).size;
+  const seen = isPast && services.map((service) => service.last_seen).sort().at(-1);
+  update('nearby-count', [services.length, hosts, seen], () => services.length > 0
+    && [plural(services.length, 'service'), isPast ? [', last known ', moment(seen)] : ` on ${plural(hosts, 'host')}`]);
+  const types = counted(services);
   const chips = types.length > mostChips + 1 ? types.slice(0, mostChips) : types;
   update('types', [types, status.services?.last_census === null], () => types.length === 0
-    ? element('span', { class: 'mute' }, status.services?.last_census ? 'No services found on this network.' : 'Listening; no services found yet.')
+    ? element('span', { class: 'mute' }, status.services?.last_census ? 'No services found on this network.' : 'Looking for services; none found yet.')
     : [chips.map(([type, [count, name]]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${name} `, element('b', {}, count))),
       types.length > chips.length && jump('services', { class: 'chip', 'data-key': 'more' }, `+${types.length - chips.length} types`)]);
 }
@@ -60,8 +62,12 @@ const drawer = { shown: 50, open: new Set() };
 const interfaceName = (service) => service.interface.name ?? service.interface;
 const serviceKey = (service) => [service.name, service.type, interfaceName(service)].join('\u0000');
 
-function showDrawer(services, gone) {
+function showDrawer() {
   if (!byId('drawer').open) return;
+  const { services } = state;
+  const known = new Set(state.gone.map(({ service }) => serviceKey(service)));
+  const past = state.past.filter((service) => !known.has(serviceKey(service)));
+  const gone = [...state.gone, ...past.map((service) => ({ service, event: { time: service.last_seen, removed: { reason: 'last known' } } }))];
   const present = new Set(services.map(serviceKey));
   const rows = [...services.map((service) => ({ service })), ...gone.filter((entry) => !present.has(serviceKey(entry.service)))];
   offer(byId('drawer-type'), counted(rows.map(({ service }) => service)).map(([type, [, name]]) => [type, name]));
@@ -73,7 +79,7 @@ function showDrawer(services, gone) {
   byId('drawer-more').hidden = found.length <= drawer.shown;
   const some = found.slice(0, drawer.shown);
   update('services', some, () => {
-    if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'None found yet' : 'Nothing matches');
+    if (some.length === 0) return element('p', { class: 'mute' }, rows.length === 0 ? 'No services found' : 'Nothing matches');
     const hosts = [...new Set(some.map(({ service }) => service.host))];
     return hosts.map((host) => [host, some.filter(({ service }) => service.host === host)]).map(([host, entries]) => [element('h3', {}, host, ' ', element('em', {}, entries[0].service.addresses.join(', '))),
       element('ul', {}, entries.map(serviceRow))]);

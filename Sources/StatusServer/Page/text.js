@@ -94,6 +94,14 @@ function delay(seconds) {
   return seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
+/** The unit that a chart up to so many seconds has, and what divides by it. */
+const unitOf = (seconds) => (seconds < 0.001 ? ['µs', 1e6] : seconds < 1 ? ['ms', 1000] : ['s', 1]);
+/** A number of a chart, with two digits that count. */
+function inUnit(seconds, factor) {
+  const value = seconds * factor;
+  return value >= 9.95 ? String(Math.round(value)) : String(Number(value.toFixed(value < 0.095 ? 2 : 1)));
+}
+
 /** Rounded down, so that 100.0 % is what had no outage. */
 const percent = (share) => `${(share === 100 ? 100 : Math.min(99.9, Math.floor(share * 10 + 1e-6) / 10)).toFixed(1)} %`;
 
@@ -117,6 +125,8 @@ function shortMoment(date) {
   if (isToday(date)) return hourAndMinute(date);
   return `${now() - date < 6 * 86400e3 ? weekday(date) : day(date).slice(5)} ${hourAndMinute(date)}`;
 }
+
+const withSeconds = (date) => `${shortMoment(date)}:${digits(date.getSeconds())}`;
 
 /** A moment in the reader's time zone. */
 function moment(text, show = shortMoment) {

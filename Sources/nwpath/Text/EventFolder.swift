@@ -73,7 +73,7 @@ struct EventFolder {
         }
     }
 
-    /// Such as `: offline; 2 gateways, DNS and 200 services with it`.
+    /// Such as `: offline (2 gateways, DNS and 200 services)`.
     private static func summary(of events: [JSONValue], after first: JSONValue) -> String {
         let outcome = outcome(of: events).map { ": \($0)" } ?? ""
         var parts: [String] = []
@@ -88,7 +88,7 @@ struct EventFolder {
         }
         guard let last = parts.last else { return outcome }
         let list = parts.count == 1 ? last : parts.dropLast().joined(separator: ", ") + " and " + last
-        return "\(outcome); \(list) with it"
+        return "\(outcome) (\(list))"
     }
 
     /// What tells one thing from another of its kind.

@@ -138,11 +138,12 @@ def content(driver):
         page.ready()
         page.wait("the services", lambda: page.text("#nearby-count").startswith("4 services on "))
         same([page.text("#word"), page.state()], ["Connected", "untested"])
-        assert page.text("#cause").startswith("The route via up0 and 192.0.2.1 looks fine; nothing beyond has been tested. "), page.text("#cause")
-        assert page.driver.title == "? office: Connected, the route via up0 and 192.0.2.1 looks fine; nothing beyond has been tested", page.driver.title
+        assert page.text("#cause").startswith("The route via up0 and 192.0.2.1 looks fine; nothing beyond the gateway has been tested. "), page.text("#cause")
+        assert page.driver.title == "? office: Connected, the route via up0 and 192.0.2.1 looks fine; nothing beyond the gateway has been tested", page.driver.title
         assert page.text("#more").startswith("Last outage ") and page.text("#more").endswith("for 1 min 12 s."), page.text("#more")
         same([node[1] for node in page.chain()], ["office", "up0", "192.0.2.1", "Internet", "DNS"])
         same([page.chain()[index][0] for index in [0, 1, 3, 4]], ["good", "good", "not_asked", "not_asked"])
+        days(page)
         time_axis(page)
         nodes(page)
         facts = page.facts("#machine")
@@ -169,6 +170,28 @@ def content(driver):
         page.expect_quiet()
 
 
+def days(page):
+    """Of ninety days each says for how long it was down; those before the log began are not recorded."""
+    page.wait("the days", lambda: page.count("#days li") == 90)
+    said = page.run("return [...document.querySelectorAll('#days [title]')].map(n => n.title)")
+    same([re.fullmatch(r"\w{3} \d{4}-\d\d-\d\d: not recorded", words) is not None for words in (said[0], said[-1])], [True, False])
+    assert 62 <= page.count("#days .unknown") <= 64, page.count("#days .unknown")
+    # Two hours ten days ago, four minutes and 72 seconds in the last day.
+    found = [words.split(": ")[1] for words in said if "outage" in words and "no outage" not in words]
+    assert 2 <= len(found) <= 4 and any(words.startswith("down 2 h") or words.startswith("down 1 h") for words in found), found
+    assert re.fullmatch(r"99\.\d % online in 2[67] days", page.text("#month-summary")), page.text("#month-summary")
+    same(page.text("#day"), "90 daystoday")
+    # A tab in the background gets no event for what has the focus.
+    page.run("document.querySelector('#days a').dispatchEvent(new Event('focus'))")
+    assert "outage" in page.text("#day"), page.text("#day")
+    page.run("document.querySelector('#days a').dispatchEvent(new Event('blur'))")
+    same(page.text("#day"), "90 daystoday")
+    page.size(320)
+    same(page.run("return [...document.querySelectorAll('#days li')].filter(n => n.offsetWidth > 0).length"), 30)
+    page.wait("the words of thirty days", lambda: page.text("#day") == "30 daystoday")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def time_axis(page):
     """A day is shown where half of it is known; an outage is red by its share, and what nobody knows is grey."""
     same(page.text("#spans [aria-pressed=true]"), "24 h")
@@ -179,13 +202,10 @@ def time_axis(page):
     assert 5 <= page.count("#lanes rect.unknown") <= 8, page.count("#lanes rect.unknown")
     heights = page.run("return [...document.querySelectorAll('#lanes rect.down')].map(r => Number(r.getAttribute('height')))")
     assert all(height <= 12 for height in heights), heights
-    # The axis begins with what is recorded: 26 days.
+    # The log begins 26 days ago, and so does the axis.
     for span, cells in [("30d", 156), ("7d", 168), ("1h", 120), ("24h", 144)]:
         page.click(f"#spans [data-key='{span}']")
         page.wait(f"the cells of {span}", lambda: cells <= page.count("#lanes rect.known, #lanes rect.unknown") <= cells + 2)
-    same(page.count("#days li"), 91)
-    assert 26 <= page.count("#days :not(.unknown)[title]") <= 28, page.count("#days :not(.unknown)[title]")
-    assert page.text("#long-summary").endswith(" recorded") and "3 outages" in page.text("#long-summary"), page.text("#long-summary")
     plots = page.driver.find_element(By.ID, "plots")
     page.run("arguments[0].focus()", plots)
     plots.send_keys(Keys.END)
@@ -280,7 +300,7 @@ def keyboard(page):
     page.ready()
     page.wait("the services", lambda: page.count("#types a") == 3)
     reached = []
-    for _ in range(40):
+    for _ in range(44):
         page.driver.switch_to.active_element.send_keys(Keys.TAB)
         name, outline = page.run(
             "const e = document.activeElement; const s = getComputedStyle(e);"
@@ -341,13 +361,26 @@ def every_view(page, name, isWhole=True):
         page.size(width)
         page.scheme(scheme)
         fits(page, width)
+        scales(page)
         if isRead:
             page.axe()
         if "NWPATH_TEST_SCREENSHOTS" in os.environ:
             picture(page, f"{name}-{width}-{scheme}", isWhole)
 
 
-def states(driver):
+def pictures(driver):
+    """The pictures of the documentation; online also with the services nearby."""
+    def nearby(page, word):
+        if word == "Online":
+            page.click("#nearby h2 a")
+            page.wait("the services", lambda: page.count("#services li") == 10)
+            every_view(page, "docs-nearby", isWhole=False)
+            page.click("#drawer-close")
+
+    states(driver, "docs", nearby)
+
+
+def states(driver, kind="state", then=lambda page, word: None):
     """Looks at each state that the test brings about, until there is none any more."""
     look = os.path.join(directory, "look")
     with Page(driver) as page:
@@ -359,9 +392,26 @@ def states(driver):
             name, word = open(look, encoding="utf-8").read().split("\n")
             os.remove(look)
             page.wait(word, lambda: page.text("#word") == word)
-            every_view(page, f"state-{name}")
+            every_view(page, f"{kind}-{name}")
+            then(page, word)
             page.console()
             mark("looked-" + name.split("-")[0])
+
+
+def scales(page):
+    """Each latency lane has a scale, in the unit of its figures, and no two labels touch."""
+    lanes = page.run("return [...document.querySelectorAll('.lane')].filter(n => n.querySelector('.scale')).map(n => "
+                     "[n.querySelector('p span')?.textContent ?? '', n.querySelector('.scale span').textContent])")
+    for figure, top in lanes:
+        assert re.fullmatch(r"[0-9.]+ (µs|ms|s)", top), top
+        assert figure == "" or figure.split()[-1] == top.split()[1] and len(re.findall("µs|ms|s", figure)) == 1, (figure, top)
+    touching = page.run("""
+        const boxes = [...document.querySelectorAll('.lane p *, .scale span, #axis span')].filter(n => n.offsetWidth > 0)
+            .map(n => [n.textContent, n.getBoundingClientRect()]);
+        return boxes.flatMap(([text, box], index) => boxes.slice(index + 1).filter(([, other]) => box.left < other.right - 0.5
+            && other.left < box.right - 0.5 && box.top < other.bottom - 0.5 && other.top < box.bottom - 0.5)
+            .map(([other]) => `${text} and ${other}`));""")
+    same(touching, [])
 
 
 def folding(page):
@@ -385,8 +435,8 @@ def folding(page):
                                                                                               "interface": {"name": "eth0"}}) for index in range(4)]
     lines = page.run("return fold(arguments[0]).map(group => [tone(group), ...line(group)])",
                      [lost, path, *gone, offline, failed, online, again, alone, *come])
-    same(lines, [["", "Thing 0 appeared on eth0", "and 3 others"], ["warn", "Probe far failed 2 times: timeout", ""],
-                 ["ok", "Online again", "after 38 s of Offline"], ["bad", "eth0 lost carrier", "Offline; 3 services with it"]])
+    same(lines, [["", "4 services found", "(on eth0)"], ["warn", "Probe far failed 2 times: timeout", ""],
+                 ["ok", "Online again", "after 38 s offline"], ["bad", "eth0 lost carrier", "Offline (3 services)"]])
 
 
 def crowd(driver):
@@ -433,7 +483,7 @@ def rare(driver):
                                ["It is at portal.example.test.", "http://portal.example.test/login?from=up0"])),
             ("hostile-portal", {"/api/v1/status": portal, "/api/v1/probes": {"probes": [hostile]}}, lambda page: same(page.is_shown("#more"), False)),
             ("first-minute", {"/api/v1/status": first, "/api/v1/services": {"services": []}},
-             lambda page: same(page.text("#types"), "Listening; no services found yet."))]:
+             lambda page: same(page.text("#types"), "Looking for services; none found yet."))]:
         extra["/api/v1/probes/web/history?since=1h&step=30s"] = {"steps": []}
         with Page(driver, between(extra={path: json.dumps(body) for path, body in extra.items()})) as page:
             page.ready()
@@ -507,6 +557,24 @@ def refused(driver):
 
 
 # What changes while somebody looks.
+
+def link(driver):
+    """A link of `nwpath page` may start tests, from the tab that opened it first."""
+    made = subprocess.run(["curl", "-sSf", "--unix-socket", os.path.join(directory, "api.sock"), "-X", "POST",
+                           "http://localhost/api/v1/page/links"], check=True, capture_output=True, text=True).stdout
+    address = f"{url}#link={json.loads(made)['secret']}"
+    with Page(driver, address) as page:
+        page.ready()
+        page.wait("the session", lambda: page.items("#asking button") == ["Test now"])
+        same(page.run("return location.hash"), "")
+        page.click("#asking button")
+        page.wait("the result", lambda: page.is_shown("#diagnosis") and "Diagnosis " in page.text("#diagnosis"))
+        page.expect_quiet()
+    with Page(driver, address) as page:
+        page.ready()
+        page.wait_for("#asking", "This link was used")
+        same(page.items("#asking button"), ["Copy"])
+
 
 def live(driver):
     with Page(driver) as page:
