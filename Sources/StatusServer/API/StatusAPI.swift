@@ -281,8 +281,12 @@ extension StatusAPI {
 
     func reload(_ call: Route.Call) throws -> HTTPResponse {
         _ = try call.query()
-        let content = try provider.reload()
-        return HTTPResponse(
+        return Self.unstored(try provider.reload())
+    }
+
+    /// JSON that no cache may keep.
+    private static func unstored(_ content: [UInt8]) -> HTTPResponse {
+        HTTPResponse(
             status: 200,
             fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
             body: .bytes(SharedBytes(content))
@@ -314,11 +318,7 @@ extension StatusAPI {
     ) -> HTTPResponse {
         let seconds = lifetime.components.seconds
         let text = #"{"schema":"nwpath.\#(schema)/1","\#(member)":"\#(secret)","expires_seconds":\#(seconds)}"# + "\n"
-        return HTTPResponse(
-            status: 200,
-            fields: [HTTPField("Content-Type", "application/json"), HTTPField("Cache-Control", "no-store")],
-            body: .bytes(SharedBytes(Array(text.utf8)))
-        )
+        return unstored(Array(text.utf8))
     }
 
     /// The metrics as of now; clients that ask many times at once get the same ones.
