@@ -27,10 +27,10 @@ public struct AdvertisedService: Hashable, Sendable {
 
 extension AdvertisedService: ConfigurationEntry {
     static let settings: [Setting<AdvertisedService>] = [
-        Setting("name", \.name, ValueForm.instanceName.optional, "What people see; the host name by default."),
+        Setting("name", \.name, ValueForm.instanceName.optional, "The instance name; the host name by default."),
         Setting("type", \.type, .serviceType, "What it is, such as _http._tcp."),
-        Setting("port", \.port, .integer(1...65_535), "Where it answers."),
-        Setting("txt", \.text, .textEntries, "What else there is to know, such as {path: /start}."),
+        Setting("port", \.port, .integer(1...65_535), "Its port."),
+        Setting("txt", \.text, .textEntries, "Its TXT record, such as {path: /start}."),
         Setting("subtypes", \.subtypes, ValueForm.subtype.list(upTo: 32), "Further names to be browsed by."),
         Setting(
             "interfaces",

@@ -44,7 +44,7 @@ extension Configuration {
             if service.type.isEmpty || service.port == 0 {
                 findings.reportConflict(at: key, "needs type and port")
             } else if mdns.advertised[..<index].contains(where: { $0.isNamed(as: service) }) {
-                findings.reportConflict(at: key, "has the name and type of one before")
+                findings.reportConflict(at: key, "has the same name and type as an earlier entry")
             }
         }
     }
@@ -55,7 +55,7 @@ extension Configuration {
             let key = "listen[\(index)]"
             if !address.isLocal && !insecure && !isProtected {
                 let sentence =
-                    "\(address) can be reached by others: set tls_server_config, basic_auth_users or token_file, "
+                    "\(address) is reachable from other hosts: set tls_server_config, basic_auth_users or token_file, "
                     + "use a loopback address, or set insecure: true"
                 let guards = ["insecure", "tls_server_config", "basic_auth_users", "token_file"]
                 findings.reportConflict(at: key, sentence, between: guards)
@@ -69,11 +69,11 @@ extension Configuration {
     private func checkNames(_ findings: inout Findings) {
         for (section, names) in [("monitors", monitors.map(\.name)), ("views", views.map(\.name))] {
             for name in names where name == Self.defaultMonitor {
-                findings.reportConflict(at: "\(section).\(name)", "takes the name of the monitor that always exists")
+                findings.reportConflict(at: "\(section).\(name)", "uses the reserved name of the built-in monitor")
             }
         }
         for view in views where monitors.contains(where: { $0.name == view.name }) {
-            findings.reportConflict(at: "views.\(view.name)", "has the name of a monitor")
+            findings.reportConflict(at: "views.\(view.name)", "has the same name as a monitor")
         }
     }
 

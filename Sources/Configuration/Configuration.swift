@@ -91,7 +91,7 @@ extension Configuration: ConfigurationSection {
             "embed_badge",
             \.embedsBadge,
             .boolean,
-            "Let pages of other sites show the badge; any site that is visited from here then learns the state."
+            "Let pages of other sites show the badge; any site opened in a browser here can then learn the state."
         ),
         Setting(section: "tls_server_config", \.tls, "How TCP connections are encrypted; unix sockets never are."),
         Setting(
@@ -120,7 +120,7 @@ extension Configuration: ConfigurationSection {
             "audit_interval",
             \.auditInterval,
             .duration(.seconds(1)...(.seconds(86_400)), zero: "off"),
-            "How often everything is read again from the kernel, in case it was silent."
+            "How often everything is read again from the kernel, in case a notification was missed."
         ),
         Setting(
             "recovery_hold",
@@ -128,7 +128,7 @@ extension Configuration: ConfigurationSection {
             .duration(.milliseconds(1)...(.seconds(3600)), zero: "off"),
             "How long a path must stay satisfied before that is published. Loss is always published at once."
         ),
-        Setting(section: "connectivity", \.connectivity, "What is tested all the time without being named."),
+        Setting(section: "connectivity", \.connectivity, "What is tested continuously by default."),
         Setting(
             section: "probes",
             \.probes,
@@ -138,7 +138,7 @@ extension Configuration: ConfigurationSection {
             "ignore",
             \.ignore,
             ValueForm.glob.list(upTo: 64),
-            "Interfaces that are left out everywhere, by name or pattern, such as [docker*, veth*]."
+            "Interfaces that are ignored everywhere, by name or pattern, such as [docker*, veth*]."
         ),
         Setting(
             map: "interfaces",
@@ -146,7 +146,7 @@ extension Configuration: ConfigurationSection {
             names: .interfacePattern,
             upTo: 128,
             example: "wwan*:\n  expensive: true\neth0:\n  required: true",
-            "What you know of interfaces, by name or pattern. The exact name counts, else the first pattern that matches."
+            "Properties of interfaces, by name or pattern. The exact name counts, else the first pattern that matches."
         ),
         Setting(
             map: "monitors",
@@ -183,7 +183,7 @@ extension Configuration: ConfigurationSection {
         Setting(
             section: "diagnosis",
             \.diagnosis,
-            "Targets of nwpath diagnose beyond the own link; without anchors, well-known public hosts."
+            "Targets of nwpath diagnose beyond the local link; without anchors, well-known public hosts."
         ),
         Setting(section: "limits", \.limits, "Bounds that keep the API responsive."),
     ]

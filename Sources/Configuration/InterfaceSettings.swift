@@ -22,13 +22,13 @@ extension InterfaceSettings: ConfigurationEntry {
     static let settings: [Setting<InterfaceSettings>] = [
         Setting("type", \.type, ValueForm.choice.optional, "The type instead of the detected one."),
         Setting("required", \.isRequired, ValueForm.boolean.optional, "Alert when it is missing or down."),
-        Setting("expensive", \.isExpensive, ValueForm.boolean.optional, "Traffic costs money."),
-        Setting("constrained", \.isConstrained, ValueForm.boolean.optional, "Traffic should be saved."),
+        Setting("expensive", \.isExpensive, ValueForm.boolean.optional, "Traffic is metered."),
+        Setting("constrained", \.isConstrained, ValueForm.boolean.optional, "Traffic should be kept low."),
         Setting(
             "ultra_constrained",
             \.isUltraConstrained,
             ValueForm.boolean.optional,
-            "It carries next to nothing, as a satellite link."
+            "It carries very little traffic, such as a satellite link."
         ),
     ]
 }

@@ -11,12 +11,12 @@ public struct MonitorSettings: Hashable, Sendable {
 
 extension MonitorSettings: ConfigurationEntry {
     static let settings: [Setting<MonitorSettings>] = [
-        Setting("required_type", \.requiredType, ValueForm.choice.optional, "The only type of interface that counts."),
+        Setting("required_type", \.requiredType, ValueForm.choice.optional, "The only type of interface that is used."),
         Setting(
             "prohibited_types",
             \.prohibitedTypes,
             ValueForm.choice.list(upTo: 5),
-            "Types of interfaces that do not count."
+            "Types of interfaces that are not used."
         ),
     ]
 }
@@ -43,7 +43,7 @@ extension ViewSettings: ConfigurationEntry {
             "uid",
             \.userID,
             ValueForm.word(upTo: .max - 1, isHexadecimal: false).optional,
-            "User id whose traffic is meant."
+            "User id whose traffic it is for."
         ),
         Setting("oif", \.outputInterface, ValueForm.interface.optional, "Interface or VRF that traffic is bound to."),
     ]

@@ -15,13 +15,13 @@ public struct DebounceSettings: Hashable, Sendable, ConfigurationSection {
             "quiet",
             \.quiet,
             .duration(.milliseconds(1)...(.seconds(10)), zero: "publish every change"),
-            "A burst is over when nothing happened for so long."
+            "A burst ends after this time without changes."
         ),
         Setting(
             "cap",
             \.cap,
             .duration(.milliseconds(1)...(.seconds(60)), zero: "as quiet"),
-            "A burst that does not end is published after so long."
+            "A burst that does not end is published after this time."
         ),
     ]
 }
@@ -77,7 +77,7 @@ public struct GatewayLivenessSettings: Hashable, Sendable, ConfigurationSection 
             needsRestart: true,
             "Watch the neighbour entries of the gateways in use."
         ),
-        Setting("strict", \.isStrict, .boolean, "Count a path whose gateways are all silent as unsatisfied."),
+        Setting("strict", \.isStrict, .boolean, "Count a path as unsatisfied when none of its gateways answers."),
         Setting(
             "interval",
             \.interval,

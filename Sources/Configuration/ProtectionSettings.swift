@@ -60,7 +60,7 @@ public struct TLSServerSettings: Hashable, Sendable, ConfigurationSection {
             example: "RequireAndVerifyClientCert",
             "Whether clients need a certificate; RequireAndVerifyClientCert where client_ca_file is given."
         ),
-        Setting("min_version", \.minimumVersion, .choice, "The oldest version that is spoken."),
+        Setting("min_version", \.minimumVersion, .choice, "The oldest accepted version."),
     ]
 
     public var effectiveClientAuthentication: ClientAuthentication {
@@ -103,11 +103,12 @@ extension ValueForm where Value == [PasswordUser] {
                 let isBad = pair.key.unicodeScalars.contains { $0 == ":" || $0.value < 32 || $0.value == 127 }
                 let isName = !pair.key.isEmpty && !isBad
                 if !isName {
-                    findings.reportConflict(at: key, "is no name: it is empty, or has a colon or a control character")
+                    let sentence = "is not a valid name: it is empty, or has a colon or a control character"
+                    findings.reportConflict(at: key, sentence)
                 }
                 guard case .scalar(let text, _) = pair.value.content, BcryptHash.isOne(text) else {
                     let advice = "make one with: htpasswd -nB NAME"
-                    findings.reportConflict(at: key, "is no bcrypt hash of a cost from 4 to 14; \(advice)")
+                    findings.reportConflict(at: key, "is not a bcrypt hash with a cost from 4 to 14; \(advice)")
                     continue
                 }
                 if isName { users.append(PasswordUser(name: pair.key, hash: text)) }

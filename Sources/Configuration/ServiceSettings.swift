@@ -34,14 +34,14 @@ public struct MulticastSettings: Hashable, Sendable, ConfigurationSection {
             "watched",
             \.watched,
             ValueForm.watchedService.list(upTo: 256),
-            "Services whose absence is worth an alert, such as [_ipp._tcp/Office Printer, _ssh._tcp]."
+            "Services whose absence should raise an alert, such as [_ipp._tcp/Office Printer, _ssh._tcp]."
         ),
         Setting(
             list: "advertise",
             \.advertised,
             upTo: 64,
             example: "- type: _prometheus-http._tcp\n  port: 8353\n  txt: {path: /metrics}",
-            "Services that the daemon offers to its neighbours, under the machine's host name or one of their own."
+            "Services that this service advertises on the local network, under the host name or a name of their own."
         ),
         Setting(
             "max_types",

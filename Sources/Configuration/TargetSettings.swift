@@ -20,7 +20,7 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
     /// Certificates that those of the anchors must verify against.
     public var authorities: String?
     public var load = LoadTargetSettings()
-    /// Hosts on the own link that normally answer.
+    /// Hosts on the local link that normally answer.
     public var peers: [IPAddress] = []
     public var budgets = BudgetSettings()
 
@@ -61,8 +61,8 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "Certificates that those of the anchors must verify against; the system's if left out."
         ),
         Setting(section: "nq", \.load, "What a load test of nwpath diagnose loads; without it there is none."),
-        Setting("peers", \.peers, ValueForm.host(nil).list(upTo: 16), "Hosts on the own link that normally answer."),
-        Setting(section: "budgets", \.budgets, "What is still good enough."),
+        Setting("peers", \.peers, ValueForm.host(nil).list(upTo: 16), "Hosts on the local link that normally answer."),
+        Setting(section: "budgets", \.budgets, "Limits of acceptable performance."),
     ]
 }
 
@@ -111,7 +111,7 @@ public struct NameTargetSettings: Hashable, Sendable, ConfigurationSection {
 public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
     /// A large page.
     public var download: String?
-    /// A page that takes whatever is posted.
+    /// A page that accepts any POST.
     public var upload: String?
     /// A small page.
     public var small: String?
@@ -120,7 +120,7 @@ public struct LoadTargetSettings: Hashable, Sendable, ConfigurationSection {
 
     static let settings: [Setting<LoadTargetSettings>] = [
         Setting("download", \.download, ValueForm.page.optional, "A large page."),
-        Setting("upload", \.upload, ValueForm.page.optional, "A page that takes whatever is posted."),
+        Setting("upload", \.upload, ValueForm.page.optional, "A page that accepts any POST."),
         Setting("small", \.small, ValueForm.page.optional, "A small page, requested under load."),
         Setting(
             "max_bytes",
@@ -150,8 +150,18 @@ public struct BudgetSettings: Hashable, Sendable, ConfigurationSection {
         Setting("rtt_ms", \.roundTrip, .decimal(upTo: 60_000), "The median round trip beyond which it is a fault."),
         Setting("jitter_ms", \.jitter, .decimal(upTo: 60_000), "The spread of round trips beyond which it is one."),
         Setting("loss_pct", \.loss, .decimal(upTo: 100), "The loss from which on it is one, in percent."),
-        Setting("down_mbps", \.down, ValueForm.decimal(upTo: 1_000_000).optional, "The least throughput towards us."),
-        Setting("up_mbps", \.up, ValueForm.decimal(upTo: 1_000_000).optional, "The least throughput from us."),
+        Setting(
+            "down_mbps",
+            \.down,
+            ValueForm.decimal(upTo: 1_000_000).optional,
+            "The least acceptable download throughput."
+        ),
+        Setting(
+            "up_mbps",
+            \.up,
+            ValueForm.decimal(upTo: 1_000_000).optional,
+            "The least acceptable upload throughput."
+        ),
         Setting("rpm", \.roundTripsPerMinute, .integer(1...100_000), "The least round trips per minute under load."),
     ]
 }

@@ -77,7 +77,7 @@ extension HeadlineDocument {
         .named("Headline", "The connection as a whole: what the kernel would do, and what answered.")
             .member("state", .oneOf(Headline.State.self))
             .member("message", .text, "The cause, one sentence for people.")
-            .member("hint", .text.orNull, "What to do; `null` when there is nothing to be done.")
+            .member("hint", .text.orNull, "What to do; `null` when nothing needs to be done.")
             .member(
                 "cause",
                 .text.orNull,

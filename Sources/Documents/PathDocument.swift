@@ -83,7 +83,7 @@ public struct PathDocument: JSONObjectWritable, Equatable, Sendable {
 
 extension PathDocument {
     public static var form: Form {
-        .named("Path", "What a program would find when it connected now.")
+        .named("Path", "The state that a program would see if it connected now.")
             .member("status", .oneOf(PathStatus.self))
             .member("unsatisfied_reason", .oneOf(UnsatisfiedReason.self).orNull, "Why not; `null` when satisfied.")
             .member("interfaces", .list(of: Interface.form), "The interfaces that can carry traffic, best first.")
@@ -93,11 +93,11 @@ extension PathDocument {
             .member("supports_ipv6", .truth, "Whether IPv6 packets leave.")
             .member("supports_dns", .truth)
             .member("gateways", .list(of: .text), "The routers in use, such as `192.0.2.1` and `fe80::1%eth0`.")
-            .added("is_ultra_constrained", .truth, "Whether programs should send next to nothing.")
+            .added("is_ultra_constrained", .truth, "Whether programs should send very little.")
             .added("link_quality", .oneOf(LinkQuality.self), "The quality of the first link.")
             .added("sources", .list(of: .text), "The addresses packets come from: one a family.")
             .added("underlying_types", .list(of: .oneOf(InterfaceType.self)), "The types under the tunnels in use.")
-            .added("warnings", .list(of: .oneOf(PathWarning.self)), "What works but deserves a look.")
+            .added("warnings", .list(of: .oneOf(PathWarning.self)), "What works but should be checked.")
             .added("path_id", .pattern("^[0-9a-f]{16}$"), "Equal exactly for equal paths.")
             .member("message", .text.orNull, "The reason, for people; `null` when satisfied.")
             .member("hint", .text.orNull, "What to do about it; `null` without advice.")

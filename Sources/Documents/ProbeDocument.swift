@@ -207,7 +207,7 @@ extension ProbeDocument {
             .member("loss_percent", .percent.orNull, "Of the last 60 attempts; `null` before the first one ends.")
             .member("min_seconds", .seconds.orNull, "The shortest of their durations; `null` without a success.")
             .member("avg_seconds", .seconds.orNull)
-            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
             .member("max_seconds", .seconds.orNull)
             .member("recent_seconds", .list(of: .seconds.orNull), "The durations, oldest first; `null` is a failure.")
     }

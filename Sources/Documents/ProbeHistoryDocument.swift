@@ -133,6 +133,6 @@ extension Form {
     fileprivate var durations: Form {
         member("min_seconds", .seconds.orNull, "The shortest duration of a right answer; `null` without one.")
             .member("median_seconds", .seconds.orNull, "Within 5 %, as is the next.")
-            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
     }
 }

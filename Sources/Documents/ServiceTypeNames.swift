@@ -58,7 +58,7 @@ public enum ServiceTypeNames {
         ("_airplay._tcp", "AirPlay"), ("_raop._tcp", "AirPlay sound"), ("_googlecast._tcp", "Chromecast"),
         ("_spotify-connect._tcp", "Spotify Connect"), ("_sonos._tcp", "Speaker (Sonos)"),
         ("_soundtouch._tcp", "Speaker (Bose)"), ("_heos-audio._tcp", "Speaker (HEOS)"),
-        ("_musc._tcp", "Speaker (Bluesound)"), ("_snapcast._tcp", "Speakers in step (Snapcast)"),
+        ("_musc._tcp", "Speaker (Bluesound)"), ("_snapcast._tcp", "Synchronised speakers (Snapcast)"),
         ("_mpd._tcp", "Music player (MPD)"), ("_volumio._tcp", "Music player (Volumio)"),
         ("_slimcli._tcp", "Music server (Squeezebox)"), ("_daap._tcp", "Music library"),
         ("_dpap._tcp", "Photo library"), ("_dacp._tcp", "Remote control (iTunes)"),
@@ -76,7 +76,7 @@ public enum ServiceTypeNames {
         // House.
         ("_hap._tcp", "HomeKit accessory"), ("_hap._udp", "HomeKit accessory (Thread)"),
         ("_homekit._tcp", "HomeKit hub"), ("_matter._tcp", "Matter device"),
-        ("_matterc._udp", "Matter device (to be added)"), ("_matterd._udp", "Matter controller"),
+        ("_matterc._udp", "Matter device (commissioning)"), ("_matterd._udp", "Matter controller"),
         ("_meshcop._udp", "Thread border router"), ("_trel._udp", "Thread over the local network"),
         ("_home-assistant._tcp", "Home Assistant"), ("_esphomelib._tcp", "ESPHome device"),
         ("_wyoming._tcp", "Voice assistant (Wyoming)"), ("_shelly._tcp", "Shelly device"),

@@ -103,7 +103,7 @@ extension TextKey {
                 "1st": "first name", "last": "family name", "nick": "nickname", "email": "mail address",
                 "jid": "XMPP address", "msg": "self-description", "port.p2pj": "port", "phsh": "picture",
                 "node": "program", "ver": "version of the program", "ext": "abilities", "vc": "voice and video",
-                "status": TextKey("state", .word(["avail": "here", "away": "away", "dnd": "not to be disturbed"])),
+                "status": TextKey("state", .word(["avail": "here", "away": "away", "dnd": "do not disturb"])),
             ]
         ),
     ]

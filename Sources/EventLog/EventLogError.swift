@@ -38,9 +38,9 @@ extension EventLogError: CustomStringConvertible {
         case .failed(let operation, let file, let reason):
             "\(file): cannot \(operation): \(reason)"
         case .locked(let file, let holder?):
-            "\(file): is written by another nwpath (process \(holder)); give this one a log file of its own"
+            "\(file): is in use by another nwpath (process \(holder)); use another log file"
         case .locked(let file, nil):
-            "\(file): is written by another nwpath; give this one a log file of its own"
+            "\(file): is in use by another nwpath; use another log file"
         case .foreign(let file, let found):
             "\(file): is not an nwpath event log: expected a record of schema nwpath.event/1, found \(found); "
                 + "nothing was changed"

@@ -39,7 +39,7 @@ public final class OutageLog {
             }
             problem = nil
         } catch {
-            problem = "\(error); outages of now may be missing from the history once the event log was rotated"
+            problem = "\(error); current outages may be missing from the history after the event log is rotated"
         }
     }
 

@@ -20,7 +20,7 @@ extension Examination {
             for number in reach.anchors.indices { ask(place, number) }
         }
         if evidence.reach.isEmpty && order.targets.anchors.contains(where: { $0.ipv4 != nil || $0.ipv6 != nil }) {
-            evidence.gaps[.wan] = "there is no route to test by"
+            evidence.gaps[.wan] = "no route to test over"
             evidence.gaps[.transport] = evidence.gaps[.wan]
         }
     }

@@ -106,7 +106,8 @@ extension Examination {
         for (place, peer) in evidence.peers.enumerated() {
             let way = facts.links.first { isNeighbor(peer.address, on: $0) }
             guard let link = way, let own = link.sender else {
-                evidence.peers[place].answers = .unknown(because: "\(peer.address) is on no link of this machine")
+                let reason = "\(peer.address) is not on a directly connected network"
+                evidence.peers[place].answers = .unknown(because: reason)
                 continue
             }
             if !peer.isDiscovered { askMulticast(place, on: link) }

@@ -69,7 +69,7 @@ extension Examination {
         guard let definition = definition(anchor, family, isSecure: false) else { return }
         ask(.captive, definition) { [unowned self] result in
             guard let page = result.page else {
-                evidence.gaps[.captive] = "no page was answered"
+                evidence.gaps[.captive] = "no page responded"
                 return
             }
             evidence.portal.checks.append(

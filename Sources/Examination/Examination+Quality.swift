@@ -21,7 +21,7 @@ extension Examination {
         }
         // Without a way out there is a fault already that explains more.
         guard !asked.isEmpty else {
-            evidence.gaps[.performance] = "no host beyond the gateway sends packets back"
+            evidence.gaps[.performance] = "no host beyond the gateway replies"
             return
         }
         for (name, address, kind) in asked {

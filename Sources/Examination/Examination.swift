@@ -154,7 +154,7 @@ public final class Examination: Cancelable {
             }
         }
         let hasServers = order.servers.map { $0.map { NameServerEvidence($0.address.address) } }
-        evidence.dns = hasServers.map { .known($0) } ?? .unknown(because: "the name servers are not known")
+        evidence.dns = hasServers.map { .known($0) } ?? .unknown(because: "name servers unknown")
     }
 
     private func begin() {
@@ -197,7 +197,7 @@ public final class Examination: Cancelable {
         guard destination.mayBeForged || !faults.isEmpty && !isOwn else { return end(isComplete: true) }
         evidence.isNetworkExamined = true
         guard !isExplainedByKernel else {
-            leave(because: "the kernel sends nothing beyond this machine's networks")
+            leave(because: "no route beyond the local networks")
             return end(isComplete: true)
         }
         examineNetwork()

@@ -112,9 +112,9 @@ struct KernelSurvey {
         for (destination, failure) in failures {
             switch failure {
             case .blackhole, .unreachable, .prohibited: return refused(way, destination, failure)
-            case .familyUnsupported: way.route = .unknown(because: "the kernel runs without this family")
+            case .familyUnsupported: way.route = .unknown(because: "this address family is disabled in the kernel")
             case .noRoute, .noSuchInterface: break
-            case .other(let code): way.route = .unknown(because: "the kernel answers with error \(code)")
+            case .other(let code): way.route = .unknown(because: "the kernel returned error \(code)")
             }
         }
         return way
@@ -137,7 +137,7 @@ struct KernelSurvey {
                 let (type, text) = discarding(address.address, failure)
                 return .known(.discarded(type: type, text: text))
             case .noRoute, .noSuchInterface, .familyUnsupported: return .known(.missing)
-            case .other(let code): return .unknown(because: "the kernel answers with error \(code)")
+            case .other(let code): return .unknown(because: "the kernel returned error \(code)")
             }
         }
     }

@@ -141,15 +141,18 @@ extension FileRefusal.Cause: CustomStringConvertible {
         switch self {
         case .failed(let reason): "\(reason)"
         case .foreignDirectory(let owner):
-            "the directory belongs to user \(owner), where others may make one; run as that user, or use another place"
+            "the directory belongs to user \(owner), in a directory that other users can write to; "
+                + "run as that user, or use another path"
         case .foreignLink(let owner):
-            "the symbolic link belongs to user \(owner), where others may make one; remove it, or use another place"
+            "the symbolic link belongs to user \(owner), in a directory that other users can write to; "
+                + "remove it, or use another path"
         case .foreignFile(let owner):
-            "the file belongs to user \(owner), where others may make one; remove it, or use another place"
+            "the file belongs to user \(owner), in a directory that other users can write to; "
+                + "remove it, or use another path"
         case .link: "a symbolic link in a directory that others may write to; name the file itself"
         case .hardLinked: "the file has another name (a hard link) in a directory that others may write to; remove it"
-        case .exposed(let mode): "the mode 0\(String(mode, radix: 8)) lets others at a secret; use 0600"
-        case .writable(let mode): "the mode 0\(String(mode, radix: 8)) lets everybody write; use 0640"
+        case .exposed(let mode): "the mode 0\(String(mode, radix: 8)) exposes a secret to other users; use 0600"
+        case .writable(let mode): "the mode 0\(String(mode, radix: 8)) lets all users write; use 0640"
         case .notRegular: "not a regular file"
         }
     }

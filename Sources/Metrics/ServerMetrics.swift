@@ -7,10 +7,10 @@ public final class HTTPMetrics {
     public let durations: Histogram
     /// Connections that could not be taken.
     public let connectionsRefused = Counter(
-        .counter("http_connections_refused", "Connections refused for lack of room.")
+        .counter("http_connections_refused", "Connections refused at the connection limit.")
     )
     public let connectionsTimedOut = Counter(
-        .counter("http_connections_timed_out", "Connections broken off at a deadline.")
+        .counter("http_connections_timed_out", "Connections closed on a timeout.")
     )
 
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
@@ -64,7 +64,7 @@ public final class EventStreamMetrics {
 
     private static let clientsFamily = MetricFamily.gauge(
         "event_stream_clients",
-        "Clients that listen now.",
+        "Subscribed clients.",
         ["transport"]
     )
     private var clients: [Transport: Int] = [:]

@@ -62,7 +62,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
         if let problem = PeerRules.problem(ofInfo: discoveryInfo ?? [:]) {
             return fail(id, MCError(.invalidParameter, problem))
         }
-        guard let thread else { return fail(id, MCError(.unavailable, "there is no thread for it")) }
+        guard let thread else { return fail(id, MCError(.unavailable, "cannot create a thread")) }
         thread.perform { [weak self, myPeerID, serviceType, discoveryInfo] engines in
             do throws(Errno) {
                 let bridge = try HostBridge.retain(myPeerID, in: engines)
@@ -72,7 +72,7 @@ public final class MCNearbyServiceAdvertiser: NSObject, Sendable {
                 }
                 engines.add(made, as: id)
             } catch {
-                self?.fail(id, MCError(.unavailable, "there is no port for it: \(error)"))
+                self?.fail(id, MCError(.unavailable, "cannot open a port: \(error)"))
             }
         }
     }

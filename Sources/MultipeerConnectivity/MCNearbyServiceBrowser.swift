@@ -63,7 +63,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
             return true
         }
         guard isNew else { return }
-        guard let thread else { return fail(id, "there is no thread for it") }
+        guard let thread else { return fail(id, "cannot create a thread") }
         thread.perform { [weak self, myPeerID, serviceType] engines in
             do throws(Errno) {
                 let bridge = try HostBridge.retain(myPeerID, in: engines)
@@ -72,7 +72,7 @@ public final class MCNearbyServiceBrowser: NSObject, Sendable {
                 }
                 engines.add(search, as: id)
             } catch {
-                self?.fail(id, "there is no port for it: \(error)")
+                self?.fail(id, "cannot open a port: \(error)")
             }
         }
     }

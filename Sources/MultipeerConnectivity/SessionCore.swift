@@ -81,7 +81,7 @@ final class SessionCore: Sendable {
                 throw MCError(.notConnected, "'\(peer.displayName)' is not in the session")
             }
             guard !isReliable || outbox.hasRoom(for: message.count) else {
-                throw MCError(.unavailable, "as much waits for '\(peer.displayName)' already as may")
+                throw MCError(.unavailable, "the send queue for '\(peer.displayName)' is full")
             }
             outboxes.append(outbox)
         }
@@ -235,7 +235,7 @@ extension MCError {
             switch reason {
             case .declined: (.cancelled, "'\(name)' declined the invitation")
             case .full: (.unavailable, "the session has \(kMCSessionMaximumNumberOfPeers) peers already")
-            case .unknownService: (.unavailable, "'\(name)' does not advertise this service any more")
+            case .unknownService: (.unavailable, "'\(name)' no longer advertises this service")
             case .unknownSession: (.unavailable, "the session of '\(name)' does not expect this peer")
             case .tooMany: (.unavailable, "'\(name)' received too many requests")
             case .timedOut: (.timedOut, "'\(name)' did not answer in time")
@@ -243,8 +243,8 @@ extension MCError {
             case .left: (.cancelled, "the session was left")
             case .duplicate: (.unavailable, "'\(name)' is connected already")
             case .unreachable: (.notConnected, "'\(name)' cannot be reached, or stopped answering")
-            case .impostor: (.invalidParameter, "who answered is not '\(name)'")
-            case .protocolError: (.unknown, "'\(name)' sent what cannot be understood")
+            case .impostor: (.invalidParameter, "the peer that answered is not '\(name)'")
+            case .protocolError: (.unknown, "'\(name)' sent an invalid message")
             }
         self.init(code, sentence)
     }

@@ -28,7 +28,7 @@ final class SessionTransfers: Sendable {
             return nil
         }
         guard url.isFileURL else {
-            return refuse(MCError(.unsupported, "'\(url)' is no file: what is elsewhere has to be fetched before"))
+            return refuse(MCError(.unsupported, "'\(url)' is not a file URL: download remote resources first"))
         }
         guard name.utf8.count <= 1024, !name.isEmpty else {
             return refuse(
@@ -192,8 +192,8 @@ extension MCError {
     /// Why something did not get through.
     init(_ failure: TransferFailure, _ name: String) {
         switch failure {
-        case .cancelled: self.init(Code.cancelled, "'\(name)' was given up")
-        case .disconnected: self.init(.notConnected, "the peer is not in the session any more")
+        case .cancelled: self.init(Code.cancelled, "'\(name)' was cancelled")
+        case .disconnected: self.init(.notConnected, "the peer is no longer in the session")
         case .tooMany: self.init(.unavailable, "there are too many streams and resources")
         case .file(let error): self.init(.invalidParameter, "the file of '\(name)': \(error)")
         case .incomplete: self.init(.unknown, "'\(name)' could not be read or kept as a whole")

@@ -30,7 +30,7 @@ public struct AliveFile: ~Copyable {
                 if earlier == nil && SignOfLife.isOurs(bytes) {
                     problem = "\(state.path) was damaged and starts empty"
                 } else if earlier == nil {
-                    problem = state.setAside(because: "was no sign of life")
+                    problem = state.setAside(because: "was not a heartbeat file")
                     isNew = true
                 }
             }
@@ -39,7 +39,7 @@ public struct AliveFile: ~Copyable {
             file = consume opened
         } catch {
             problem =
-                "\(state.path) cannot be used (\(error)); how a killed daemon ended is then known from its log alone"
+                "\(state.path) cannot be used (\(error)); after a crash only the log shows when the service stopped"
         }
         self.earlier = earlier
         self.problem = problem

@@ -61,7 +61,7 @@ final class ConfigurationKeeper {
             )
         } catch {
             record.rejected(error.problems.first?.description)
-            options.report("configuration rejected, the old one stays in force")
+            options.report("configuration rejected; the previous one stays in use")
             for problem in error.problems { options.report("\(problem)") }
             hub.publish(ConfigurationRejected(path: options.files.file, errors: error.problems.map(\.description)))
             throw error
@@ -81,7 +81,7 @@ final class ConfigurationKeeper {
 extension ConfigurationKeeper: DaemonPart {
     var problems: [ProblemDocument] {
         let rejection = record.rejection.map {
-            "the last configuration was rejected, the one before is in force: \($0)"
+            "the last configuration was rejected; the previous one is in use: \($0)"
         }
         let messages = [rejection].compactMap(\.self) + current.missingInterfaces(of: engine.core)
         return messages.map { ProblemDocument(part: "configuration", message: $0) }

@@ -47,7 +47,7 @@ extension Daemon {
         do {
             try server.take(reading.configuration.serverConfiguration(reading.protection))
         } catch {
-            options.report("the TLS settings of before stay in force: \(error)")
+            options.report("the previous TLS settings stay in use: \(error)")
         }
         if !reading.difference.isEmpty { apply(reading.configuration) }
         settings.accept(reading.difference, at: clock.wall)
@@ -56,7 +56,7 @@ extension Daemon {
 
     /// Goes on under the machine's new name, which it may get long after the start.
     func take(hostName name: String) {
-        options.report("the machine is called \(PrintableText.quote(name)) now")
+        options.report("host name changed to \(PrintableText.quote(name))")
         hub.host = name
         store.host = name
         store.invalidate()

@@ -58,7 +58,7 @@ package enum DocumentForms {
 
     private static var configuration: Form {
         .anyObject.about(
-            "The configuration in force; `/api/v1/schema/config.json` describes its keys. Secrets are redacted."
+            "The configuration in use; `/api/v1/schema/config.json` describes its keys. Secrets are redacted."
         )
         .named("Configuration")
     }

@@ -53,7 +53,7 @@ final class HistoryIndex {
             }
             reading = .underWay
         } catch {
-            reading = .failed(reason: "there is no thread for it")
+            reading = .failed(reason: "cannot create a thread")
         }
     }
 

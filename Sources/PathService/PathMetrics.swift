@@ -13,7 +13,7 @@ extension PathSystem: DaemonPart {
     var problems: [ProblemDocument] {
         var problems: [ProblemDocument] = []
         if engine.isRecovering {
-            let message = "notifications of the kernel were lost; everything is read again within a second"
+            let message = "kernel notifications were lost; all state is re-read within a second"
             problems.append(ProblemDocument(part: "netlink", message: message))
         }
         let health = providers.health.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -132,10 +132,10 @@ private enum Family {
         "1 for the reason why it is not.",
         ["monitor", "reason"]
     )
-    static let expensive = MetricFamily.gauge("path_expensive", "Whether the traffic costs money.", ["monitor"])
+    static let expensive = MetricFamily.gauge("path_expensive", "Whether the path is expensive (metered).", ["monitor"])
     static let constrained = MetricFamily.gauge(
         "path_constrained",
-        "Whether programs should spare traffic.",
+        "Whether the path is constrained (low-data mode).",
         ["monitor"]
     )
     static let ipv4 = MetricFamily.gauge("path_supports_ipv4", "Whether IPv4 packets leave.", ["monitor"])
@@ -176,13 +176,13 @@ private enum Family {
     )
     static let overruns = MetricFamily.counter(
         "netlink_overruns",
-        "Overruns of the buffer, each followed by a full reading."
+        "Receive buffer overruns, each followed by a full resync."
     )
     static let undecodable = MetricFamily.counter("netlink_undecodable", "Kernel messages that could not be read.")
     static let foreign = MetricFamily.counter("netlink_foreign", "Messages of other processes, which were ignored.")
     static let silentChanges = MetricFamily.counter(
         "netlink_silent_changes",
-        "Changes that an audit found without an event."
+        "Changes found by a full re-read that no notification announced."
     )
-    static let evaluations = MetricFamily.counter("evaluations", "How often the paths were worked out.")
+    static let evaluations = MetricFamily.counter("evaluations", "Path evaluations.")
 }

@@ -41,7 +41,7 @@ extension ServiceError: CustomStringConvertible {
         case .directory(let path, let reason): "\(path): cannot use the directory: \(reason)"
         case .refused(let refusal): refusal.description
         case .exposed(let address, let name):
-            "\(address), handed over as '\(name)', can be reached by others: set TLS, passwords or a token, "
+            "\(address), passed as socket '\(name)', is reachable from other hosts: set TLS, passwords or a token, "
                 + "use a loopback address, or set insecure: true"
         case .unprotected(let key, let reason): "\(key): \(reason)"
         case .tooFewDescriptors(let limit, let needed):

@@ -32,14 +32,14 @@ extension StatusServerError: CustomStringConvertible {
         case .addressInUse(let address, nil): "cannot listen on \(address): in use by another program"
         case .pathTaken(let path): "cannot listen on unix:\(path): the path exists and is not a socket"
         case .replaced(let path):
-            "unix:\(path) is no longer reachable: another file replaced the socket, and is left there"
+            "unix:\(path) is no longer reachable: the socket was replaced by another file, which was not touched"
         case .permissionDenied(let address): "cannot listen on \(address): permission denied"
         case .addressNotAvailable(let address): "cannot listen on \(address): no interface has this address"
         case .noDirectory(let path): "cannot listen on unix:\(path): the directory does not exist"
         case .badAddress(let text):
             "'\(text)' is not an address to listen on; expected unix:PATH, ADDRESS:PORT or [ADDRESS]:PORT"
         case .notListening(let name, let errno):
-            "cannot serve the socket '\(name)' that was handed over: \(errno); expected a listening stream socket"
+            "cannot serve the passed socket '\(name)': \(errno); expected a listening stream socket"
         case .failed(let address, let errno): "cannot listen on \(address): \(errno)"
         case .libraryFailed: "the HTTP server did not start: libmicrohttpd refused"
         }

@@ -13,10 +13,10 @@ internal import Glibc
         version: version,
         examples: [
             CommandExample("nwpath", "connection summary in five lines"),
-            CommandExample("nwpath status", "the verdict, then why"),
+            CommandExample("nwpath status", "the verdict, then the reason"),
             CommandExample("nwpath watch --json", "changes as JSON lines"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to a host"),
-            CommandExample("nwpath diagnose", "what is wrong with the network, by testing it"),
+            CommandExample("nwpath diagnose", "test the network and find the root cause"),
         ],
         standard: ["status", "--brief"],
         commands: [

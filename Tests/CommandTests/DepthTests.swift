@@ -124,7 +124,7 @@ private struct Row {
         #expect(evidence.reach.map { $0.hops.map(\.distance) } == [[1], [1]])
         #expect(evidence.gateways.allSatisfy { $0.answersHopLimit == .known(true) })
         #expect(evidence.transport.packetSizes.isEmpty && evidence.performance.anchors.isEmpty)
-        #expect(evidence.gaps[.performance] == "no host beyond the gateway sends packets back")
+        #expect(evidence.gaps[.performance] == "no host beyond the gateway replies")
         #expect(Judge().judge(evidence).verdicts.map(\.code).contains(.wanDown))
     }
 

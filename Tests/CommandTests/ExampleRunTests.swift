@@ -28,7 +28,7 @@ import Testing
         // Five at least, or it would warn; another example may advertise one meanwhile.
         "nwpath check path --warn-expensive -w 5: -c 1:": (0, "services="),
         // It is off unless somebody switches it on.
-        "nwpath check diagnosis": (3, "nothing was diagnosed yet"),
+        "nwpath check diagnosis": (3, "no diagnosis has run yet"),
         // There is no terminal to agree at.
         "nwpath setup --public": (2, "nothing was written; use --yes"),
     ]

@@ -33,7 +33,7 @@ private let asking: [[String]] = [
         let tool = Tool(scratch: try Scratch())
         let none = try await tool.run(words)
         #expect(none.status == 0 && none.firstLine == "✗ Offline", "\(none)")
-        #expect(none.messages == "nwpath: no service is running; this is the kernel's current state\n")
+        #expect(none.messages == "nwpath: the service is not running; showing the kernel's current state\n")
         let peer = try Namespace()
         try Namespace.current.connect("eth0", to: peer, as: "eth1")
         try Namespace.current.ipBatch(["addr add 192.0.2.2/24 dev eth0", "route add default via 192.0.2.1"])
@@ -60,7 +60,7 @@ private let asking: [[String]] = [
         try Namespace.current.waitUntilRunning("eth0")
         let text = try await tool.run(words)
         #expect(text.status == 0)
-        #expect(text.messages == "nwpath: no service is running; this is the kernel's current state\n")
+        #expect(text.messages == "nwpath: the service is not running; showing the kernel's current state\n")
         let part = words == ["dns"] ? "DNS: " : words == ["gateways"] ? "192.0.2.1  eth0" : "eth0"
         #expect(text.output.contains(part), "\(text.output)")
         let json = try await tool.run(words + ["--json", "-q"])
@@ -80,7 +80,7 @@ private let asking: [[String]] = [
         service.kill()
         let history = try await service.tool.run("history")
         #expect(history.status == 0 && history.output.contains("\n1 outage, "), "\(history)")
-        #expect(history.messages == "nwpath: no service is running; this is from \(service.log)\n")
+        #expect(history.messages == "nwpath: the service is not running; read from \(service.log)\n")
         let json = try await service.tool.run("history", "--json", "-q")
         #expect(try json.json["state"]?.string == "headline" && json.messages == "")
         let empty = Tool(scratch: try Scratch())
@@ -112,7 +112,7 @@ private let asking: [[String]] = [
         let server = try CannedServer(tool.scratch, answer: nil)
         let result = try await tool.run(words + ["--socket", server.path, "--timeout", "100ms"])
         #expect(result.status == 3)
-        #expect(result.messages == "nwpath: no answer from unix:\(server.path) in time\n")
+        #expect(result.messages == "nwpath: timed out waiting for unix:\(server.path)\n")
     }
 
     @Test(arguments: asking)
@@ -195,7 +195,7 @@ private let asking: [[String]] = [
             (["wait", "ipv5"], "did you mean"), (["wait", "--any"], "--any needs conditions"),
             (["services", "ipp"], "a type such as _ipp._tcp"), (["services", "--watch", "--once"], "not both"),
             (["services", "--types", "--name", "x"], "--types takes no filter"),
-            (["services", "--past", "--watch"], "--past goes with none of"),
+            (["services", "--past", "--watch"], "--past cannot be combined with"),
             (["history", "--csv", "--json"], "not both"),
             (["history", "--since", "1h", "--until", "2h"], "before --until"),
             (["history", "--since", "x"], "--since is 'x'"), (["log"], "a command is missing"),

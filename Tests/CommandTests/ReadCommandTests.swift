@@ -129,7 +129,7 @@ import Testing
         let why = try await service.tool.run("why").output
         #expect(why.contains("; ping answers, ") && why.contains("; 192.0.2.1 fails: refused, "), "\(why)")
         let host = try await service.tool.run("why", "192.0.2.1").output
-        #expect(host.contains("The kernel would send to 192.0.2.1: IPv4 by eth0; answers, "), "\(host)")
+        #expect(host.contains("The kernel would send to 192.0.2.1: IPv4 via eth0; answers, "), "\(host)")
         service.kill()
         #expect(try await service.tool.run("why", "192.0.2.1").output.contains("; not tested (run `nwpath diagnose "))
     }

@@ -46,7 +46,7 @@ import Testing
         let wrong = try await service.ask("reload")
         #expect(wrong.status == 1 && wrong.output == "")
         #expect(wrong.messages.hasPrefix("nwpath: \(file):2:3: unknown key 'levle'"), "\(wrong)")
-        #expect(wrong.messages.hasSuffix("\nthe configuration of before stays in force\n"))
+        #expect(wrong.messages.hasSuffix("\nthe previous configuration stays in use\n"))
     }
 
     @Test func `who may not reload reads who may`() async throws {

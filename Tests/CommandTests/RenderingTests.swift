@@ -124,9 +124,9 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             """
         let lines = ServiceText(sheet: plain).past(try json(services).list("services")).split(separator: "\n")
         #expect(lines.first?.split(separator: " ").last == "STATE")
-        #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00  2026-11-20 12:00:00    1×  there") == true)
+        #expect(lines.dropFirst().first?.hasSuffix("2026-11-20 11:00:00  2026-11-20 12:00:00    1×  present") == true)
         #expect(lines.dropFirst(2).first?.hasSuffix("3×  expired") == true)
-        #expect(lines.last?.hasSuffix("1×  not there") == true && lines.count == 4)
+        #expect(lines.last?.hasSuffix("1×  missing") == true && lines.count == 4)
         #expect(ServiceText(sheet: plain).past([]) == "")
     }
 
@@ -182,7 +182,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
               mtu          1500 bytes
               hardware     02:00:00:00:00:01
               port of      br0
-              carrier      changed 2 times
+              carrier      2 changes
               notes        required, expensive
               addresses    192.0.2.10/24 (global)
                            fe80::1/64 (link, tentative, valid for 1 h)
@@ -236,7 +236,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
     }
 
     @Test(arguments: [
-        ("good", "✓ DNS: answers"), ("degraded", "! DNS: answers in part, or slowly"),
+        ("good", "✓ DNS: answers"), ("degraded", "! DNS: partly failing or slow"),
         ("broken", "✗ DNS: does not answer"),
         ("not_reached", "✗ DNS: not working, because the Internet connection is down"),
         ("not_asked", "? DNS: reachable, not tested (run `nwpath diagnose`)"),
@@ -385,7 +385,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
 
     @Test func `nothing known and nothing wrong are told apart`() throws {
         let unknown = try json("{\"monitor\":\"x\",\"availability_percent\":null,\"outages\":[]}")
-        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("nothing recorded in that time\n"))
+        #expect(HistoryText(sheet: plain).all(unknown).hasSuffix("no data for this period\n"))
         let good = try json("{\"availability_percent\":100,\"known_seconds\":5,\"satisfied_seconds\":5,\"outages\":[]}")
         #expect(HistoryText(sheet: plain).all(good).contains("✓ 100.0 % available, 5 s recorded\n"))
         #expect(HistoryText(sheet: plain).outages(good) == "no outages\n")

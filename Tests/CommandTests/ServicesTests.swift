@@ -150,7 +150,7 @@ private final class Printer {
         try await service.start()
         let result = try await service.ask("services", "--once")
         #expect(result.status == 1)
-        #expect(result.messages == "nwpath: the service takes no census; try --direct\n")
+        #expect(result.messages == "nwpath: service discovery is off (mdns.enabled); try --direct\n")
         #expect(try await service.ask("services", "--types").status == 1)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         let file = tool.scratch.file("new/nwpath.yaml")
         let made = try await tool.run("setup", "--public", "--yes", "--config", file)
         #expect(made.status == 0 && made.messages == "", "\(made)")
-        let end = "no service runs; it takes effect when one starts\n"
+        let end = "the service is not running; the change takes effect when it starts\n"
         #expect(made.output == "\(file):1:\n\(Self.change)\(file) now has connectivity.check: public\n\(end)")
         #expect(tool.scratch.read("new/nwpath.yaml") == "connectivity:\n  check: public\n")
         #expect(try Command.run(["stat", "-c", "%a", file, tool.scratch.file("new")]) == "644\n755\n")
@@ -102,10 +102,10 @@ import Testing
         try await service.start()
         let off = try await service.ask("setup", "--off", "--yes")
         #expect(off.status == 0, "\(off)")
-        #expect(off.output.hasSuffix("in force: off: nothing is tested, no packets are sent\n"))
+        #expect(off.output.hasSuffix("in use: off: nothing is tested, no packets are sent\n"))
         // A flag of this service counts more.
         let other = try await service.ask("setup", "--public", "--yes")
         #expect(other.status == 1 && other.output.contains("configuration reloaded: nothing changed\n"))
-        #expect(other.messages.hasPrefix("nwpath: the service has connectivity.check: off in force; "), "\(other)")
+        #expect(other.messages.hasPrefix("nwpath: the service has connectivity.check: off in use; "), "\(other)")
     }
 }

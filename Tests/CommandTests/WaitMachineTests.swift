@@ -41,7 +41,7 @@ private func status(
             (#","headline":{"state":"online","message":"m"}"#, nil),
             (#","headline":{"state":"no_internet","message":"nothing answers"}"#, "No Internet: nothing answers"),
             (#","headline":{"state":"connected","message":"nobody was asked"}"#, "Connected: nobody was asked"),
-            ("", "the service has no headline"),
+            ("", "the service reports no headline"),
         ] as [(String, String?)]
     )
     func `online is what answered, not what the kernel would do`(rest: String, missing: String?) throws {
@@ -156,7 +156,8 @@ private func status(
         let condition = WaitCondition.service(type: "_ipp._tcp", name: nil)
         #expect(condition.needsServices)
         #expect(!WaitCondition.dns.needsServices)
-        #expect(condition.missing(in: try status("satisfied"), services: []) == "the service takes no census")
+        let missing = condition.missing(in: try status("satisfied"), services: [])
+        #expect(missing == "service discovery is off (mdns.enabled)")
     }
 }
 
@@ -218,14 +219,14 @@ private func status(
         machine.lose("gone")
         #expect(machine.step(at: .seconds(130)) == .wait(nil))
         #expect(machine.loss == "gone")
-        #expect(machine.findings.map(\.missing) == ["the service is not reachable"])
+        #expect(machine.findings.map(\.missing) == ["the service is not running"])
     }
 
     @Test func `what is missing is told in lines`() throws {
         var machine = machine([.ipv6, .service(type: "_x._tcp", name: "a\u{1B}b")])
         #expect(Wait.missing(machine.findings).count == 2)
         machine.look(try status("satisfied", members: ",\"supports_ipv6\":true"), services: [], at: .seconds(101))
-        let expected = "still waiting for: service=_x._tcp/a\\u{1B}b: the service takes no census"
+        let expected = "still waiting for: service=_x._tcp/a\\u{1B}b (service discovery is off (mdns.enabled))"
         #expect(Wait.missing(machine.findings) == [expected])
     }
 }

@@ -35,9 +35,9 @@ import Testing
         let lines = result.messages.split(separator: "\n").map(String.init)
         #expect(
             lines == [
-                "nwpath: still waiting for: ipv6: the path has no IPv6",
-                "nwpath: still waiting for: interface=eth9: there is no interface eth9",
-                "nwpath: still waiting for: service=_ipp._tcp/Office: the service takes no census",
+                "nwpath: still waiting for: ipv6 (the path has no IPv6)",
+                "nwpath: still waiting for: interface=eth9 (there is no interface eth9)",
+                "nwpath: still waiting for: service=_ipp._tcp/Office (service discovery is off (mdns.enabled))",
             ]
         )
     }
@@ -53,8 +53,9 @@ import Testing
         #expect(result.status == 3)
         #expect(
             result.messages.split(separator: "\n") == [
-                "nwpath: still waiting for: interface=lo: lo is ignored, so it is not reported; see 'nwpath interfaces --all'",
-                "nwpath: still waiting for: interface=virt9: there is no interface virt9",
+                "nwpath: still waiting for: interface=lo "
+                    + "(lo is ignored, so it is not reported; see 'nwpath interfaces --all')",
+                "nwpath: still waiting for: interface=virt9 (there is no interface virt9)",
             ]
         )
         let help = try await service.tool.run("wait", "--help")
@@ -72,7 +73,7 @@ import Testing
         let result = try await tool.run("wait", "--timeout", "80ms")
         #expect(result.status == 3)
         #expect(result.messages.contains("the service cannot be reached; tried unix:\(tool.scratch.path)"))
-        #expect(result.messages.contains("still waiting for: connected: the service is not reachable"))
+        #expect(result.messages.contains("still waiting for: connected (the service is not running)"))
         let mute = try CannedServer(tool.scratch, answer: nil)
         #expect(try await tool.run("wait", "--timeout", "80ms", "--socket", mute.path).status == 3)
     }
@@ -119,7 +120,7 @@ import Testing
         }
         let missing = try await service.ask("wait", "--timeout", "300ms")
         #expect(missing.status == 3)
-        let start = "nwpath: still waiting for: connected: \(word.dropFirst(2)): "
+        let start = "nwpath: still waiting for: connected (\(word.dropFirst(2)): "
         #expect(missing.messages.hasPrefix(start), "\(missing)")
         #expect(try await service.ask("wait", "path", "--timeout", "60s").status == 0)
         #expect(try await service.ask("status", "--exit-code").status == 1)

@@ -71,9 +71,9 @@ import Testing
         try Namespace.current.ip("route del default")
         await loop.eventually("the change") { watch.output.contains("\"path.changed\"") }
         service.kill()
-        await loop.eventually("the loss") { watch.messages.contains("lost the service") }
+        await loop.eventually("the loss") { watch.messages.contains("connection to the service lost") }
         try await service.start()
-        await loop.eventually(within: .seconds(10), "the return") { watch.messages.contains("connected again") }
+        await loop.eventually(within: .seconds(10), "the return") { watch.messages.contains("reconnected") }
         try Namespace.current.ip("route add default via 192.0.2.1")
         await loop.eventually("the recovery") {
             watch.output.contains("is satisfied via eth0 (was: no default route)\",\"monitor\"")

@@ -77,7 +77,7 @@ import Testing
         let lamp = "{name: Lamp, type: _a._tcp, port: 1}"
         #expect(
             problems(file(lamp, "{name: LAMP, type: _A._tcp, port: 2}")) == [
-                "nwpath.yaml:4:7: mdns.advertise[1] has the name and type of one before"
+                "nwpath.yaml:4:7: mdns.advertise[1] has the same name and type as an earlier entry"
             ]
         )
         #expect(problems(file(lamp, "{name: Lamp, type: _b._tcp, port: 1}", "{type: _a._tcp, port: 1}")) == [])

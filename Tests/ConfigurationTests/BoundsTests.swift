@@ -170,14 +170,14 @@ private struct Key: Sendable, CustomTestStringConvertible {
         ("limits: {max_connections: 63}", "limits.max_streams must not exceed limits.max_connections (63)"),
         ("gateway_liveness: {strict: true}", "strict needs gateway_liveness.enabled: true"),
         ("listen: ['unix:/x', 'unix:/x']", "nwpath.yaml:1:21: listen[1] names unix:/x twice"),
-        ("listen: ['[::]:1']", "listen[0] [::]:1 can be reached by others: set tls_server_config, basic_auth_users"),
+        ("listen: ['[::]:1']", "listen[0] [::]:1 is reachable from other hosts: set tls_server_config, "),
         (
             "listen: ['[fe80::1]:80']",
             "nwpath.yaml:1:10: listen[0] is '[fe80::1]:80', expected the interface of a link-local address as well, such as "
                 + "[fe80::1%eth0]:80"
         ),
         ("mdns: {watched: [_a._tcp/x, _a._tcp/x]}", "mdns.watched[1] names _a._tcp/x twice"),
-        ("views: {default: {mark: 1}}", "views.default takes the name of the monitor that always exists"),
+        ("views: {default: {mark: 1}}", "views.default uses the reserved name of the built-in monitor"),
         ("interfaces: {eth0: {type: ethernet}}", "(did you mean 'wiredEthernet'?)"),
     ])
     func `what just does not is told where it stands`(text: String, words: String) {

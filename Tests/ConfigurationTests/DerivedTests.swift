@@ -51,7 +51,7 @@ import Testing
         let quiet = try #require(references.first { $0.key == "debounce.quiet" })
         #expect(quiet.standard == "100ms")
         #expect(quiet.variable == "NWPATH_DEBOUNCE_QUIET")
-        #expect(quiet.summary == "A burst is over when nothing happened for so long.")
+        #expect(quiet.summary == "A burst ends after this time without changes.")
         let required = try #require(references.first { $0.key == "interfaces.NAME.required" })
         #expect(required.standard == nil)
         #expect(required.variable == nil)

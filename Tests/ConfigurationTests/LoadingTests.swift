@@ -48,7 +48,7 @@ import Testing
         let found = problems { () throws(ConfigurationError) in
             try load(ConfigurationFiles(file: scratch.path + "/nwpath.yaml"))
         }
-        #expect(found.map { $0.contains("/conf.d/10-open.yaml:2:10: listen[0] 0.0.0.0:80 can be reached") } == [true])
+        #expect(found.map { $0.contains("/conf.d/10-open.yaml:2:10: listen[0] 0.0.0.0:80 is reachable") } == [true])
     }
 
     @Test func `the standard file may be missing, a named one may not`() throws {

@@ -80,7 +80,7 @@ import Testing
         (
             "listen: ['0.0.0.0:8353']",
             """
-            nwpath.yaml:1:10: listen[0] 0.0.0.0:8353 can be reached by others: set tls_server_config, \
+            nwpath.yaml:1:10: listen[0] 0.0.0.0:8353 is reachable from other hosts: set tls_server_config, \
             basic_auth_users or token_file, use a loopback address, or set \
             insecure: true
             """
@@ -121,7 +121,7 @@ import Testing
         ),
         (
             "monitors: {default: {required_type: wifi}}",
-            "nwpath.yaml:1:12: monitors.default takes the name of the monitor that always exists"
+            "nwpath.yaml:1:12: monitors.default uses the reserved name of the built-in monitor"
         ),
         ("monitors: {a: {}}", "nwpath.yaml:1:12: monitors.a needs required_type or prohibited_types"),
         (
@@ -130,7 +130,7 @@ import Testing
         ),
         (
             "monitors: {a: {required_type: wifi}}\nviews: {a: {mark: 1}}",
-            "nwpath.yaml:2:9: views.a has the name of a monitor"
+            "nwpath.yaml:2:9: views.a has the same name as a monitor"
         ),
         ("views: {a: {}}", "nwpath.yaml:1:9: views.a needs mark, uid or oif"),
         (

@@ -46,7 +46,7 @@ private let hash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
         #expect(found.count == 1)
         #expect(
             found.first
-                == "nwpath.yaml:3:5: listen[1] 0.0.0.0:8353 can be reached by others: set tls_server_config, "
+                == "nwpath.yaml:3:5: listen[1] 0.0.0.0:8353 is reachable from other hosts: set tls_server_config, "
                 + "basic_auth_users or token_file, use a loopback address, or set insecure: true"
         )
     }
@@ -86,12 +86,12 @@ private let hash = "$2b$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW
         let found = problems("basic_auth_users:\n  ada: \(value)\n")
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("nwpath.yaml:2:") == true)
-        #expect(found.first?.contains("basic_auth_users.ada is no bcrypt hash") == true)
+        #expect(found.first?.contains("basic_auth_users.ada is not a bcrypt hash") == true)
         #expect(value.isEmpty || found.first?.contains(value) == false)
     }
 
     @Test func `names have no colon, and there is a bound`() {
-        #expect(problems("basic_auth_users: {\"a:b\": \(hash)}").first?.contains("is no name") == true)
+        #expect(problems("basic_auth_users: {\"a:b\": \(hash)}").first?.contains("is not a valid name") == true)
         let many = (0..<65).map { "  u\($0): \(hash)\n" }.joined()
         #expect(problems("basic_auth_users:\n\(many)").first?.contains("has more than 64 entries") == true)
     }

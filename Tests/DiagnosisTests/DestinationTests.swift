@@ -110,7 +110,7 @@ private let finding: [Broken] = [
     Broken(
         .destinationNoAddress,
         "the name a.test has no address",
-        "check the spelling, or ask the operator of the domain for an A or AAAA record"
+        "check the spelling, or ask the operator of the domain to add an A or AAAA record"
     ) { $0.lookup = .known(.noAddress) },
     Broken(
         .destinationUnresolved,
@@ -157,7 +157,7 @@ private let finding: [Broken] = [
     ) { $0.silence() },
     Broken(
         .destinationSilent,
-        "no reply comes from a.test (203.0.113.80) on the own link",
+        "no reply comes from a.test (203.0.113.80) on the local link",
         "check that a.test is on, and that its address is correct"
     ) { destination in
         destination.paths = [Working.path(Working.address, gateway: nil)]
@@ -188,7 +188,7 @@ private let talking: [Broken] = [
     ) { $0.silence(.refused) },
     Broken(
         .destinationPortSilent,
-        "a.test (\(both)) answers ping, and drops connections to TCP port 443",
+        "a.test (\(both)) answers ping but drops connections to TCP port 443",
         "ask the operator of a.test, or of the firewall in front of it, to open TCP port 443",
         .port
     ) { $0.silence(echo: true) },
@@ -214,19 +214,19 @@ private let talking: [Broken] = [
     ) { $0.exchange = .known(.unanswered(detail: "no answer in time")) },
     Broken(
         .destinationStatus,
-        "https://a.test/ is answered with status 503",
+        "https://a.test/ returns status 503",
         "check the service at a.test: the network works"
     ) { $0.exchange = .known(.answered(status: 503, location: nil, isUpgraded: false)) },
     Broken(
         .destinationNoUpgrade,
-        "https://a.test/ does not open a WebSocket: the handshake is answered with status 200",
-        "check the path of the URL, and that no proxy removes the Upgrade field",
+        "https://a.test/ does not open a WebSocket: it answers with status 200",
+        "check the path of the URL, and that no proxy removes the Upgrade header",
         .webSocket(isSecure: false)
     ) { _ in },
     Broken(
         .destinationNoUpgrade,
-        "https://a.test/ does not open a WebSocket: the handshake is answered with another key's answer",
-        "check the path of the URL, and that no proxy removes the Upgrade field",
+        "https://a.test/ does not open a WebSocket: it answers with a wrong Sec-WebSocket-Accept",
+        "check the path of the URL, and that no proxy removes the Upgrade header",
         .webSocket(isSecure: true)
     ) { $0.exchange = .known(.answered(status: 101, location: nil, isUpgraded: false)) },
 ]
@@ -396,7 +396,7 @@ private let explainingSteps: [Explained] = [
         #expect(Set(Working.masked(partly) { $0.cutOff([.ipv4]) }.codes) == [.ipv4Broken, .destinationPartlySilent])
     }
 
-    @Test func `a host on the own link needs no way out`() {
+    @Test func `a host on the local link needs no way out`() {
         let near = Working.destination { destination in
             destination.paths = [Working.path(Healthy.peer, gateway: nil)]
             destination.silence()

@@ -76,10 +76,10 @@ import Testing
         }
         let one = tunnels(["tun0", "tun0"])
         #expect(one.codes == [.routeDeadTunnel] && one.verdicts.first?.family == nil)
-        #expect(try #require(one.verdicts.first).say.hasPrefix("the default route leaves by the tunnel tun0"))
+        #expect(try #require(one.verdicts.first).say.hasPrefix("the default route uses the tunnel tun0"))
         let two = tunnels(["tun0", "tun1"]).verdicts
         #expect(two.map(\.family) == [.ipv4, .ipv6])
-        #expect(try #require(two.last).say.hasPrefix("the IPv6 default route leaves by the tunnel tun1"))
+        #expect(try #require(two.last).say.hasPrefix("the IPv6 default route uses the tunnel tun1"))
     }
 
     @Test func `a second address that nobody answers has no rule of its own`() throws {
@@ -87,7 +87,7 @@ import Testing
             evidence.sending[0].sources.append(.init(Healthy.second, answers: false))
         }
         #expect(diagnosis.codes == [.routeAsymmetric])
-        #expect(try #require(diagnosis.verdicts.first).say.hasPrefix("packets from 198.51.100.53 are not answered"))
+        #expect(try #require(diagnosis.verdicts.first).say.hasPrefix("packets from 198.51.100.53 get no reply"))
         let none = Healthy.broken { evidence in
             evidence.sending[0].sources = [
                 .init(Healthy.own, answers: false), .init(Healthy.second, answers: false),

@@ -90,7 +90,7 @@ private let nearby: [Spoken] = [
         .addressLinkLocalOnly,
         .broken,
         "eth0 has only a link-local address; no DHCP server answers",
-        "check the DHCP server, or add an address by hand"
+        "check the DHCP server, or configure a static address"
     ) { evidence in
         evidence.links[0].addresses = [AddressEvidence(.v4(0xA9FE_0102))]
         evidence.links[0].dhcp = .known([])
@@ -99,25 +99,25 @@ private let nearby: [Spoken] = [
         .addressDuplicate,
         .broken,
         "10.77.0.10 on eth0 is also used by 02:00:00:00:00:66",
-        "give one of the two another address, and look for a static address inside the DHCP range"
+        "change the address on one of the two hosts, and look for a static address inside the DHCP range"
     ) { $0.links[0].addresses[0].otherHolders = .known(["02:00:00:00:00:66"]) },
     Spoken(
         .addressDADFailed,
         .degraded,
-        "2001:db8::a on eth0 is also on another host, so the kernel does not use it",
-        "give one of the two another address"
+        "2001:db8::a on eth0 is also used by another host, so the kernel does not use it",
+        "change the address on one of the two hosts"
     ) { $0.links[0].addresses[1].hasFailedDetection = true },
     Spoken(
         .dhcpRogue,
         .degraded,
         "2 DHCP servers answer on eth0: 10.77.0.1 and 10.77.0.20",
-        "find the one that does not belong there and switch it off"
+        "find the rogue server and switch it off"
     ) { $0.links[0].dhcp = .known([DHCPOffer(server: Healthy.gateway), DHCPOffer(server: Healthy.peer)]) },
     Spoken(
         .routerRogue,
         .degraded,
         "2 routers announce different IPv6 prefixes on eth0: 2001:db8::a%eth0 and fe80::1%eth0",
-        "find the one that does not belong there and switch off its router advertisements"
+        "find the rogue router and switch off its router advertisements"
     ) { evidence in
         evidence.links[0].routers = .known([
             RouterAnnouncement(source: Healthy.gateway6, prefixes: [IPPrefix(Healthy.own6, length: 64)]),
@@ -147,19 +147,19 @@ private let nearby: [Spoken] = [
     Spoken(
         .routeDeadTunnel,
         .broken,
-        "the IPv4 default route leaves by the tunnel wg0, which carries nothing; eth0 works",
+        "the IPv4 default route uses the tunnel wg0, which passes no traffic; eth0 works",
         "restart the VPN, or take wg0 down"
     ) { $0.sending[0].tunnel = .init(interface: "wg0", device: "eth0", answers: false, answersAround: true) },
     Spoken(
         .routeAsymmetric,
         .warning,
-        "packets from 198.51.100.53 are not answered; those from 10.77.0.10 are",
+        "packets from 198.51.100.53 get no reply; those from 10.77.0.10 do",
         "add a rule for each source: `ip rule add from ADDRESS table TABLE`"
     ) { $0.sending[0].sources.append(.init(Healthy.second, answers: false)) },
     Spoken(
         .routeWrongGateway,
         .broken,
-        "the default route points to 10.77.0.1, which forwards nothing; DHCP offers 10.77.0.20",
+        "the default route points to 10.77.0.1, which does not forward packets; DHCP offers 10.77.0.20",
         "`ip route replace default via 10.77.0.20 dev eth0`"
     ) { evidence in
         let offer = DHCPOffer(server: Healthy.peer, router: Healthy.peer, routerAnswers: .known(true))
@@ -170,18 +170,18 @@ private let nearby: [Spoken] = [
         .gatewayUnresolved,
         .broken,
         "the gateway fe80::1 on eth0 does not answer neighbour solicitations while other hosts do",
-        "check the router: is it on, and is fe80::1 its address?"
+        "check that the router is on and that fe80::1 is its address"
     ) { $0.gateways[1].hardwareAddresses = .known([]) },
     Spoken(
         .gatewayARPConflict,
         .degraded,
         "2 hosts answer ARP for the gateway 10.77.0.1: 02:00:00:00:00:01 and 02:00:00:00:00:66",
-        "find the host that uses the router's address, or the one that pretends to be it"
+        "find the other host that uses the router's address (misconfiguration or spoofing)"
     ) { $0.gateways[0].hardwareAddresses = .known(["02:00:00:00:00:01", "02:00:00:00:00:66"]) },
     Spoken(
         .gatewayNotForwarding,
         .broken,
-        "the gateway 10.77.0.1 answers ARP and forwards nothing",
+        "the gateway 10.77.0.1 answers ARP but does not forward packets",
         "restart the router"
     ) { evidence in
         evidence.gateways[0].answersEcho = .known(false)
@@ -247,7 +247,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .ipv4Broken,
         .broken,
-        "IPv4 does not get beyond the gateway, it ends after hop 2 (198.18.0.1); IPv6 works",
+        "IPv4 does not get beyond the gateway, packets are lost after hop 2 (198.18.0.1); IPv6 works",
         "ask the provider, and check the router's NAT"
     ) { evidence in
         evidence.cutOff([.ipv4])
@@ -278,7 +278,7 @@ private let beyond: [Spoken] = [
         .dnsServerDead,
         .degraded,
         "the name server 198.51.100.53 does not answer; 1 of 2 do",
-        "take 198.51.100.53 out of the configuration: programs wait 5 s for it"
+        "remove 198.51.100.53 from the configuration: programs wait 5 s for it"
     ) { evidence in
         var dead = NameServerEvidence(Healthy.second)
         dead.ipv4 = .silent
@@ -293,7 +293,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .dnsSlow,
         .degraded,
-        "name servers take 2.3 s for a name, beyond the round trip to them",
+        "name servers take 2.3 s per query, not counting the round trip",
         "use another name server"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
@@ -304,7 +304,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .dnsAAAATimeout,
         .degraded,
-        "10.77.0.53 answers queries for A and not for AAAA: each lookup takes seconds",
+        "10.77.0.53 answers A queries but not AAAA queries: each lookup takes seconds",
         "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
@@ -332,7 +332,7 @@ private let beyond: [Spoken] = [
     Spoken(
         .dnsTCPBlocked,
         .degraded,
-        "10.77.0.53 answers over UDP and not over TCP, so large answers are lost",
+        "10.77.0.53 answers over UDP but not over TCP, so large answers are lost",
         "open TCP port 53 in the firewall"
     ) { evidence in
         evidence.changeServers(to: [Healthy.server]) { server in
@@ -364,7 +364,7 @@ private let quality: [Spoken] = [
         .transportUDPBlocked,
         .degraded,
         "UDP is dropped on the path; TCP works",
-        "ask the operator of the firewall to let UDP out: QUIC, calls, VPNs and time need it"
+        "ask the operator of the firewall to allow outgoing UDP: QUIC, calls, VPNs and time need it"
     ) { evidence in
         for family in evidence.reach.indices {
             for place in evidence.reach[family].anchors.indices {

@@ -343,17 +343,17 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: ServiceRemoved(printer, reason: .goodbye, seenFor: .seconds(2280)),
-            summary: "info service.removed Office Printer (_ipp._tcp) is gone: goodbye",
+            summary: "info service.removed Office Printer (_ipp._tcp) was removed: goodbye",
             data: #""service":"# + text(printer) + #","removed":{"reason":"goodbye","seen_for_seconds":2280}}"#
         ),
         Example(
             body: ServicesMoved([], types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: EventCause(kind: "link")),
-            summary: "info services.lost 0 services are gone with eth0",
+            summary: "info services.lost 0 services lost with eth0",
             data: #""interface":{"name":"eth0"},"count":0,"names":[],"types":["_ipp._tcp"],"cause":{"kind":"link"}}"#
         ),
         Example(
             body: ServicesMoved([], types: [], on: "eth0", isFound: true, cause: EventCause(kind: "initial")),
-            summary: "info services.found 0 services are back on eth0",
+            summary: "info services.found 0 services back on eth0",
             data: #""interface":{"name":"eth0"},"count":0,"names":[],"types":[],"cause":{"kind":"initial"}}"#
         ),
         Example(
@@ -378,7 +378,7 @@ struct Example: Sendable, CustomTestStringConvertible {
         ),
         Example(
             body: ServiceTypeChanged(type: "_ipp._tcp", isAdded: false),
-            summary: "info service_type.removed Service type _ipp._tcp is gone",
+            summary: "info service_type.removed Service type _ipp._tcp was removed",
             data: #""service_type":"_ipp._tcp","type_name":"Printer"}"#
         ),
         Example(
@@ -389,7 +389,7 @@ struct Example: Sendable, CustomTestStringConvertible {
                     newName: DomainName("Dr\\. No \\(2\\)._ipp._tcp.local")
                 )
             ),
-            summary: #"warning mdns.name_conflict Another host on eth0 has the name Dr\. No._ipp._tcp.local; "#
+            summary: #"warning mdns.name_conflict Another host on eth0 uses the name Dr\. No._ipp._tcp.local; "#
                 + #"trying Dr\. No (2)._ipp._tcp.local"#,
             data: #""conflict":{"name":"Dr\\. No._ipp._tcp.local","interface":{"name":"eth0"},"#
                 + #""renamed_to":"Dr\\. No (2)._ipp._tcp.local"}}"#
@@ -398,7 +398,7 @@ struct Example: Sendable, CustomTestStringConvertible {
             body: NameConflictFound(
                 NameConflict(name: DomainName("box.local") ?? DomainName(), interface: "eth0", newName: nil)
             ),
-            summary: "warning mdns.name_conflict Another host on eth0 has the name box.local; it is withdrawn",
+            summary: "warning mdns.name_conflict Another host on eth0 uses the name box.local; it is withdrawn",
             data: #""conflict":{"name":"box.local","interface":{"name":"eth0"},"renamed_to":null}}"#
         ),
         Example(
@@ -406,13 +406,13 @@ struct Example: Sendable, CustomTestStringConvertible {
                 TakenPort(family: .ipv4, holder: PortOwner(user: 0, process: 812, name: "dnsmasq")),
                 isTaken: true
             ),
-            summary: "warning mdns.port_taken UDP port 5353 is held by dnsmasq (process 812), which does not share it: "
-                + "no multicast DNS by IPv4",
+            summary: "warning mdns.port_taken UDP port 5353 is used exclusively by dnsmasq (process 812): "
+                + "no multicast DNS over IPv4",
             data: #""port":{"number":5353,"family":"ipv4","holder":{"user":0,"process":812,"name":"dnsmasq"}}}"#
         ),
         Example(
             body: MulticastPortChanged(TakenPort(family: .ipv6, holder: nil), isTaken: false),
-            summary: "info mdns.port_free UDP port 5353 is free again: multicast DNS by IPv6 works",
+            summary: "info mdns.port_free UDP port 5353 is available again: multicast DNS over IPv6 works",
             data: #""port":{"number":5353,"family":"ipv6","holder":null}}"#
         ),
         Example(

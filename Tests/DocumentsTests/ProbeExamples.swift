@@ -110,7 +110,7 @@ extension Example {
                 ProbeResult(.success, page: .init(status: 204)),
                 isDetected: false
             ),
-            summary: "info captive_portal.cleared HTTP probe captive reaches its server again",
+            summary: "info captive_portal.cleared HTTP probe captive is no longer intercepted by a captive portal",
             data:
                 #""probe":{"name":"captive","url":"http://probe.example.test/generate_204","interface":null,"#
                 + #""http_status":204,"location":null}}"#

@@ -84,7 +84,7 @@ import Testing
             ("_adisk._tcp", "dk=adVN=x", nil), ("_device-info._tcp", "model=MacBookPro18,3", "model of the hardware"),
             ("_esphomelib._tcp", "friendly_name=Hall", "name"), ("_esphomelib._tcp", "board=esp32dev", "circuit board"),
             ("_home-assistant._tcp", "requires_api_password=True", "requires a password: yes"),
-            ("_presence._tcp", "status=dnd", "state: not to be disturbed"),
+            ("_presence._tcp", "status=dnd", "state: do not disturb"),
             ("_lamp._tcp", "txtvers=1", "version of these texts"), ("_lamp._tcp", "ty=x", nil),
             ("_http._tcp", "constructor=x", nil), ("_http._tcp", "=x", nil), ("_http._tcp", "7=x", nil),
         ] as [(String, String, String?)]

@@ -8,7 +8,7 @@ extension Example {
     static let streams = [
         Example(
             body: StreamReset(.tooOld, snapshot: .object(JSONObject())),
-            summary: "warning stream.reset The log no longer holds earlier events; this is the current state",
+            summary: "warning stream.reset Earlier events are no longer in the log; this is the current state",
             data: #""reset":{"reason":"too_old"},"snapshot":{}}"#
         ),
         Example(

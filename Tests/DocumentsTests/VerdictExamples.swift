@@ -43,7 +43,7 @@ extension Example {
         ),
         Example(
             body: VerdictChanged(late, isRaised: false, since: since),
-            summary: "info verdict.cleared no longer: name servers are slow",
+            summary: "info verdict.cleared resolved: name servers are slow",
             data: #""state":"cleared","verdict":{"code":"dns.slow","layer":"dns","severity":"degraded","#
                 + #""confidence":"certain","family":null,"subject":null,"message":"name servers are slow","#
                 + #""hint":"use another one","#

@@ -82,21 +82,21 @@ import Testing
         ),
         (
             ConfigurationRejected(path: "/c", errors: ["c:1:2: no"]),
-            "error config.rejected Configuration rejected, the old one stays: c:1:2: no",
+            "error config.rejected Configuration rejected; the previous one stays in use: c:1:2: no",
             #""config":{"path":"/c","errors":["c:1:2: no"]}}"#
         ),
         (
             NetlinkOverrun(total: 1, resync: .milliseconds(12), changesFound: 4),
-            "warning netlink.overrun Netlink buffer overran; state was read again from the kernel",
+            "warning netlink.overrun Netlink receive buffer overrun; all state re-read from the kernel",
             #""netlink":{"overruns_total":1,"resync_seconds":0.012,"changes_found":4}}"#
         ),
         (
             ClockJumped(.suspended(for: .seconds(90))),
-            "info clock.jumped The machine slept for 90 s", #""clock":{"kind":"suspend","jump_seconds":90}}"#
+            "info clock.jumped The machine was suspended for 90 s", #""clock":{"kind":"suspend","jump_seconds":90}}"#
         ),
         (
             ClockJumped(.stalled(for: .seconds(7))),
-            "info clock.jumped The daemon did not run for 7 s", #""clock":{"kind":"stall","jump_seconds":7}}"#
+            "info clock.jumped The service was stalled for 7 s", #""clock":{"kind":"stall","jump_seconds":7}}"#
         ),
         (
             ClockJumped(.stepped(by: .seconds(-3600))),

@@ -103,9 +103,9 @@ import Testing
             ),
             (
                 .locked(file: "/l", holder: 7),
-                "/l: is written by another nwpath (process 7); give this one a log file of its own"
+                "/l: is in use by another nwpath (process 7); use another log file"
             ),
-            (.locked(file: "/l", holder: nil), "/l: is written by another nwpath; give this one a log file of its own"),
+            (.locked(file: "/l", holder: nil), "/l: is in use by another nwpath; use another log file"),
             (.damaged(file: "/l", reason: "crc"), "/l: is damaged: crc"),
         ]
         for (error, text) in errors { #expect(error.description == text) }

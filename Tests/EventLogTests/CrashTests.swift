@@ -101,6 +101,6 @@ private let kills = unsafe getenv("NWPATH_TEST_KILLS").flatMap { unsafe Int(Stri
         let second = try Writer.start(scratch, captures: true)
         let failure = try #require(throws: CommandFailure.self) { try second.finish() }
         #expect(failure.code == 1)
-        #expect(failure.output.contains("is written by another nwpath (process \(writer.processID))"))
+        #expect(failure.output.contains("is in use by another nwpath (process \(writer.processID))"))
     }
 }

@@ -24,8 +24,8 @@ struct Fault: Sendable, CustomTestStringConvertible {
         Fault(
             name: "no rule",
             here: ["rule del priority 32766", "rule del priority 32767"],
-            verdict: "Broken at rule: no IPv4 rule leads to a table of routes",
-            line: "✗ rule      no IPv4 rule leads to a table of routes"
+            verdict: "Broken at rule: no IPv4 rule selects a routing table",
+            line: "✗ rule      no IPv4 rule selects a routing table"
         ),
         Fault(
             name: "prohibit rule",
@@ -36,8 +36,8 @@ struct Fault: Sendable, CustomTestStringConvertible {
         Fault(
             name: "default route in a table nobody looks up",
             here: ["route del default", "route add default via 192.0.2.1 table 999"],
-            verdict: "Broken at table: no rule leads such packets to table 999",
-            line: "✗ table     main has no route; a default route stands in 999"
+            verdict: "Broken at table: no rule selects table 999",
+            line: "✗ table     main has no route; the default route is in table 999"
         ),
         Fault(
             name: "no route",
@@ -84,8 +84,8 @@ struct Fault: Sendable, CustomTestStringConvertible {
         Fault(
             name: "link down",
             here: ["link set eth0 down"],
-            verdict: "Broken at link: eth0 is switched off. Fix: `ip link set eth0 up`",
-            line: "✗ link      eth0 is switched off"
+            verdict: "Broken at link: eth0 is administratively down. Fix: `ip link set eth0 up`",
+            line: "✗ link      eth0 is administratively down"
         ),
         Fault(
             name: "no carrier",

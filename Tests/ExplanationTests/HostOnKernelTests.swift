@@ -14,7 +14,7 @@ import Testing
         let run = try why.run("192.0.2.1")
         #expect(run.code == 0)
         let tests = "not tested (run `nwpath diagnose 192.0.2.1`)"
-        #expect(run.firstLine == "The kernel would send to 192.0.2.1: IPv4 by eth0; \(tests)")
+        #expect(run.firstLine == "The kernel would send to 192.0.2.1: IPv4 via eth0; \(tests)")
         #expect(run.line("route") == "✓ route     192.0.2.0/24 dev eth0 (kernel)")
         #expect(run.line("nexthop") == "✓ nexthop   directly on eth0")
         #expect(run.line("source") == "✓ source    192.0.2.2 (eth0)")
@@ -80,7 +80,7 @@ import Testing
         try namespace.run(["nft", filter])
         let run = try why.run("203.0.113.1", without: capabilities)
         #expect(run.code == 1)
-        #expect(run.firstLine.hasPrefix("Perhaps broken at firewall: a packet filter refuses UDP port 443"))
+        #expect(run.firstLine.hasPrefix("Possibly broken at firewall: a packet filter refuses UDP port 443"))
         #expect(run.line("firewall").hasPrefix("? firewall  a packet filter"))
         let document = try why.run("--json", "203.0.113.1", without: capabilities).text
         let value = try JSONValue(parsing: Array(document.utf8))
@@ -90,7 +90,7 @@ import Testing
         try namespace.run(["nft", "add rule inet t o ip ttl set 65"])
         let untried = try why.run("203.0.113.1", without: capabilities)
         #expect(untried.code == 0)
-        #expect(untried.line("firewall") == "? firewall  not known: no packet is sent to try it", "\(untried.text)")
+        #expect(untried.line("firewall") == "? firewall  unknown without a test packet", "\(untried.text)")
         withExtendedLifetime(peer) {}
     }
 

@@ -42,7 +42,7 @@ import Testing
         Case(
             reason: .linkDown,
             commands: ["link set v0 down"],
-            sentence: "v0 is switched off",
+            sentence: "v0 is administratively down",
             hint: "`ip link set v0 up`"
         ),
         Case(
@@ -71,7 +71,7 @@ import Testing
             commands: ["link set v0 down"],
             later: ["link set v0 up"],
             isBare: true,
-            sentence: "v0 came up and waits for an address"
+            sentence: "v0 is up and waiting for an address"
         ),
         Case(
             reason: .noDefaultRoute,
@@ -106,7 +106,7 @@ import Testing
         Case(
             reason: .policy,
             policy: PathPolicy(requiresVPN: true),
-            sentence: "the configuration demands a VPN",
+            sentence: "the configuration requires a VPN",
             hint: "start the VPN"
         ),
     ]
@@ -183,7 +183,7 @@ import Testing
         let expected =
             cause == "mtu"
             ? ("the MTU of v0, 1279, is too small for IPv6", "`ip link set v0 mtu 1280`")
-            : ("IPv6 is switched off on v0", "`sysctl net.ipv6.conf.v0.disable_ipv6=0`")
+            : ("IPv6 is disabled on v0", "`sysctl net.ipv6.conf.v0.disable_ipv6=0`")
         #expect(explanation.broken?.fault == "no IPv6 default route, and \(expected.0)")
         #expect(explanation.broken?.hint == expected.1)
         withExtendedLifetime(peer) {}
@@ -203,7 +203,7 @@ import Testing
         try namespace.ip("addr flush dev v0")
         await subject.unsatisfied(.dormant)
         let text = ReasonText(.dormant, subject.path.subject)
-        #expect(text.clause == "v0 waits for authentication")
+        #expect(text.clause == "v0 is waiting for authentication")
         #expect(text.hint?.contains("802.1X") == true)
         try namespace.ip("link set v0 state up")
         await subject.unsatisfied(.configuring)
@@ -273,7 +273,7 @@ import Testing
         )
         let subject = try Subject(facts: wifi)
         await subject.unsatisfied(.rfkillWifi)
-        #expect(ReasonText(.rfkillWifi).clause == "Wi-Fi is switched off")
+        #expect(ReasonText(.rfkillWifi).clause == "Wi-Fi is disabled by rfkill")
         let modem = ProviderFacts(
             cellular: [index: CellularFacts()],
             radios: RadioFacts(isWwanBlocked: true, hasWwan: true)

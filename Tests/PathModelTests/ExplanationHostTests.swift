@@ -117,7 +117,7 @@ import Testing
     @Test func `names are told as they ended`() throws {
         let world = ExplanationWorld()
         let found = try world.host("203.0.113.1", names: .answered("host.example"))
-        #expect(found.text(.dns) == "host.example was found; servers 192.0.2.53 (/etc/resolv.conf)")
+        #expect(found.text(.dns) == "host.example resolves; servers 192.0.2.53 (/etc/resolv.conf)")
         let failed = try world.internet(names: .failed("host.example", reason: "name or service not known"))
         #expect(failed.broken?.element == .dns)
         #expect(failed.broken?.fault == "host.example: name or service not known")

@@ -32,11 +32,11 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
 
 @Suite struct ExplanationTests {
     static let rules: [BrokenCase] = [
-        BrokenCase("no rules", .rule, "no IPv4 rule leads to a table of routes", "!?????????") {
+        BrokenCase("no rules", .rule, "no IPv4 rule selects a routing table", "!?????????") {
             $0.rules = []
             $0.world.table.rules = []
         },
-        BrokenCase("only the rule of local addresses", .rule, "no IPv4 rule leads to a table of routes", "!?????????") {
+        BrokenCase("only the rule of local addresses", .rule, "no IPv4 rule selects a routing table", "!?????????") {
             $0.rules.removeAll { $0.table != 255 }
             $0.world.table.rules = []
         },
@@ -55,7 +55,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         ) {
             $0.rule(10, action: 7)
         },
-        BrokenCase("a kernel without the family", .rule, "the kernel runs without IPv4", "!?????????") { world in
+        BrokenCase("a kernel without the family", .rule, "IPv4 is disabled in the kernel", "!?????????") { world in
             world.world.table.refusals[.ipv4] = .familyUnsupported
         },
     ]
@@ -64,7 +64,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "a default route nobody looks up",
             .table,
-            "no rule leads such packets to table 999, where the IPv4 default route stands",
+            "no rule selects table 999, which has the IPv4 default route",
             "+!????????"
         ) {
             $0.world.removeRoutes("0.0.0.0/0")
@@ -129,12 +129,12 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
                 world.world.change(name) { $0.operationalState = .down }
             }
         },
-        BrokenCase("a link that is switched off", .link, "eth0 is switched off", "++??!?????") {
+        BrokenCase("a link that is switched off", .link, "eth0 is administratively down", "++??!?????") {
             $0.world.flush("eth0")
             $0.world.setDown("eth0")
         },
         BrokenCase("no link", .link, "there is no network interface", "++??!?????") { $0.world.delete("eth0") },
-        BrokenCase("a link that is off below a route", .link, "eth0 is switched off", "++++!?????") {
+        BrokenCase("a link that is off below a route", .link, "eth0 is administratively down", "++++!?????") {
             $0.world.change("eth0") { $0.flags.remove(.up) }
         },
         BrokenCase("no carrier", .carrier, "eth0 has no carrier", "+++++!????") { $0.world.unplug("eth0") },
@@ -146,7 +146,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
             $0.world.unplug("eth0")
             $0.world.table.routes = []
         },
-        BrokenCase("802.1X", .carrier, "eth0 waits for authentication", "++??+!????") {
+        BrokenCase("802.1X", .carrier, "eth0 is waiting for authentication", "++??+!????") {
             $0.world.change("eth0") { $0.operationalState = .dormant }
             $0.world.flush("eth0")
             $0.world.table.routes = []
@@ -177,7 +177,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase(
             "a dead gateway behind 802.1X",
             .neighbour,
-            "the IPv4 gateway 192.0.2.1 does not answer on eth0, which waits for authentication",
+            "the IPv4 gateway 192.0.2.1 does not answer on eth0, which is waiting for authentication",
             "++++++++!?"
         ) {
             $0.world.change("eth0") { $0.operationalState = .dormant }
@@ -186,10 +186,10 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         BrokenCase("a dead gateway", .neighbour, "the IPv4 gateway 192.0.2.1 does not answer on eth0", "++++++++!?") {
             $0.neighbors = [Neighbor(index: 2, address: .v4(0xC000_0201), state: .failed)]
         },
-        BrokenCase("no name server in reach", .dns, "no name server can be reached: 127.0.0.1", "++++++++?!") {
+        BrokenCase("no name server in reach", .dns, "no name server is reachable: 127.0.0.1", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration()
         },
-        BrokenCase("no name server", .dns, "there is no name server", "++++++++?!") {
+        BrokenCase("no name server", .dns, "no name server is configured", "++++++++?!") {
             $0.world.facts.dns = DNSConfiguration(servers: [])
         },
     ]
@@ -233,7 +233,7 @@ struct BrokenCase: Sendable, CustomTestStringConvertible {
         world.world.table.output = .unknown
         let explanation = try world.internet()
         #expect(explanation.broken == nil && explanation.signs == "+++++++??+")
-        #expect(explanation.text(.firewall) == "not known: no packet is sent to try it")
+        #expect(explanation.text(.firewall) == "unknown without a test packet")
     }
 
     @Test func `each element is told in one line`() throws {

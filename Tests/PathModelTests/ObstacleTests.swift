@@ -22,7 +22,7 @@ import Testing
         world.table.leadsToLocal = false
         #expect(world.path().reason == .noSourceAddress && world.path().interfaces.isEmpty)
         let own = family == .ipv4 ? "192.0.2.10" : "2001:db8::10"
-        #expect(clause(world) == "no rule leads to the table local, so replies to \(own) are dropped")
+        #expect(clause(world) == "no rule selects the table local, so replies to \(own) are dropped")
         let path = world.path()
         #expect(ReasonText(.noSourceAddress, path.subject).hint?.hasSuffix("rule add pref 0 lookup local`") == true)
     }

@@ -13,12 +13,12 @@ import Testing
     @Test(
         arguments: [
             (.noInterface, "there is no interface eth0"),
-            (.linkDown, "eth0 is switched off"),
+            (.linkDown, "eth0 is administratively down"),
             (.noCarrier, "eth0 has no carrier"),
-            (.dormant, "eth0 waits for authentication"),
+            (.dormant, "eth0 is waiting for authentication"),
             (.noAddress, "eth0 has no address"),
             (.dadPending, "eth0 is checking its address for duplicates"),
-            (.configuring, "eth0 came up and waits for an address"),
+            (.configuring, "eth0 is up and waiting for an address"),
             (.noDefaultRoute, "no IPv4 default route"),
             (.routeUnreachable, "the IPv4 default route is of type unreachable"),
             (.routeProhibited, "the IPv4 default route or a rule is of type prohibit"),
@@ -28,9 +28,9 @@ import Testing
                 "the kernel prefers the IPv4 default route via eth0, which is down, over the one via wlan0"
             ),
             (.noSourceAddress, "eth0 has an IPv4 default route but no address to send from"),
-            (.rfkillWifi, "Wi-Fi is switched off"),
-            (.rfkillWwan, "cellular is switched off"),
-            (.policy, "the configuration demands something else"),
+            (.rfkillWifi, "Wi-Fi is disabled by rfkill"),
+            (.rfkillWwan, "cellular is disabled by rfkill"),
+            (.policy, "the configuration requires another interface"),
             (.gatewayUnreachable, "the IPv4 gateway on eth0 does not answer"),
         ] as [(UnsatisfiedReason, String)]
     )
@@ -49,11 +49,11 @@ import Testing
 
     @Test(arguments: [
         ("require_vpn", "a VPN"), ("required_type wifi", "an interface of type wifi"),
-        ("prohibited_type cellular", "another type than cellular"), ("", "something else"),
+        ("prohibited_type cellular", "an interface of a type other than cellular"), ("", "another interface"),
     ])
     func `a demand is put into words (S22)`(demand: String, words: String) {
         let text = ReasonText(.policy, ReasonSubject(demand: demand))
-        #expect(text.clause == "the configuration demands \(words)")
+        #expect(text.clause == "the configuration requires \(words)")
     }
 
     @Test(
@@ -62,11 +62,13 @@ import Testing
             (.noDefaultRoute, .ipv6, "`ip -6 route show default`, then `ip -6 route add default via GATEWAY`"),
             (
                 .preferredRouteLinkDown, .ipv4,
-                "`sysctl net.ipv4.conf.all.ignore_routes_with_linkdown=1` (and the ipv6 twin), or `ip link set eth0 down`"
+                "`sysctl net.ipv4.conf.all.ignore_routes_with_linkdown=1` (and the same for ipv6), "
+                    + "or `ip link set eth0 down`"
             ),
             (
                 .preferredRouteLinkDown, .ipv6,
-                "`sysctl net.ipv6.conf.all.ignore_routes_with_linkdown=1` (and the ipv4 twin), or `ip link set eth0 down`"
+                "`sysctl net.ipv6.conf.all.ignore_routes_with_linkdown=1` (and the same for ipv4), "
+                    + "or `ip link set eth0 down`"
             ),
             (.noSourceAddress, .ipv4, "add an address: `ip address add ADDRESS/LENGTH dev eth0`"),
             (.rfkillWifi, .ipv4, "`rfkill unblock wifi`"),
@@ -138,7 +140,7 @@ import Testing
         #expect(told(offline) { $0 = path } == "Path default is satisfied via eth0 (was: eth0 has no carrier)")
         offline.interfaces = []
         let still = told(offline) { $0.reason = .linkDown }
-        #expect(still == "Path default is still unsatisfied: eth0 is switched off")
+        #expect(still == "Path default is still unsatisfied: eth0 is administratively down")
         let server = DNSServer(ScopedAddress(.v4(0xC000_0235)))
         let servers = told(offline) { $0.dns.servers = [server] }
         #expect(servers == "Path default is still unsatisfied: eth0 has no carrier; gained name server 192.0.2.53")

@@ -48,7 +48,7 @@ import Testing
         #expect(world.path().status == .satisfied)
         world.setDown("eth0")
         #expect(world.path().reason == .linkDown)
-        #expect(clause(world) == "t0 runs over eth0, which is switched off")
+        #expect(clause(world) == "t0 runs over eth0, which is administratively down")
     }
 
     @Test func `no route to the other end`() {

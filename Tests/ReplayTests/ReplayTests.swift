@@ -62,7 +62,7 @@ import Testing
         let recording = try ReplayFixture.recording("failover")
         let policy = PathPolicy(requiresVPN: true)
         let output = try ReplayOutput(recording, settings: EngineSettings(policy: policy))
-        #expect(output.events.first?.message == "Path default is unsatisfied: the configuration demands a VPN")
+        #expect(output.events.first?.message == "Path default is unsatisfied: the configuration requires a VPN")
     }
 
     @Test func `lost messages lead to a resync`() throws {

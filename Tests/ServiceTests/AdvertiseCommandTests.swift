@@ -63,7 +63,7 @@ import Testing
         let here = ["Lamp", "_lamp._tcp", "2", "--host", "b", "--address", "192.0.2.2"]
         let second = try advertise(here, in: scratch, to: "second")
         try await loop.eventually(within: .seconds(60), "the second") {
-            try scratch.exists("second") && scratch.text("second").contains("Lamp (2) (_lamp._tcp) is offered")
+            try scratch.exists("second") && scratch.text("second").contains("Lamp (2) (_lamp._tcp) is registered")
         }
         #expect(try scratch.text("second").lines.first == "! Lamp is taken; it is Lamp (2) (_lamp._tcp) now")
         second.signal(SIGINT)

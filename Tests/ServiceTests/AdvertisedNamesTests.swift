@@ -49,7 +49,7 @@ private func name(_ text: String) -> DomainName { DomainName(text) ?? DomainName
     @Test func `a directory that is gone is a problem, and no more`() throws {
         var names = AdvertisedNames(directory: "/nonexistent")
         names.write(chosen)
-        #expect(names.problem?.contains("names chosen now are forgotten") == true)
+        #expect(names.problem?.contains("names chosen now are lost") == true)
         #expect(names.read().isEmpty)
     }
 }

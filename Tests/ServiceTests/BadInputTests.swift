@@ -62,7 +62,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             testDescription: "an address that others can reach",
             arguments: ["--listen", "0.0.0.0:8353"],
             code: 2,
-            lines: ["nwpath: --listen: listen[0] 0.0.0.0:8353 can be reached by others…"]
+            lines: ["nwpath: --listen: listen[0] 0.0.0.0:8353 is reachable from other hosts…"]
         ),
         Mistake(
             testDescription: "an address that is none",
@@ -153,8 +153,8 @@ struct Mistake: CustomTestStringConvertible, Sendable {
             preparation: "mkdir -p shared/nwpath; chown 1 shared/nwpath; chmod 1777 shared",
             code: 1,
             lines: [
-                "nwpath: @/shared/nwpath: the directory belongs to user 1, where others may make one; "
-                    + "run as that user, or use another place"
+                "nwpath: @/shared/nwpath: the directory belongs to user 1, "
+                    + "in a directory that other users can write to; run as that user, or use another path"
             ]
         ),
         Mistake(
@@ -216,7 +216,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
         let service = try await Service()
         let second = Service.outcome(of: try Service.start(["--listen", "127.0.0.1:18354"], in: service.scratch))
         #expect(second.code == 1 && second.output.lines.count == 1)
-        #expect(second.output.contains("is written by another nwpath (process \(service.process.processID))"))
+        #expect(second.output.contains("is in use by another nwpath (process \(service.process.processID))"))
         #expect(try service.get("/-/ready") == "ok\n")
     }
 

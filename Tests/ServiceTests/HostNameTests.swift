@@ -44,7 +44,7 @@ import Testing
         let outcome = service.stop()
         #expect(outcome.code == 0)
         #expect(
-            outcome.output.contains("nwpath: the machine is called 'edge-17.example.test' now"),
+            outcome.output.contains("nwpath: host name changed to 'edge-17.example.test'"),
             "\(outcome.output)"
         )
     }

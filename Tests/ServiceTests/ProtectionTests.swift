@@ -167,7 +167,7 @@ import Testing
         let refused = Service.outcome(of: try Service.start(words, in: scratch))
         #expect(refused.code == 2)
         #expect(
-            refused.output.contains("--listen: listen[1] 0.0.0.0:8443 can be reached by others"),
+            refused.output.contains("--listen: listen[1] 0.0.0.0:8443 is reachable from other hosts"),
             "\(refused.output)"
         )
         let service = try await start(configuration(), listen: "0.0.0.0:8443")

@@ -178,7 +178,7 @@ import Testing
         let services = try (0..<30).map { try made("Lamp \($0)") }
         let cause = EventCause(kind: "link").pointing(to: 45)
         let body = ServicesMoved(services, types: ["_ipp._tcp"], on: "eth0", isFound: false, cause: cause)
-        #expect(body.message == "30 services are gone with eth0")
+        #expect(body.message == "30 services lost with eth0")
         let record = try JSONValue(parsing: try OrderedJSONEncoder().encode(body))
         #expect(record["count"]?.int == 30 && record["names"]?.array?.count == 20)
         #expect(
@@ -186,6 +186,6 @@ import Testing
         )
         #expect(record["cause"]?["seq"]?.int == 45)
         let one = ServicesMoved([services[0]], types: [], on: "eth0", isFound: true, cause: cause)
-        #expect(one.message == "Lamp 0 (_ipp._tcp) is back on eth0")
+        #expect(one.message == "Lamp 0 (_ipp._tcp) back on eth0")
     }
 }

@@ -120,7 +120,7 @@ import Testing
         try Command.run(["truncate", "-s", "9M", scratch.file("services.jsonl")])
         let first = keeper(scratch)
         first.open()
-        #expect(first.problem?.contains("was not a history") == true)
+        #expect(first.problem?.contains("was not a service history") == true)
         #expect(scratch.exists("services.jsonl.foreign"))
     }
 }

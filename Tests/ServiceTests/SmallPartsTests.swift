@@ -208,7 +208,8 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             ),
             (
                 .refused(FileRefusal(path: "/tmp/x", cause: .foreignDirectory(owner: 7))),
-                "/tmp/x: the directory belongs to user 7, where others may make one; run as that user, or use another place"
+                "/tmp/x: the directory belongs to user 7, in a directory that other users can write to; "
+                    + "run as that user, or use another path"
             ),
             (
                 .log(.refused(FileRefusal(path: "/tmp/l", cause: .link))),
@@ -221,7 +222,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
             (.loop(Errno(EMFILE)), "cannot make an event loop: Too many open files (EMFILE)"),
             (
                 .log(.locked(file: "/l", holder: nil)),
-                "/l: is written by another nwpath; give this one a log file of its own"
+                "/l: is in use by another nwpath; use another log file"
             ),
             (.server(.pathTaken(path: "/s")), "cannot listen on unix:/s: the path exists and is not a socket"),
             (
@@ -370,7 +371,7 @@ private func samples(_ add: (MetricRegistry) -> Void) -> [String] {
         let ticket = try worker.start({ Forever() }, completion: { _ in })
         let index = HistoryIndex(worker: worker)
         index.read(log: scratch.file("events.jsonl"), upTo: hub.position)
-        #expect(index.reading == .failed(reason: "there is no thread for it"))
+        #expect(index.reading == .failed(reason: "cannot create a thread"))
         ticket.cancel()
         await loop.eventually("the log is read") {
             index.retry()

@@ -67,7 +67,8 @@ import Testing
         }
         let outcome = Service.outcome(of: refused)
         #expect(outcome.code == 1)
-        #expect(outcome.output.contains("nwpath: 192.0.2.2:8353, handed over as 'web', can be reached by others: "))
+        let refusal = "nwpath: 192.0.2.2:8353, passed as socket 'web', is reachable from other hosts: "
+        #expect(outcome.output.contains(refusal))
         try scratch.write("insecure: true\n", to: "nwpath.yaml")
         let allowed = try activate(["192.0.2.2:8353"], names: "web", ["--config", scratch.file("nwpath.yaml")])
         await loop.eventually(within: .seconds(20), "an answer") { get("http://192.0.2.2:8353/-/ready") == "ok\n" }
@@ -88,7 +89,7 @@ import Testing
         )
         let outcome = Service.outcome(of: process)
         #expect(outcome.code == 1)
-        #expect(outcome.output.contains("nwpath: cannot serve the socket 'pipe' that was handed over: "))
+        #expect(outcome.output.contains("nwpath: cannot serve the passed socket 'pipe': "))
     }
 
     @Test(

@@ -33,8 +33,8 @@ import Testing
         #expect(event["port"]?["family"]?.string == "ipv4" && event["port"]?["holder"]?["name"]?.string == "python3")
         let process = try #require(event["port"]?["holder"]?["process"]?.int)
         let sentence =
-            "UDP port 5353 is held by python3 (process \(process)), which does not share it: "
-            + "no multicast DNS by IPv4"
+            "UDP port 5353 is used exclusively by python3 (process \(process)): "
+            + "no multicast DNS over IPv4"
         #expect(event["message"]?.string == sentence)
         let problems = try service.json("/api/v1/status")["problems"]?.array ?? []
         #expect(problems.contains { $0["part"]?.string == "services" && $0["message"]?.string == sentence })
@@ -60,7 +60,7 @@ import Testing
         let browse = try RunningCommand(inside + ["browse", "_lamp._tcp", "--timeout", "300ms"])
         #expect(browse.wait() == 1)
         let lines = try scratch.text("err").lines
-        #expect(lines.first?.hasPrefix("nwpath: UDP port 5353 is held by python3 (process ") == true)
+        #expect(lines.first?.hasPrefix("nwpath: UDP port 5353 is used exclusively by python3 (process ") == true)
         #expect(lines.last == "nwpath: no services were found")
         withExtendedLifetime((holder, neighbour)) {}
     }

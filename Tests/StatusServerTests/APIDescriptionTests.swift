@@ -113,7 +113,7 @@ import Testing
         let none = try fixture.get("/api/v1/badge/none.svg")
         #expect(none.status == 404 && none.text.contains("/problems/unknown-monitor"))
         for target in ["/api/v1/badge/default", "/api/v1/badge/.svg", "/api/v1/badge/default.png"] {
-            #expect(try fixture.get(target).text.contains("nothing at this path"), "\(target)")
+            #expect(try fixture.get(target).text.contains("No such path"), "\(target)")
         }
     }
 

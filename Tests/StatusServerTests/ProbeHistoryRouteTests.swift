@@ -27,7 +27,7 @@ import Testing
 
     @Test(arguments: [
         ("?since=yesterday", "Parameter 'since' is 'yesterday'; expected a duration such as 24h"),
-        ("?since=1h&until=2h", "expected a moment before 'until'."),
+        ("?since=1h&until=2h", "expected a time before 'until'."),
         ("?until=2999-01-01T00:00:00Z", "Parameter 'until' is "),
         ("?since=1678-01-01T00:00:00Z", "Parameter 'since' is "),
         ("?step=0s", "Parameter 'step' is '0s'; expected a duration of whole seconds such as 10m."),

@@ -203,7 +203,7 @@ private func waiting(_ target: String, _ time: String) -> String {
         )
         for other in [HTTPPeer.tcp, .unix(process: 1, user: geteuid() + 1, group: getegid() + 1)] {
             let refused = try fixture.ask("/api/v1/probes/web", method: "POST", peer: other).answer
-            #expect(refused.status == 403 && refused.text.contains("This is for root"))
+            #expect(refused.status == 403 && refused.text.contains("Only root"))
         }
     }
 
@@ -219,7 +219,7 @@ private func waiting(_ target: String, _ time: String) -> String {
         #expect(try fixture.ask("/api/v1/diagnosis?wait=1s", method: "POST", peer: peer).answer.status == 400)
         for other in [HTTPPeer.tcp, .unix(process: 1, user: geteuid() + 1, group: getegid() + 1)] {
             let refused = try fixture.ask("/api/v1/diagnosis", method: "POST", peer: other).answer
-            #expect(refused.status == 403 && refused.text.contains("This is for root"))
+            #expect(refused.status == 403 && refused.text.contains("Only root"))
         }
         fixture.provider.failure = Breakdown()
         #expect(try fixture.ask("/api/v1/diagnosis", method: "POST", peer: peer).answer.status == 500)

@@ -33,7 +33,7 @@ extension Judge {
             .broken,
             say: "\(link.interface) has \(what)\(server)",
             action: link.dhcp.value?.isEmpty == false
-                ? "start the DHCP client on \(link.interface)" : "check the DHCP server, or add an address by hand"
+                ? "start the DHCP client on \(link.interface)" : "check the DHCP server, or configure a static address"
         )
     }
 
@@ -55,8 +55,8 @@ extension Judge {
             severity,
             family: family,
             about: held.address,
-            say: "\(held.address) on \(link.interface) is also on another host, so the kernel does not use it",
-            action: "give one of the two another address"
+            say: "\(held.address) on \(link.interface) is also used by another host, so the kernel does not use it",
+            action: "change the address on one of the two hosts"
         )
     }
 
@@ -68,7 +68,7 @@ extension Judge {
             family: held.address.family,
             about: held.address,
             say: "\(held.address) on \(link.interface) is also used by \(Figures.list(holders.sorted()))",
-            action: "give one of the two another address, and look for a static address inside the DHCP range",
+            action: "change the address on one of the two hosts, and look for a static address inside the DHCP range",
             evidence: [.init("other_holders", holders.count)]
         )
     }
@@ -84,7 +84,7 @@ extension Judge {
             family: .ipv4,
             about: link.interface,
             say: "\(servers.count) DHCP servers answer on \(link.interface): \(Figures.list(names))",
-            action: "find the one that does not belong there and switch it off",
+            action: "find the rogue server and switch it off",
             evidence: [.init("servers", names.joined(separator: " "))]
         )
     }
@@ -101,7 +101,7 @@ extension Judge {
             family: .ipv6,
             about: link.interface,
             say: "\(names.count) routers announce different IPv6 prefixes on \(link.interface): \(Figures.list(names))",
-            action: "find the one that does not belong there and switch off its router advertisements",
+            action: "find the rogue router and switch off its router advertisements",
             evidence: [.init("routers", names.joined(separator: " "))]
         )
     }

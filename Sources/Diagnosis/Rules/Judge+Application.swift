@@ -56,7 +56,7 @@ extension Judge {
                 family: entries.count == 1 ? entries.first?.family : nil,
                 about: name,
                 say: "\(name) (\(Figures.list(entries.map { "\($0.anchor.address)" }))) does not answer; others do",
-                action: "ask the operator of \(name)",
+                action: "contact the operator of \(name)",
                 evidence: [.init("target", name)]
             )
         }

@@ -33,7 +33,7 @@ extension Judge {
                 .broken,
                 about: host,
                 say: "the name \(host) has no address",
-                action: "check the spelling, or ask the operator of the domain for an A or AAAA record"
+                action: "check the spelling, or ask the operator of the domain to add an A or AAAA record"
             )
         case .failed(let text):
             return Verdict(
@@ -104,7 +104,7 @@ extension Judge {
                 evidence: [.init("speaker", "\(speaker)")]
             )
         }
-        let place = destination.isNear ? " on the own link" : ""
+        let place = destination.isNear ? " on the local link" : ""
         let command = "`nwpath diagnose \(destination.host):PORT`"
         let hint = destination.service == .host ? "; \(command) tests a port that matters" : ""
         return Verdict(
@@ -155,7 +155,7 @@ extension Judge {
                 .likely,
                 family: family,
                 about: port,
-                say: "\(destination.named(asked)) answers ping, and drops connections to TCP port \(port)",
+                say: "\(destination.named(asked)) answers ping but drops connections to TCP port \(port)",
                 action: "ask the operator of \(destination.host), or of the firewall in front of it, "
                     + "to open TCP port \(port)",
                 evidence: [.init("port", Int(port))]
@@ -211,7 +211,7 @@ extension Judge {
                 .destinationStatus,
                 status >= 500 ? .broken : .warning,
                 about: destination.host,
-                say: "\(text) is answered with status \(status)" + (location.map { " to \($0)" } ?? ""),
+                say: "\(text) returns status \(status)" + (location.map { " to \($0)" } ?? ""),
                 action: status >= 500
                     ? "check the service at \(destination.host): the network works"
                     : "check the URL, or log in: the network works",
@@ -222,13 +222,13 @@ extension Judge {
     }
 
     private func refusal(_ destination: DestinationEvidence, _ status: Int) -> Verdict {
-        let what = status == 101 ? "with another key's answer" : "with status \(status)"
+        let what = status == 101 ? "with a wrong Sec-WebSocket-Accept" : "with status \(status)"
         return Verdict(
             .destinationNoUpgrade,
             .broken,
             about: destination.host,
-            say: "\(destination.text) does not open a WebSocket: the handshake is answered \(what)",
-            action: "check the path of the URL, and that no proxy removes the Upgrade field",
+            say: "\(destination.text) does not open a WebSocket: it answers \(what)",
+            action: "check the path of the URL, and that no proxy removes the Upgrade header",
             evidence: [.init("http_status", status)]
         )
     }

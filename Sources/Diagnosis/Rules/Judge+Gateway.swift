@@ -46,7 +46,7 @@ extension Judge {
             about: gateway.address,
             say: "the gateway \(gateway.address) on \(gateway.interface) does not answer \(question(gateway))"
                 + (others ? " while other hosts do" : ""),
-            action: "check the router: is it on, and is \(gateway.address) its address?"
+            action: "check that the router is on and that \(gateway.address) is its address"
         )
     }
 
@@ -59,7 +59,7 @@ extension Judge {
             about: gateway.address,
             say: "\(answers.count) hosts answer \(question(gateway)) for the gateway \(gateway.address): "
                 + Figures.list(answers.sorted()),
-            action: "find the host that uses the router's address, or the one that pretends to be it",
+            action: "find the other host that uses the router's address (misconfiguration or spoofing)",
             evidence: [.init("hardware_addresses", answers.sorted().joined(separator: " "))]
         )
     }
@@ -78,7 +78,7 @@ extension Judge {
             .likely,
             family: family(of: gateway, evidence, isHung),
             about: gateway.address,
-            say: "the gateway \(gateway.address) answers \(question(gateway)) and forwards nothing",
+            say: "the gateway \(gateway.address) answers \(question(gateway)) but does not forward packets",
             action: "restart the router"
         )
     }

@@ -68,8 +68,8 @@ extension Judge {
                 .broken,
                 family: isWhole ? nil : sending.family,
                 about: tunnel.interface,
-                say: "the \(isWhole ? "" : sending.family.name + " ")default route leaves by the tunnel "
-                    + "\(tunnel.interface), which carries nothing; \(tunnel.device) works",
+                say: "the \(isWhole ? "" : sending.family.name + " ")default route uses the tunnel "
+                    + "\(tunnel.interface), which passes no traffic; \(tunnel.device) works",
                 action: "restart the VPN, or take \(tunnel.interface) down"
             )
         }
@@ -84,8 +84,8 @@ extension Judge {
             .warning,
             .likely,
             family: sending.family,
-            say: "packets from \(Figures.list(silent)) are not answered; those from "
-                + "\(sending.sources.first.map { "\($0.address)" } ?? "") are",
+            say: "packets from \(Figures.list(silent)) get no reply; those from "
+                + "\(sending.sources.first.map { "\($0.address)" } ?? "") do",
             action: "add a rule for each source: `\(sending.family.command) rule add from ADDRESS table TABLE`"
         )
     }
@@ -102,7 +102,8 @@ extension Judge {
             .broken,
             family: .ipv4,
             about: gateway.address,
-            say: "the default route points to \(gateway.address), which forwards nothing; DHCP offers \(router)",
+            say: "the default route points to \(gateway.address), which does not forward packets; "
+                + "DHCP offers \(router)",
             action: "`ip route replace default via \(router) dev \(gateway.interface)`"
         )
     }

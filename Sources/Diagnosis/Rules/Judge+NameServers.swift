@@ -51,7 +51,7 @@ extension Judge {
             family: server.address.family,
             about: server.address,
             say: "the name server \(server.address) does not answer; \(alive) of \(count) do",
-            action: "take \(server.address) out of the configuration: programs wait 5 s for it"
+            action: "remove \(server.address) from the configuration: programs wait 5 s for it"
         )
     }
 
@@ -75,7 +75,7 @@ extension Judge {
         return Verdict(
             .dnsSlow,
             .degraded,
-            say: "name servers take \(Figures.text(least)) for a name, beyond the round trip to them",
+            say: "name servers take \(Figures.text(least)) per query, not counting the round trip",
             action: "use another name server",
             evidence: [.init("seconds", Figures.tenths(least / .seconds(1)))]
         )
@@ -90,7 +90,7 @@ extension Judge {
         return Verdict(
             .dnsAAAATimeout,
             .degraded,
-            say: "\(answering(deaf)) queries for A and not for AAAA: each lookup takes seconds",
+            say: "\(answering(deaf)) A queries but not AAAA queries: each lookup takes seconds",
             action: "use another name server, or `options timeout:1 attempts:1` in /etc/resolv.conf"
         )
     }
@@ -139,7 +139,7 @@ extension Judge {
         return Verdict(
             .dnsTCPBlocked,
             .degraded,
-            say: "\(answering(asked)) over UDP and not over TCP, so large answers are lost",
+            say: "\(answering(asked)) over UDP but not over TCP, so large answers are lost",
             action: "open TCP port 53 in the firewall",
             evidence: large(asked)
         )

@@ -72,10 +72,10 @@ extension Judge {
     }
 
     private func end(of reach: ReachEvidence) -> String {
-        if let loop = reach.loopAt { return ", it loops at \(loop)" }
+        if let loop = reach.loopAt { return ", packets loop at \(loop)" }
         if let speaker = reach.unreachableFrom { return ", according to \(speaker)" }
         guard let last = reach.hops.last, last.distance > 1 else { return "" }
-        return ", it ends after hop \(last.distance) (\(last.address))"
+        return ", packets are lost after hop \(last.distance) (\(last.address))"
     }
 
     private func hops(of reach: ReachEvidence) -> [Verdict.Fact] {

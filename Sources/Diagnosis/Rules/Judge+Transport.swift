@@ -43,7 +43,7 @@ extension Judge {
             .degraded,
             echoes.count > 1 ? .likely : .possible,
             say: "UDP is dropped on the path; TCP works",
-            action: "ask the operator of the firewall to let UDP out: QUIC, calls, VPNs and time need it"
+            action: "ask the operator of the firewall to allow outgoing UDP: QUIC, calls, VPNs and time need it"
         )
     }
 

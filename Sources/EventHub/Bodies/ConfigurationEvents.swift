@@ -66,7 +66,7 @@ public struct ConfigurationRejected: EventBody {
     public var name: EventName { .configRejected }
     public var severity: Severity { .error }
     public var message: String {
-        "Configuration rejected, the old one stays" + (config.errors.first.map { ": \($0)" } ?? "")
+        "Configuration rejected; the previous one stays in use" + (config.errors.first.map { ": \($0)" } ?? "")
     }
 
     public func write(to object: inout JSONObjectWriter) { object.write("config", config) }

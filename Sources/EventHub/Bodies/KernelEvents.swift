@@ -35,7 +35,7 @@ public struct NetlinkOverrun: EventBody {
 
     public var name: EventName { .netlinkOverrun }
     public var severity: Severity { .warning }
-    public var message: String { "Netlink buffer overran; state was read again from the kernel" }
+    public var message: String { "Netlink receive buffer overrun; all state re-read from the kernel" }
 
     public func write(to object: inout JSONObjectWriter) { object.write("netlink", netlink) }
 }
@@ -77,8 +77,8 @@ public struct ClockJumped: EventBody {
     public var message: String {
         let text = "\(abs(clock.jumpSeconds))"
         let seconds = text.hasSuffix(".0") ? text.dropLast(2) : text[...]
-        if clock.kind == "suspend" { return "The machine slept for \(seconds) s" }
-        if clock.kind == "stall" { return "The daemon did not run for \(seconds) s" }
+        if clock.kind == "suspend" { return "The machine was suspended for \(seconds) s" }
+        if clock.kind == "stall" { return "The service was stalled for \(seconds) s" }
         return "The system clock was stepped \(clock.jumpSeconds < 0 ? "back" : "forward") by \(seconds) s"
     }
 

@@ -130,7 +130,7 @@ public struct CaptivePortal: EventBody {
     public var severity: Severity { isDetected ? .warning : .info }
     public var message: String {
         let subject = "HTTP probe \(probe.reference.state.definition.name)"
-        guard isDetected else { return "\(subject) reaches its server again" }
+        guard isDetected else { return "\(subject) is no longer intercepted by a captive portal" }
         let wasRedirected = probe.reference.result.page?.location != nil
         return "\(subject) was " + (wasRedirected ? "redirected" : "answered by a captive portal")
     }

@@ -140,7 +140,7 @@ public struct ServiceRemoved: EventBody {
 
     public var name: EventName { .serviceRemoved }
     public var severity: Severity { .info }
-    public var message: String { "\(service.label) is gone: \(removed.reason)\(Suppressed.text(suppressed))" }
+    public var message: String { "\(service.label) was removed: \(removed.reason)\(Suppressed.text(suppressed))" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("service", service)
@@ -182,7 +182,7 @@ public struct ServicesMoved: EventBody {
     public var severity: Severity { .info }
     public var message: String {
         let what = count == 1 ? names[0] : "\(count) services"
-        let verb = "\(count == 1 ? "is" : "are") \(isFound ? "back on" : "gone with")"
+        let verb = isFound ? "back on" : "lost with"
         return "\(what) \(verb) \(interface.name)"
     }
 
@@ -253,7 +253,7 @@ public struct ServiceTypeChanged: EventBody {
     public var name: EventName { isAdded ? .serviceTypeAdded : .serviceTypeRemoved }
     public var severity: Severity { .info }
     public var message: String {
-        "Service type \(serviceType) \(isAdded ? "appeared" : "is gone")\(Suppressed.text(suppressed))"
+        "Service type \(serviceType) \(isAdded ? "appeared" : "was removed")\(Suppressed.text(suppressed))"
     }
 
     public func write(to object: inout JSONObjectWriter) {
@@ -363,7 +363,7 @@ public struct NameConflictFound: EventBody {
     public var severity: Severity { .warning }
     public var message: String {
         let sequel = conflict.renamedTo.map { "; trying \($0)" } ?? "; it is withdrawn"
-        return "Another host on \(conflict.interface.name) has the name \(conflict.name)" + sequel
+        return "Another host on \(conflict.interface.name) uses the name \(conflict.name)" + sequel
     }
 
     public func write(to object: inout JSONObjectWriter) { object.write("conflict", conflict) }

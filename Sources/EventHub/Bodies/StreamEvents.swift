@@ -39,7 +39,7 @@ public struct StreamReset: EventBody {
         switch reason {
         case .otherStream: "A new log was started; this is the current state"
         case .slowClient: "Events were dropped, because the client read too slowly"
-        case .tooOld: "The log no longer holds earlier events; this is the current state"
+        case .tooOld: "Earlier events are no longer in the log; this is the current state"
         }
     }
 

@@ -23,7 +23,7 @@ public struct VerdictChanged: EventBody {
         guard isRaised else { return .info }
         return isBroken ? .error : .warning
     }
-    public var message: String { isRaised ? verdict.message : "no longer: \(verdict.message)" }
+    public var message: String { isRaised ? verdict.message : "resolved: \(verdict.message)" }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("state", isRaised ? "raised" : "cleared")

@@ -15,12 +15,12 @@ public struct TakenPort: Hashable, Sendable {
     /// What people are told, without a full stop.
     public var explanation: String {
         let holder = holder.map { "\($0)" } ?? "another program"
-        let loss = "no multicast DNS by \(familyName)"
-        return "UDP port \(Self.number) is held by \(holder), which does not share it: \(loss)"
+        let loss = "no multicast DNS over \(familyName)"
+        return "UDP port \(Self.number) is used exclusively by \(holder): \(loss)"
     }
 
     /// What people are told when it can be had again, without a full stop.
-    public var recovery: String { "UDP port \(Self.number) is free again: multicast DNS by \(familyName) works" }
+    public var recovery: String { "UDP port \(Self.number) is available again: multicast DNS over \(familyName) works" }
 
     private var familyName: String { family == .ipv4 ? "IPv4" : "IPv6" }
 }

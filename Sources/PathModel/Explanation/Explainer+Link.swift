@@ -56,7 +56,7 @@ extension Explainer {
         }
         let datagrams = table.output(of: .quic, to: destination, by: link.index)
         guard case .refused(let obstacle) = datagrams else {
-            if datagrams == .unknown { return chain.unknown(.firewall, "not known: no packet is sent to try it") }
+            if datagrams == .unknown { return chain.unknown(.firewall, "unknown without a test packet") }
             let what = connections == .unknown ? "UDP port 443 is" : "TCP and UDP port 443 are"
             return chain.fine(.firewall, "\(what) allowed")
         }
@@ -155,7 +155,8 @@ extension Explainer {
             case .unknown: chain.fine(.carrier, describeCarrier(link))
             }
         case .linkDown:
-            chain.fail(.link, "\(link.name): switched off", ReasonText(.linkDown, ReasonSubject(interface: link.name)))
+            let reason = ReasonText(.linkDown, ReasonSubject(interface: link.name))
+            chain.fail(.link, "\(link.name): administratively down", reason)
         case let shortcoming?:
             chain.fine(.link, describe(link))
             let path = PathEvaluator(facts.judge).evaluate(table: table, at: facts.now).path
@@ -189,7 +190,7 @@ extension Explainer {
         guard let choice else {
             chain.fail(
                 .source,
-                "the kernel refuses packets to \(destination) although it has a route",
+                "the kernel rejects packets to \(destination) although a route exists",
                 hint: "`ip route get \(destination)`"
             )
             return
@@ -202,7 +203,7 @@ extension Explainer {
         let verdict = SourceJudge(interfaces: facts.judge).judge(source, leg: link.index, family: destination.family)
         guard let source, verdict.isUsable else {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: verdict.obstacle)
-            let text = source.map { "\($0) is of no use beyond this machine" }
+            let text = source.map { "\($0) cannot be used beyond this machine" }
             let reason = verdict.isPending ? UnsatisfiedReason.dadPending : .noSourceAddress
             return chain.fail(.source, verdict.isPending ? nil : text, ReasonText(reason, subject))
         }
@@ -245,7 +246,8 @@ extension Explainer {
             let isDormant = link.operationalState == .dormant
             let cause = ReasonText(isDormant ? .dormant : .gatewayUnreachable, ReasonSubject(interface: link.name))
             let name = leg.gateway == nil ? "\(address)" : "the \(destination.family.label) gateway \(address)"
-            let fault = "\(name) does not answer on \(link.name)\(isDormant ? ", which waits for authentication" : "")"
+            let state = isDormant ? ", which is waiting for authentication" : ""
+            let fault = "\(name) does not answer on \(link.name)\(state)"
             chain.fail(.neighbour, text, fault: fault, hint: cause.hint)
         case .none, .incomplete: chain.unknown(.neighbour, text)
         default: chain.fine(.neighbour, text)

@@ -14,7 +14,7 @@ extension Explainer {
         let family = destination.family
         let failure = refusal.failure
         if failure == .familyUnsupported {
-            chain.fail(.rule, "the kernel runs without \(family.label)", hint: nil)
+            chain.fail(.rule, "\(family.label) is disabled in the kernel", hint: nil)
             return
         }
         if findRefusal(failure, to: destination, walk, &chain) { return }
@@ -22,20 +22,20 @@ extension Explainer {
             let option = family == .ipv6 ? "ip -6" : "ip"
             chain.fail(
                 .rule,
-                "no \(family.label) rule leads to a table of routes",
+                "no \(family.label) rule selects a routing table",
                 hint: "`\(option) rule add priority 32766 lookup main`"
             )
             return
         }
         if failure != .noRoute {
-            chain.unknown(.rule, "not known which of \(walk.rules.count)")
-            chain.unknown(.table, "not known")
+            chain.unknown(.rule, "unknown (one of \(walk.rules.count) rules)")
+            chain.unknown(.table, "unknown")
             chain.fail(.route, "a route to \(destination): \(failure)", ReasonText(failure.reason, subject(family)))
             return
         }
         if let source = refusal.source {
             // Packets without a source do match a route, so that the machine has one.
-            chain.unknown(.table, "none of those that packets from \(source) are looked up in")
+            chain.unknown(.table, "none of the tables used for packets from \(source)")
             let subject = ReasonSubject(family: family, obstacle: .source(source))
             return chain.fail(.route, nil, ReasonText(.noDefaultRoute, subject))
         }
@@ -129,7 +129,7 @@ extension Explainer {
             guard let entry = defaults(in: rule.table, family).first(where: isPassedOver) else { continue }
             chain.fine(.rule, rule.line)
             chain.fine(.table, RouteText.name(ofTable: rule.table))
-            chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links) + ", passed over")
+            chain.fine(.route, RouteText.line(entry.answer, to: destination, links: state.links) + ", skipped")
             follow(nil, entry.answer, to: destination, &chain)
             return
         }
@@ -144,8 +144,8 @@ extension Explainer {
             let name = RouteText.name(ofTable: elsewhere.answer.table)
             chain.fail(
                 .table,
-                "\(RouteText.name(ofTable: general.table)) has no route; a default route stands in \(name)",
-                fault: "no rule leads such packets to table \(name), where the \(family.label) default route stands",
+                "\(RouteText.name(ofTable: general.table)) has no route; the default route is in table \(name)",
+                fault: "no rule selects table \(name), which has the \(family.label) default route",
                 hint: "`\(option) rule add lookup \(name)`, or add a default route to the main table"
             )
             return
@@ -173,7 +173,7 @@ extension Explainer {
         guard let element, let reason = path.reason else {
             return chain.fail(.route, nil, ReasonText(.noDefaultRoute, lackingSubject(family)))
         }
-        chain.unknown(.route, "none, as long as the interface does not work")
+        chain.unknown(.route, "none while the interface does not work")
         chain.unknown(.nexthop, "none")
         if let link = path.subject?.interface.flatMap({ state.link(named: $0) }) {
             chain.interface = link.name

@@ -98,7 +98,7 @@ public struct Explainer<Table: ForwardingTable> {
             if let rule = walk.rule(to: answer) {
                 chain.fine(.rule, rule.line)
             } else {
-                chain.unknown(.rule, "none of the rules leads to this table for certain")
+                chain.unknown(.rule, "unknown which rule selects this table")
             }
             chain.fine(.table, RouteText.name(ofTable: answer.table))
             chain.fine(.route, RouteText.line(answer, to: destination, links: state.links))
@@ -132,7 +132,7 @@ public struct Explainer<Table: ForwardingTable> {
         let origin = dns.source.isEmpty ? servers : "\(servers) (\(dns.source))"
         switch names {
         case .unneeded: chain.fine(.dns, "not needed for an address")
-        case .answered(let name): chain.fine(.dns, "\(name) was found; servers \(origin)")
+        case .answered(let name): chain.fine(.dns, "\(name) resolves; servers \(origin)")
         case .failed(let name, let reason):
             chain.fail(
                 .dns,
@@ -148,7 +148,7 @@ public struct Explainer<Table: ForwardingTable> {
                 chain.fail(
                     .dns,
                     origin,
-                    fault: servers.isEmpty ? "there is no name server" : "no name server can be reached: \(servers)",
+                    fault: servers.isEmpty ? "no name server is configured" : "no name server is reachable: \(servers)",
                     hint: dns.source.isEmpty ? "configure name servers" : "check the name servers in \(dns.source)"
                 )
             }

@@ -28,27 +28,27 @@ public struct ReasonText: Hashable, Sendable {
             return "\(clause(reason, subject.unobstructed)) for packets from \(source)"
         case .heldDown: return "\(interface) is held down by a program (protodown)"
         case .ipv6Disabled:
-            return "\(clause(reason, subject.unobstructed)), and IPv6 is switched off on \(interface)"
+            return "\(clause(reason, subject.unobstructed)), and IPv6 is disabled on \(interface)"
         case .tooSmallForIPv6(let mtu):
             return "\(clause(reason, subject.unobstructed)), and the MTU of \(interface), \(mtu), is too small for IPv6"
-        case .loopback: return "the \(family)default route leads to this machine itself, via \(interface)"
+        case .loopback: return "the \(family)default route points back to this machine, via \(interface)"
         case .port(let master):
             return "the \(family)default route uses \(interface), a port of \(master), which receives all replies"
         case .duplicate(let address): return "\(address) on \(interface) is also used by another machine"
         case .noLinkLocal: return "\(interface) has no link-local address, which neighbour discovery needs"
         case .output(let obstacle): return "\(obstacle.name) refuses \(family)connections via \(interface)"
         case .noLocalTable(let address):
-            return "no rule leads to the table local, so replies to \(address) are dropped"
+            return "no rule selects the table local, so replies to \(address) are dropped"
         case nil: break
         }
         return switch reason {
         case .noInterface: subject.interface.map { "there is no interface \($0)" } ?? "there is no network interface"
-        case .linkDown: "\(interface) is switched off"
+        case .linkDown: "\(interface) is administratively down"
         case .noCarrier: "\(interface) has no carrier"
-        case .dormant: "\(interface) waits for authentication"
+        case .dormant: "\(interface) is waiting for authentication"
         case .noAddress: "\(interface) has no address"
         case .dadPending: "\(interface) is checking its address for duplicates"
-        case .configuring: "\(interface) came up and waits for an address"
+        case .configuring: "\(interface) is up and waiting for an address"
         case .noDefaultRoute: "no \(family)default route"
         case .routeUnreachable: "the \(family)default route is of type unreachable"
         case .routeProhibited: "the \(family)default route or a rule is of type prohibit"
@@ -58,9 +58,9 @@ public struct ReasonText: Hashable, Sendable {
                 + (subject.alternative.map { ", over the one via \($0)" } ?? "")
         case .noSourceAddress:
             "\(interface) has \(family.isEmpty ? "a " : "an ")\(family)default route but no address to send from"
-        case .rfkillWifi: "Wi-Fi is switched off"
-        case .rfkillWwan: "cellular is switched off"
-        case .policy: "the configuration demands \(demand(subject.demand))"
+        case .rfkillWifi: "Wi-Fi is disabled by rfkill"
+        case .rfkillWwan: "cellular is disabled by rfkill"
+        case .policy: "the configuration requires \(demand(subject.demand))"
         case .gatewayUnreachable: "the \(family)gateway on \(interface) does not answer"
         case .blockedByFirewall: "a packet filter refuses \(family)connections via \(interface)"
         }
@@ -71,8 +71,8 @@ public struct ReasonText: Hashable, Sendable {
         switch (words.first, words.last) {
         case ("require_vpn", _): return "a VPN"
         case ("required_type", let type?): return "an interface of type \(type)"
-        case ("prohibited_type", let type?): return "another type than \(type)"
-        default: return "something else"
+        case ("prohibited_type", let type?): return "an interface of a type other than \(type)"
+        default: return "another interface"
         }
     }
 
@@ -90,15 +90,16 @@ public struct ReasonText: Hashable, Sendable {
             guard subject.interface == nil else { break }
             return "`ip -d link show \(tunnel)` shows the remote end, `ip route get` the route to it"
         case .source(let source):
-            return "`\(option) rule show`, `\(option) route show table all`: what holds for packets from \(source)?"
+            return "`\(option) rule show`, `\(option) route show table all`: "
+                + "check which rule applies to packets from \(source)"
         case .heldDown:
             return "`ip -d link show \(interface)` shows why, `ip link set \(interface) protodown off` clears it"
         case .ipv6Disabled:
             return hint(reason, subject, withIPv6: "`sysctl net.ipv6.conf.\(interface).disable_ipv6=0`")
         case .tooSmallForIPv6: return hint(reason, subject, withIPv6: "`ip link set \(interface) mtu 1280`")
         case .loopback: return "`\(option) route del default dev \(interface)`, then add one via a gateway"
-        case .port(let master): return "give \(master) the addresses and routes of \(interface)"
-        case .duplicate: return "give one of the two another address: `ip address show dev \(interface) dadfailed`"
+        case .port(let master): return "move the addresses and routes of \(interface) to \(master)"
+        case .duplicate: return "change the address on one of the two: `ip address show dev \(interface) dadfailed`"
         case .noLinkLocal:
             return "`ip address add fe80::1/64 dev \(interface)`; "
                 + "see also `sysctl net.ipv6.conf.\(interface).addr_gen_mode`"
@@ -119,13 +120,14 @@ public struct ReasonText: Hashable, Sendable {
         case .preferredRouteLinkDown:
             let name = subject.family == .ipv6 ? "ipv6" : "ipv4"
             let twin = subject.family == .ipv6 ? "ipv4" : "ipv6"
-            return "`sysctl net.\(name).conf.all.ignore_routes_with_linkdown=1` (and the \(twin) twin), or "
+            return "`sysctl net.\(name).conf.all.ignore_routes_with_linkdown=1` (and the same for \(twin)), or "
                 + "`ip link set \(interface) down`"
         case .noSourceAddress: return "add an address: `ip address add ADDRESS/LENGTH dev \(interface)`"
         case .rfkillWifi: return "`rfkill unblock wifi`"
         case .rfkillWwan: return "`rfkill unblock wwan`"
         case .policy:
-            return subject.demand == "require_vpn" ? "start the VPN" : "change the monitor or connect such an interface"
+            return subject.demand == "require_vpn"
+                ? "start the VPN" : "change the monitor, or bring up a matching interface"
         case .gatewayUnreachable: return "check the router: `ip neighbor show dev \(interface)`"
         case .blockedByFirewall: return OutputObstacle.filter([]).hint
         }

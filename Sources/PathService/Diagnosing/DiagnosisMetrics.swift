@@ -6,10 +6,10 @@ internal import LinuxIO
 internal import Metrics
 
 final class DiagnosisMetrics {
-    private static let verdict = MetricFamily.gauge("verdict", "1 for each fault that stands.", ["code", "layer"])
+    private static let verdict = MetricFamily.gauge("verdict", "1 for each active fault.", ["code", "layer"])
     private static let sentence = MetricFamily.info(
         "verdict_text",
-        "1 with the sentence of each fault that stands, as it was scraped first.",
+        "1 with the text of each active fault, as first scraped.",
         ["code", "layer", "severity", "say", "action"]
     )
     /// What was told of each fault that stands: its figures change with every round, and labels must not.

@@ -25,7 +25,7 @@ struct AdvertisedNames {
             if let names = Self.parse(bytes) { return names }
             problem = file.setAside(because: "was not a list of names")
         } catch {
-            problem = "\(file.path) cannot be read (\(error)); names of earlier runs are forgotten"
+            problem = "\(file.path) cannot be read (\(error)); names of earlier runs are lost"
         }
         return [:]
     }
@@ -35,7 +35,7 @@ struct AdvertisedNames {
             try file.replace(with: Self.format(names))
             problem = nil
         } catch {
-            problem = "\(file.path) cannot be written (\(error)); names chosen now are forgotten at the next start"
+            problem = "\(file.path) cannot be written (\(error)); names chosen now are lost at the next start"
         }
     }
 

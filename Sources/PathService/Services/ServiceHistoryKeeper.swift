@@ -41,12 +41,12 @@ final class ServiceHistoryKeeper {
         do throws(FileRefusal.Cause) {
             guard let bytes = try file.read(upTo: ServiceHistoryFormat.longestFile) else { return }
             guard let reading = ServiceHistoryFormat.read(bytes) else {
-                problem = file.setAside(because: "was not a history of services")
+                problem = file.setAside(because: "was not a service history")
                 return
             }
             history = ServiceHistory(reading.entries)
         } catch {
-            problem = "\(file.path) cannot be read (\(error)); services have no history of earlier runs"
+            problem = "\(file.path) cannot be read (\(error)); service history of earlier runs is not available"
         }
     }
 
@@ -95,6 +95,6 @@ final class ServiceHistoryKeeper {
             return schedule()
         }
         history.mark(isSaved: false)
-        problem = "\(file.path) cannot be written (\(error)); what is learnt of services now is lost at the end"
+        problem = "\(file.path) cannot be written (\(error)); service history is lost when the service stops"
     }
 }

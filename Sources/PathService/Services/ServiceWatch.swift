@@ -184,7 +184,7 @@ private enum Family {
     static let serviceTypes = MetricFamily.gauge("mdns_service_types", "Service types that have a service.")
     static let watched = MetricFamily.gauge(
         "mdns_watched_service_up",
-        "Whether a watched service is there.",
+        "Whether a watched service is present.",
         ["service_type", "service_name"]
     )
     static let censusTime = MetricFamily.gauge(
@@ -200,7 +200,7 @@ private enum Family {
     static let packetsSent = MetricFamily.counter("mdns_packets_sent", "mDNS packets sent.", ["device", "family"])
     static let portAvailable = MetricFamily.gauge(
         "mdns_port_available",
-        "0 while another program has UDP port 5353 for itself.",
+        "0 while another program uses UDP port 5353 exclusively.",
         ["family"]
     )
     static let packetsMalformed = MetricFamily.counter(

@@ -65,7 +65,7 @@ final class LongPolls {
         let (responder, route) = (waiter.call.responder, waiter.call.route.path)
         responder.onCancelled = nil
         guard let snapshot else {
-            let problem = Problem(status: 404, detail: "What was waited for is gone.")
+            let problem = Problem(status: 404, detail: "The resource no longer exists.")
             return responder.respond(HTTPResponse(problem), route: route)
         }
         let response = HTTPResponse.document(snapshot, isKnown: isSame)

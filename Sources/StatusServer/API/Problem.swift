@@ -45,7 +45,7 @@ public struct Problem: Error, Equatable, Sendable {
     }
 
     static var nothingKnown: Problem {
-        Problem(.notReady, status: 503, detail: "Nothing is known yet; try again soon.")
+        Problem(.notReady, status: 503, detail: "No data yet; try again shortly.")
     }
 
     static func unknownMonitor(_ name: String) -> Problem {

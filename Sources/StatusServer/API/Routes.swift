@@ -220,7 +220,7 @@ extension Route {
     ]
 
     private static let ofDescriptions: [Route] = [
-        .document("/api/v1/config", "configuration", "The configuration in force.", "Configuration") { _, _ in
+        .document("/api/v1/config", "configuration", "The configuration in use.", "Configuration") { _, _ in
             .configuration
         },
         Route(
@@ -290,7 +290,7 @@ extension Route {
             "reload",
             "Reads the configuration again.",
             [],
-            .json("It is in force.", .reference(to: "Reload")),
+            .json("It is in use.", .reference(to: "Reload")),
             Answer(
                 status: 400,
                 sentence: "`/problems/config-invalid` with file, line and column, or a malformed request.",
@@ -350,7 +350,7 @@ extension Route {
         ) { api, call in
             let query = try call.query()
             for parameter in parameters where query[parameter.name] == "" {
-                throw query.bad(parameter.name, "", "something to look for")
+                throw query.bad(parameter.name, "", "a search term")
             }
             let missing = missing?(call.arguments) ?? .nothingKnown
             return try api.document(try document(call.arguments, query), missing: missing, query, call)

@@ -9,7 +9,7 @@ extension StatusAPI {
         let now = clock.wall
         let since = try Self.moment("since", query, before: now) ?? now - .seconds(86_400)
         let until = try Self.moment("until", query, before: now) ?? now
-        guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a moment before 'until'") }
+        guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a time before 'until'") }
         let grid = try StepGrid(query, since: since, until: until) { provider.leastProbeStep(since: $0) }
         guard let content = try provider.probeHistory(name, since: grid.since, until: grid.until, step: grid.step)
         else { throw Problem.unknownProbe(name) }

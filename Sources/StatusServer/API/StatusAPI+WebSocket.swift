@@ -22,7 +22,7 @@ extension StatusAPI {
             return Self.refusal(error)
         }
         guard OriginPolicy(hosts: hosts).allows(request.field("Origin"), at: request.field("Host")) else {
-            let detail = "Pages of '\(request.field("Origin") ?? "")' may not listen here."
+            let detail = "Pages of '\(request.field("Origin") ?? "")' may not subscribe."
             throw Problem(.originNotAllowed, status: 403, detail: detail)
         }
         let query = try call.query()

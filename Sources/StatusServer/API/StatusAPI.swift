@@ -55,7 +55,7 @@ final class StatusAPI {
     func handle(_ request: HTTPRequest, _ responder: any HTTPResponder) {
         switch router.match(method: request.method, path: request.path) {
         case .notFound:
-            let problem = Problem(status: 404, detail: "There is nothing at this path.")
+            let problem = Problem(status: 404, detail: "No such path.")
             responder.respond(HTTPResponse(problem), route: "unknown")
         case .wrongMethod(let path, let allowed):
             let problem = Problem(status: 405, detail: "This route answers \(allowed.value).")
@@ -82,13 +82,13 @@ final class StatusAPI {
         if let origin = request.field("Origin"), OriginPolicy(hosts: hosts).allows(origin, at: request.field("Host")) {
             return
         }
-        throw Problem(.originNotAllowed, status: 403, detail: "A page of another site may not embed this.")
+        throw Problem(.originNotAllowed, status: 403, detail: "Pages of other sites may not embed this resource.")
     }
 
     /// Refuses whoever may not change anything, and pages of others.
     private func checkRights(_ request: HTTPRequest, at route: Route) throws(Problem) {
         guard OriginPolicy(hosts: hosts).allows(request.field("Origin"), at: request.field("Host")) else {
-            let detail = "A page from '\(request.field("Origin") ?? "")' may not act here."
+            let detail = "A page from '\(request.field("Origin") ?? "")' is not allowed to make changes."
             throw Problem(.originNotAllowed, status: 403, detail: detail)
         }
         if route.access == .link { return }
@@ -98,7 +98,7 @@ final class StatusAPI {
             return
         }
         guard ChangeRights(user: geteuid(), group: getegid()).allow(request.peer, as: request.identity) else {
-            let detail = "This is for root, the daemon's own user and group through the unix socket, and for the token."
+            let detail = "Only root, the service's user and group (through the unix socket) and the token may do this."
             throw Problem(.unauthorized, status: 403, detail: detail)
         }
     }
@@ -108,7 +108,7 @@ final class StatusAPI {
             lastInstance &+= 0x9E37_79B9_7F4A_7C15
             let instance = "urn:nwpath:" + String(lastInstance, radix: 16)
             provider.internalError(error, instance: instance)
-            let detail = "Something failed inside; the journal knows it by its instance."
+            let detail = "Internal error; search the journal for the instance."
             return HTTPResponse(Problem(status: 500, detail: detail, instance: instance))
         }
         switch problem.status {
@@ -162,7 +162,7 @@ extension StatusAPI {
             return .document(snapshot, isKnown: isKnown)
         }
         guard polls.count(isUnix: request.peer.isUnix) < limits.longPolls else {
-            throw Problem(.tooManyStreams, status: 429, detail: "Too many requests wait already.")
+            throw Problem(.tooManyStreams, status: 429, detail: "Too many requests are waiting.")
         }
         polls.park(document, condition: condition, limit: wait, call)
         return nil
@@ -218,7 +218,7 @@ extension StatusAPI {
         let now = clock.wall
         let since = try Self.moment("since", query, before: now) ?? now - .seconds(86_400)
         let until = try Self.moment("until", query, before: now) ?? now
-        guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a moment before 'until'") }
+        guard since <= until else { throw query.bad("since", query["since"] ?? "24h", "a time before 'until'") }
         var wanted = HistoryRequest(try historySubject(query), since: since, until: until)
         if query["step"] != nil {
             let grid = try StepGrid(query, since: since, until: until)
@@ -305,7 +305,7 @@ extension StatusAPI {
         _ = try call.query()
         let secret = call.request.field("X-NWPath-Link") ?? ""
         guard let token = pageLinks.redeem(secret, at: clock.boot) else {
-            throw Problem(.unauthorized, status: 403, detail: "This link was used, is older than a minute, or is none.")
+            throw Problem(.unauthorized, status: 403, detail: "This link is invalid, expired or already used.")
         }
         return Self.secret("pagesession", "token", token, for: PageLinks.sessionLifetime)
     }

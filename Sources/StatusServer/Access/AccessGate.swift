@@ -51,7 +51,7 @@ final class AccessGate {
             case .right: pass()
             case .waits: wait(Waiter(user: user, responder: responder, pass: pass), for: key)
             case .full:
-                let problem = Problem(status: 503, detail: "Too many passwords wait to be checked; try again soon.")
+                let problem = Problem(status: 503, detail: "Too many password checks are pending; try again shortly.")
                 let fields = [HTTPField("Retry-After", "1")]
                 responder.respond(HTTPResponse(problem, fields: fields), route: Self.route)
             }

@@ -25,7 +25,7 @@ struct HTTPAdmission {
         }
         let host = target.authority ?? head.values(of: "host").first
         if !peer.isUnix, let host, !hosts.allows(host) {
-            let detail = "The host '\(host)' is not served here; add it to the configured names to allow it."
+            let detail = "The host '\(host)' is not allowed; add it to `hosts` in the configuration."
             return .refused(Problem(.hostNotAllowed, status: 421, detail: detail))
         }
         let method = String(decoding: head.method, as: UTF8.self)

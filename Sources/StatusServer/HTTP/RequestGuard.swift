@@ -67,7 +67,7 @@ struct RequestGuard {
             throw Rejection(400, "The method is malformed.")
         }
         guard head.version == Array("HTTP/1.1".utf8) || head.version == Array("HTTP/1.0".utf8) else {
-            throw Rejection(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+            throw Rejection(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
         }
     }
 
@@ -89,7 +89,7 @@ struct RequestGuard {
         }
         if let coding = codings.first {
             guard codings.count == 1, coding.lowercased() == "chunked", head.version.last == UInt8(ascii: "1") else {
-                throw Rejection(400, "Transfer-Encoding is not understood.")
+                throw Rejection(400, "Unsupported Transfer-Encoding.")
             }
         }
         if let length = lengths.first {

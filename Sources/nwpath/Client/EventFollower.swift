@@ -53,14 +53,14 @@ struct EventFollower {
                     reason = $0
                 }
                 guard !feed.isDone else { return }
-                report("lost the service (\(reason)); waiting for it")
+                report("connection to the service lost (\(reason)); reconnecting")
             } catch {
                 switch error {
                 case .notReachable(_, let reason), .failed(_, let reason):
-                    report("lost the service (\(reason)); waiting for it")
-                case .timedOut: report("the service does not answer; waiting for it")
+                    report("connection to the service lost (\(reason)); reconnecting")
+                case .timedOut: report("the service does not answer; retrying")
                 case .problem(let status, _, _) where hasBegun && (status == 429 || status == 503):
-                    report("the service has no place for a stream (\(error)); waiting for one")
+                    report("the service has too many streams (\(error)); retrying")
                 default: throw CommandFailure(error)
                 }
             }
@@ -98,7 +98,7 @@ struct EventFollower {
             do throws(CommandFailure) {
                 let answer = try connection.get("/api/v1/status")
                 if feed.position == nil && since == nil { feed.begin(after: EventFeed.id(of: answer.value)) }
-                report("connected again to \(connection.client.endpoint)")
+                report("reconnected to \(connection.client.endpoint)")
                 return
             } catch {
                 guard [.unreachable, .timedOut, .negative].contains(error.status) else { throw error }

@@ -24,7 +24,7 @@ extension StatusClientError: CustomStringConvertible {
             "the daemon is not reachable at \(place) (\(reason)); is it running? Try: systemctl status nwpath"
         case .permissionDenied(let place):
             "no permission to open \(place); become root or join the group of the socket"
-        case .timedOut(let place): "no answer from \(place) in time"
+        case .timedOut(let place): "timed out waiting for \(place)"
         case .refused(let status, let detail): "the daemon refused (\(status)): \(detail)"
         case .problem(_, _, let detail): detail
         case .failed(let place, let reason): "the answer from \(place) is not usable: \(reason)"

@@ -23,7 +23,7 @@ struct ExitStatus: RawRepresentable, Hashable, Sendable {
     var meaning: String {
         switch self {
         case .success: "done"
-        case .negative: "the answer is no"
+        case .negative: "negative result"
         case .usage: "wrong usage"
         case .timedOut: "timed out"
         case .unreachable: "the service cannot be reached"

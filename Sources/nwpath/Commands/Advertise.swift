@@ -31,7 +31,7 @@ struct Advertise: Command {
             CommandExample("nwpath advertise Exporter _prometheus-http._tcp 9100 path=/metrics", "for scraping"),
             CommandExample(
                 "nwpath advertise Scanner _uscan._tcp 80 --host scanner --address 192.0.2.7 --subtype _eSCL",
-                "for a device that cannot"
+                "on behalf of another device"
             ),
         ],
         arguments: [
@@ -39,7 +39,7 @@ struct Advertise: Command {
             .positional("TYPE", into: \.request.type, .text, help: "Its type, such as _http._tcp."),
             .positional("PORT", into: \.request.port, .text, help: "Its port; 0 reserves the name only."),
             .positionals("KEY=VALUE", into: \.request.pairs, .text, help: "A pair of the TXT record."),
-            .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Also found by this subtype."),
+            .options("--subtype", value: "NAME", into: \.request.subtypes, .text, help: "Add this subtype."),
             .option("--host", value: "NAME", into: \.request.host, .text, help: "The host it runs on, below .local."),
             .options("--address", value: "ADDR", into: \.request.addresses, .address, help: "An address of --host."),
             .interface(into: \.request.interface, help: "On this interface only."),
@@ -132,7 +132,7 @@ enum AdvertiseLine {
     static func text(_ object: JSONValue) -> String {
         let name = "\(object.text("name")) (\(object.text("type")))"
         switch object.text("event") {
-        case "registered": return "+ \(name) is offered"
+        case "registered": return "+ \(name) is registered"
         case "renamed": return "! \(object.text("previous_name")) is taken; it is \(name) now"
         case "conflict": return "✗ \(name) is taken"
         case "withdrawn": return "- \(name) is withdrawn"

@@ -26,15 +26,15 @@ struct Browse: Command {
             until Ctrl-C, and waits where no interface is up yet.
             """,
         examples: [
-            CommandExample("nwpath browse", "whatever there is, until Ctrl-C"),
+            CommandExample("nwpath browse", "all services, until Ctrl-C"),
             CommandExample("nwpath browse _ipp._tcp", "printers, until Ctrl-C"),
             CommandExample("nwpath browse _ipp._tcp _http._tcp,_printer --once", "several types, one by a subtype"),
             CommandExample("nwpath browse _ssh._tcp --json --timeout 5s", "for five seconds, as JSON lines"),
         ],
         arguments: [
-            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "What to look for; every type without it."),
+            .positionals("TYPE[,SUBTYPE]", into: \.words, .text, help: "The types to browse; all types if omitted."),
             .interface(into: \.interface, help: "Look on this interface only."),
-            .flag("--once", into: \.isOnce, help: "End when everything that is there has been found."),
+            .flag("--once", into: \.isOnce, help: "Exit once all present services have been found."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Stop after this time; 0 = never."),
         ],
         common: [.output, .messages],

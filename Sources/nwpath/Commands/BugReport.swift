@@ -9,7 +9,7 @@ struct BugReport: Command {
 
     static let specification = Specification<BugReport>(
         "bugreport",
-        "Writes one file with what is needed to understand a bug.",
+        "Writes a bug report to one file.",
         discussion: """
             The file holds JSON lines and is readable by its owner alone; its head and standard error list the \
             sections. Secrets are removed, hardware addresses shortened, public addresses masked, URLs cut to their \
@@ -24,7 +24,7 @@ struct BugReport: Command {
         ],
         arguments: [
             .option("--output", value: "FILE", into: \.file, .path, help: "The file."),
-            .flag("--full", into: \.isFull, help: "Keep addresses and names; secrets are removed all the same."),
+            .flag("--full", into: \.isFull, help: "Keep addresses and names; secrets are always removed."),
         ],
         common: [.connection, .messages],
         exits: [ExitNote(.success), ExitNote(.negative, "the file cannot be written"), ExitNote(.usage)]

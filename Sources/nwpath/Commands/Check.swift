@@ -32,7 +32,7 @@ struct Check: Command {
         examples: [
             CommandExample("nwpath check", "the Internet connection of this machine"),
             CommandExample("nwpath check path --warn-expensive -w 5: -c 1:", "with services"),
-            CommandExample("nwpath check diagnosis", "what the daemon's diagnosis found, once it is switched on"),
+            CommandExample("nwpath check diagnosis", "what the daemon's diagnosis found, once it is enabled"),
             CommandExample("nwpath check interface eth0", "one interface"),
             CommandExample("nwpath check service _ipp._tcp -c 2:", "at least two printers"),
             CommandExample("nwpath check daemon -H 192.0.2.7 -t 5 -w 0.5", "of another machine"),
@@ -40,10 +40,10 @@ struct Check: Command {
         arguments: [
             .positional("WHAT", into: \.subject, .choice, help: "What to check; path when not given."),
             .positional("NAME", into: \.name, .checkedName, help: "The monitor, the interface, or TYPE[/NAME]."),
-            .option("-t", "--timeout", value: "SECONDS", into: \.timeout, .seconds, help: "When to give up."),
-            .option("-w", "--warning", value: "RANGE", into: \.warning, .range, help: "Warn outside of it."),
-            .option("-c", "--critical", value: "RANGE", into: \.critical, .range, help: "Critical outside of it."),
-            .flag("--warn-expensive", into: \.warnsOfExpense, help: "Warn when the path costs money."),
+            .option("-t", "--timeout", value: "SECONDS", into: \.timeout, .seconds, help: "Timeout."),
+            .option("-w", "--warning", value: "RANGE", into: \.warning, .range, help: "Warning range."),
+            .option("-c", "--critical", value: "RANGE", into: \.critical, .range, help: "Critical range."),
+            .flag("--warn-expensive", into: \.warnsOfExpense, help: "Warn when the path is expensive (metered)."),
             .option("-H", "--hostname", value: "HOST", into: \.host, .text, help: "Query the service of this host."),
             .option("-p", "--port", value: "PORT", into: \.port, .integer(1...65_535), help: "The port on HOST."),
         ],
@@ -57,8 +57,8 @@ struct Check: Command {
         check: { command in
             guard command.name != nil else { return nil }
             switch command.subject {
-            case .daemon: return "there is only one daemon; leave NAME out"
-            case .diagnosis: return "there is only one diagnosis; leave NAME out"
+            case .daemon: return "daemon takes no NAME"
+            case .diagnosis: return "diagnosis takes no NAME"
             default: return nil
             }
         }

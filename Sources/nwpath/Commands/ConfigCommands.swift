@@ -69,7 +69,7 @@ struct ConfigShow: Command {
         discussion: "Files, drop-ins and the environment are merged as the service does.",
         examples: [
             CommandExample("nwpath config show", "settings that were changed"),
-            CommandExample("nwpath config show --effective", "everything that is in force, as YAML"),
+            CommandExample("nwpath config show --effective", "all settings in use, as YAML"),
         ],
         arguments: [
             .option("--config", "--file", value: "FILE", into: \.file, .path, help: "The configuration file."),
@@ -93,7 +93,7 @@ struct ConfigShow: Command {
             if common.isJSON {
                 try Screen(common).print(tree.json)
             } else if case .map(let fields) = tree, fields.isEmpty {
-                Terminal.print("# nothing differs from the defaults")
+                Terminal.print("# all settings have their default values")
             } else {
                 Terminal.print(tree.yaml)
             }
@@ -141,7 +141,7 @@ struct ConfigurationSource {
 
     /// What is said of a configuration without problems.
     var praise: String {
-        exists ? "\(files.file): configuration OK" : "\(files.file) does not exist; the defaults are in force"
+        exists ? "\(files.file): configuration OK" : "\(files.file) does not exist; using the defaults"
     }
 }
 

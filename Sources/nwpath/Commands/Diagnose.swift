@@ -55,7 +55,7 @@ struct Diagnose: Command {
             .flag(
                 "--load",
                 into: \.isLoading,
-                help: "Require the load test, which runs anyway where diagnosis.nq has pages."
+                help: "Fail without a load test; it always runs when diagnosis.nq has pages."
             ),
             .option("--timeout", value: "DUR", into: \.limit, .duration, help: "Time limit (15s)."),
         ],
@@ -103,11 +103,11 @@ struct Diagnose: Command {
     /// What is wrong with the command line; `nil` when nothing is.
     private var complaint: String? {
         if let limit, limit < .milliseconds(100) { return "--timeout must be 100ms or longer" }
-        if isLoading && isOffline { return "--load sends a lot, and --offline nothing" }
-        if isLoading && target != nil { return "--load measures the network; leave HOST|URL out" }
+        if isLoading && isOffline { return "--load and --offline exclude each other" }
+        if isLoading && target != nil { return "--load takes no HOST|URL" }
         do throws(Destination.Mistake) {
             guard case .name(let name)? = try destination?.host, isOffline else { return nil }
-            return "--offline looks no name up; give an address in place of \(name)"
+            return "--offline does not resolve names; give an address instead of \(name)"
         } catch {
             let text = PrintableText.escape(target ?? "")
             guard case .unknownScheme(let scheme) = error else {

@@ -9,10 +9,10 @@ struct ExportMetrics: Command {
 
     static let specification = Specification<ExportMetrics>(
         "metrics",
-        "Prints the metrics of the service, or puts them into a file.",
+        "Prints the metrics of the service, or writes them to a file.",
         discussion: """
             The file is replaced as a whole, so the textfile collector of node_exporter never reads half of it. It \
-            is readable by everybody, whatever the umask. Metrics that node_exporter exports about itself under the \
+            is world-readable, regardless of the umask. Metrics that node_exporter exports about itself under the \
             same names (process_*) are left out.
             """,
         examples: [

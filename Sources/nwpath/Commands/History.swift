@@ -27,12 +27,12 @@ struct History: Command {
             The service reads them from its event log; --file reads a log directly, without the service. Where no \
             service is running, the log of its configuration is read.
 
-            Time that no service recorded is unknown and counts neither way: it did not run, or the machine was \
-            suspended. What follows the last record of a log is unknown too. Durations are correct across steps of \
-            the system clock; times are those of the clock after the last step.
+            Time without records is unknown and counts neither as up nor as down: the service did not run, or the \
+            machine was suspended. Time after the last record of a log is unknown too. Durations are correct across \
+            steps of the system clock; times are those of the clock after the last step.
 
             An outage is one of the headline, so an Internet connection that does not work is an outage although the \
-            path is satisfied; a monitor other than default has its path alone.
+            path is satisfied. For other monitors only the path counts.
             """,
         examples: [
             CommandExample("nwpath history", "the last 24 hours"),
@@ -44,13 +44,13 @@ struct History: Command {
         ],
         arguments: [
             .option("--since", value: "DUR|TIME", into: \.since, .moment, help: "Start."),
-            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "End; now unless given."),
+            .option("--until", value: "DUR|TIME", into: \.until, .moment, help: "End; default: now."),
             .option(
                 "--monitor",
                 value: "NAME",
                 into: \.monitor,
                 .monitorName,
-                help: "The monitor, default unless given."
+                help: "The monitor; default: default."
             ),
             .option(
                 "--state",
@@ -115,7 +115,7 @@ struct History: Command {
             let log = Self.configuration.log.file
             do throws(CommandFailure) {
                 let history = try read(log)
-                if !common.isQuiet { Terminal.complain("no service is running; this is from \(log)") }
+                if !common.isQuiet { Terminal.complain("the service is not running; read from \(log)") }
                 return history
             } catch let unread {
                 throw CommandFailure("\(error.message); \(unread.message)", error.status)

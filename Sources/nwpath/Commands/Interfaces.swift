@@ -10,10 +10,10 @@ struct Interfaces: Command {
 
     static let specification = Specification<Interfaces>(
         "interfaces",
-        "Lists the interfaces and what keeps them from carrying traffic.",
+        "Lists the interfaces, and why any of them cannot carry traffic.",
         discussion: "Without a service the kernel is read.",
         examples: [
-            CommandExample("nwpath interfaces", "those that matter"),
+            CommandExample("nwpath interfaces", "all but ignored ones"),
             CommandExample("nwpath interfaces eth0", "everything about one"),
         ],
         arguments: [

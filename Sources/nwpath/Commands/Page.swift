@@ -9,8 +9,8 @@ struct Page: Command {
         "page",
         "Prints a link to the status page that may start tests.",
         discussion: """
-            The link counts once, and for a minute; the page may then start tests for an hour. Links are for root, the \
-            service's own user and group through the unix socket, and for the token.
+            The link can be used once, within a minute; the page may then start tests for an hour. Links are for root, \
+            the service's own user and group through the unix socket, and for the token.
             """,
         examples: [CommandExample("nwpath page", "a link to open in a browser on this machine")],
         exits: ServiceExits.all + [ExitNote(.negative, "the service serves no page: it listens at unix sockets only")]
@@ -60,6 +60,6 @@ extension Page {
     static var form: Form {
         .document("Page", "A link to the status page that may start tests.")
             .member("url", .text)
-            .member("expires_seconds", .count, "How long the link counts.")
+            .member("expires_seconds", .count, "How long the link is valid.")
     }
 }

@@ -10,7 +10,7 @@ struct Reload: Command {
         discussion: "A configuration that is not valid changes nothing. For root, the service's own user and group "
             + "through the unix socket, and for the token.",
         examples: [CommandExample("nwpath reload", "after the configuration was edited")],
-        exits: ServiceExits.all + [ExitNote(.negative, "the configuration is not valid; the old one stays in force")]
+        exits: ServiceExits.all + [ExitNote(.negative, "the configuration is invalid; the previous one stays in use")]
     )
 
     func run(_ common: CommonOptions) -> ExitStatus {
@@ -46,7 +46,7 @@ extension ServiceConnection {
         try post("/-/reload") { error in
             switch error {
             case .problem(400, "/problems/config-invalid", let problems):
-                CommandFailure("\(problems)\nthe configuration of before stays in force", .negative)
+                CommandFailure("\(problems)\nthe previous configuration stays in use", .negative)
             case .refused:
                 CommandFailure("\(error)\nbecome root (`sudo nwpath reload`), or give --token-file", .refused)
             default: CommandFailure(error)

@@ -18,14 +18,14 @@ struct Replay: Command {
 
     static let specification = Specification<Replay>(
         "replay",
-        "Prints the events that a recording of `serve --record` leads to.",
+        "Prints the events that a recording of `serve --record` produces.",
         discussion:
             "The recorded messages of the kernel run through the same code as in the service, at their times but "
             + "without waiting. Data of providers such as resolv.conf is not recorded. Without a terminal, or with "
             + "--json, the events are JSON lines, else one sentence each.",
         examples: [
             CommandExample("nwpath replay outage.rec", "what happened"),
-            CommandExample("nwpath replay outage.rec --debounce 0 --json", "every change, as the log would have it"),
+            CommandExample("nwpath replay outage.rec --debounce 0 --json", "every change, as it would be logged"),
         ],
         arguments: [
             .positional("FILE", into: \.file, .path, help: "The recording."),

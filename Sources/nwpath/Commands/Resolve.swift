@@ -33,19 +33,19 @@ struct Resolve: Command {
             """,
         examples: [
             CommandExample("nwpath resolve printer.local", "the addresses of a host"),
-            CommandExample("nwpath resolve '_ipp._tcp/Office Printer'", "where a service is"),
-            CommandExample("nwpath resolve 169.254.7.1", "who has an address"),
+            CommandExample("nwpath resolve '_ipp._tcp/Office Printer'", "the host, port and TXT record of a service"),
+            CommandExample("nwpath resolve 169.254.7.1", "the host name of an address"),
             CommandExample("nwpath resolve printer --watch", "until Ctrl-C"),
         ],
         arguments: [
             .positional("NAME", into: \.name, .text, help: "A host, a service or an address."),
             .interface(into: \.interface, help: "Query on this interface only."),
-            .flag("--watch", into: \.watches, help: "Go on with what changes."),
-            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "When to give up (5s)."),
+            .flag("--watch", into: \.watches, help: "Keep watching for changes."),
+            .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Timeout (5s)."),
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "resolved"), ExitNote(.negative, "there is no such thing"), ExitNote(.usage),
+            ExitNote(.success, "resolved"), ExitNote(.negative, "not found"), ExitNote(.usage),
             ExitNote(.timedOut, "no answer"), ExitNote(.interrupted),
         ],
         check: { ResolveTarget.complaint($0.name) }

@@ -38,14 +38,14 @@ struct Serve: Command {
                 help: "unix:PATH or ADDRESS:PORT; replaces the defaults."
             ),
             .option("--log-file", value: "FILE", into: \.logFile, .path, help: "The event log; - is standard output."),
-            .option("--state-dir", value: "DIR", into: \.stateDirectory, .path, help: "What survives a restart."),
+            .option("--state-dir", value: "DIR", into: \.stateDirectory, .path, help: "The state directory."),
             .flag("--no-mdns", into: \.hasNoMulticast, help: "Do not browse services."),
             .option(
                 "--connectivity",
                 value: "CHECK",
                 into: \.connectivity,
                 .choice,
-                help: "What is tested all the time: local, public or off."
+                help: "What is tested continuously: local, public or off."
             ),
             .option(
                 "--debounce",

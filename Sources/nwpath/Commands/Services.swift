@@ -33,25 +33,25 @@ struct Services: Command {
         examples: [
             CommandExample("nwpath services", "all of them"),
             CommandExample("nwpath services _ipp._tcp -v", "printers, with their TXT records"),
-            CommandExample("nwpath services --name 'Office*' --watch --json", "as they come and go"),
+            CommandExample("nwpath services --name 'Office*' --watch --json", "follow additions and removals"),
             CommandExample("nwpath services --direct --timeout 3s", "without the service"),
-            CommandExample("nwpath services --past", "also those that are gone: since when, until when, why"),
+            CommandExample("nwpath services --past", "also those that were removed: since when, until when, why"),
         ],
         arguments: [
             .positional("TYPE", into: \.type, .text, help: "Services of this type only."),
             .flag("--types", into: \.showsTypes, help: "List the types instead."),
-            .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with such a name only."),
+            .option("--name", value: "GLOB", into: \.name, .glob, help: "Services with this name only."),
             .interface(into: \.interface, help: "Services on this interface only."),
             .flag("--watch", into: \.watches, help: "Continue with changes."),
             .flag("--once", into: \.waitsForCensus, help: "Wait until a census is complete, then list."),
             .flag("--direct", into: \.isDirect, help: "Query the network itself, without the service."),
-            .flag("--past", into: \.showsPast, help: "List everything that was ever seen."),
+            .flag("--past", into: \.showsPast, help: "List all services ever seen."),
         ],
         exits: ServiceExits.all + [ExitNote(.negative, "nothing was found")],
         check: { command in
             if command.watches && command.waitsForCensus { return "give --watch or --once, not both" }
             if command.showsPast && (command.showsTypes || command.watches || command.isDirect) {
-                return "--past goes with none of --types, --watch and --direct"
+                return "--past cannot be combined with --types, --watch or --direct"
             }
             if let complaint = command.type.flatMap(Self.complaint) { return complaint }
             let hasFilter = command.type != nil || command.name != nil || command.interface != nil
@@ -150,7 +150,7 @@ struct Services: Command {
             tag = answer.tag
             guard !answer.value.isNull else { continue }
             guard let services = answer.value["services"] else {
-                throw CommandFailure("the service takes no census; try --direct", .negative)
+                throw CommandFailure("service discovery is off (mdns.enabled); try --direct", .negative)
             }
             if services["last_census"]?.string != nil { return }
         }

@@ -16,7 +16,7 @@ struct Setup: Command {
 
     static let specification = Specification<Setup>(
         "setup",
-        "Chooses what the service tests all the time.",
+        "Chooses what the service tests continuously.",
         discussion:
             "Sets connectivity.check in the configuration file, where every other byte stays as it is, shows the "
             + "change first, and has a running service read it. --local: a query to each name server in use every 30 s, "
@@ -30,7 +30,7 @@ struct Setup: Command {
             .flag("--local", into: \.isLocal, help: "Test the gateways and name servers in use."),
             .flag("--public", into: \.isPublic, help: "Test well-known hosts on the Internet as well."),
             .flag("--off", into: \.isOff, help: "Test nothing."),
-            .flag("--yes", into: \.needsNoAnswer, help: "Write without a question."),
+            .flag("--yes", into: \.needsNoAnswer, help: "Do not prompt."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
         ],
         common: [.connection, .messages],
@@ -87,15 +87,15 @@ struct Setup: Command {
             configuration = try connection.get("/api/v1/config").value
         } catch {
             guard error.status == .unreachable else { throw error }
-            Terminal.print("no service runs; it takes effect when one starts")
+            Terminal.print("the service is not running; the change takes effect when it starts")
             return .success
         }
         let actual = SetupDialogue.check(in: configuration)
         guard actual == check.rawValue else {
             let why = "it reads another file, or its environment or a flag overrides this one"
-            throw CommandFailure("the service has connectivity.check: \(actual ?? "none") in force; \(why)", .negative)
+            throw CommandFailure("the service has connectivity.check: \(actual ?? "none") in use; \(why)", .negative)
         }
-        Terminal.print("in force: \(SetupDialogue.meaning(of: check))")
+        Terminal.print("in use: \(SetupDialogue.meaning(of: check))")
         return .success
     }
 }

@@ -138,7 +138,7 @@ struct Wait: Command {
         var lines: [String] = []
         for finding in findings {
             guard let missing = finding.missing else { continue }
-            lines.append("still waiting for: \(PrintableText.escape("\(finding.condition): \(missing)"))")
+            lines.append("still waiting for: \(PrintableText.escape("\(finding.condition) (\(missing))"))")
         }
         return lines.isEmpty ? ["the condition did not hold long enough"] : lines
     }

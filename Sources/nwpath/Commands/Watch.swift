@@ -30,7 +30,7 @@ struct Watch: Command {
             CommandExample("nwpath watch --since 1h --no-follow", "what happened in the last hour"),
         ],
         arguments: [
-            .option("--since", value: "SEQ|DUR", into: \.since, place, help: "Begin there instead of now."),
+            .option("--since", value: "SEQ|DUR", into: \.since, place, help: "Start there instead of now."),
             .options("--event", value: "GLOB", into: \.events, names, help: "Show these events only."),
             .option(
                 "-n",
@@ -38,13 +38,13 @@ struct Watch: Command {
                 value: "COUNT",
                 into: \.count,
                 .integer(1...Int.max),
-                help: "End after so many events."
+                help: "Stop after COUNT events."
             ),
-            .flag("--no-follow", into: \.doesNotFollow, help: "End after what has happened already."),
+            .flag("--no-follow", into: \.doesNotFollow, help: "Print past events and exit."),
             .flag("--all", into: \.showsAll, help: "Show every event on a line of its own."),
         ],
         exits: ServiceExits.all + [
-            ExitNote(.negative, "the events after SEQ are no longer held"), ExitNote(.interrupted),
+            ExitNote(.negative, "the events after SEQ are no longer available"), ExitNote(.interrupted),
         ]
     )
 

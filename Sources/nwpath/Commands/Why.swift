@@ -17,18 +17,18 @@ struct Why: Command {
 
     static let specification = Specification<Why>(
         "why",
-        "Shows the kernel's way to the Internet or to a host, and the first element that is broken.",
+        "Shows the kernel's path to the Internet or to a host, and the first broken element.",
         discussion:
             "Follows the rule, table, route, nexthop, link, carrier, source address, packet filters, neighbour and name "
             + "servers. Queries the kernel of this machine and sends nothing beyond the first router, except for "
-            + "the lookup of a name. Probe results of a service on this machine are shown beside it.",
+            + "the lookup of a name. Probe results of the local service are shown as well.",
         examples: [
-            CommandExample("nwpath why", "why is there no Internet"),
+            CommandExample("nwpath why", "why the Internet connection is down"),
             CommandExample("nwpath why 192.0.2.1", "the kernel's path to an address"),
-            CommandExample("nwpath why example.com", "to a name, by every family it has"),
+            CommandExample("nwpath why example.com", "to a host name, over IPv4 and IPv6"),
         ],
         arguments: [
-            .positional("HOST", into: \.host, .text, help: "An address or a name; the Internet without it."),
+            .positional("HOST", into: \.host, .text, help: "An address or a name; default: the Internet."),
             .option("--config", value: "FILE", into: \.config, .path, help: "The configuration file."),
             .option("--timeout", value: "DUR", into: \.timeout, .duration, help: "Timeout of the lookup."),
         ],

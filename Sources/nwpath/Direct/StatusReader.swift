@@ -31,7 +31,7 @@ struct StatusReader {
             return try connection.get(target)
         } catch {
             guard error.status == .unreachable, connection.isStandard else { throw error }
-            if !isQuiet { Terminal.complain("no service is running; this is the kernel's current state") }
+            if !isQuiet { Terminal.complain("the service is not running; showing the kernel's current state") }
             let direct = try DirectStatus()
             kernel = direct
             return try Self.answer(document(direct))

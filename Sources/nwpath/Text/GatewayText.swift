@@ -53,7 +53,7 @@ struct GatewayText {
         }
         return switch condition {
         case "good": ("✓ DNS: answers", .good)
-        case "degraded": ("! DNS: answers in part, or slowly", .warning)
+        case "degraded": ("! DNS: partly failing or slow", .warning)
         case "broken": ("✗ DNS: does not answer", .bad)
         case "not_reached": ("✗ DNS: not working, because the Internet connection is down", .bad)
         default: ("? DNS: reachable, not tested (run `nwpath diagnose`)", nil)

@@ -16,7 +16,7 @@ struct HistoryText {
         text += sheet.paint(" from \(AgeText.moment(since)) to \(AgeText.moment(until))\(span ?? "")") + "\n"
         let outages = history.list("outages")
         guard let percent = history["availability_percent"]?.double else {
-            return text + sheet.paint("nothing recorded in that time", .warning) + "\n"
+            return text + sheet.paint("no data for this period", .warning) + "\n"
         }
         let known = AgeText.of(seconds: history["known_seconds"]?.double)
         let isDown = outages.contains { $0["end"]?.string == nil }

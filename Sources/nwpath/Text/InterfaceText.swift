@@ -40,7 +40,7 @@ struct InterfaceText {
         add("mtu", interface["mtu"]?.int.map { "\($0) bytes" } ?? "")
         add("hardware", interface.text("hardware_address"))
         add("port of", interface.text("master"))
-        add("carrier", interface["carrier_changes"]?.int.map { "changed \($0) times" } ?? "")
+        add("carrier", interface["carrier_changes"]?.int.map { Plural.of($0, "change") } ?? "")
         add("notes", Self.notes(interface).joined(separator: ", "))
         for (number, address) in interface.list("addresses").enumerated() {
             let words = [address.text("scope")] + address.texts("flags") + [Self.lifetime(address)]

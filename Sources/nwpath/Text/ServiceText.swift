@@ -39,7 +39,7 @@ struct ServiceText {
                 .init(AgeText.moment(service["first_seen"]?.string)),
                 .init(AgeText.moment(service["last_seen"]?.string)),
                 .init(service["appearances"]?.int.map { "\($0)×" } ?? ""),
-                .init(isPresent ? "there" : reason.isEmpty ? "not there" : reason, isPresent ? .good : .faint),
+                .init(isPresent ? "present" : reason.isEmpty ? "missing" : reason, isPresent ? .good : .faint),
             ])
         }
         return sheet.table(table)

@@ -171,11 +171,11 @@ struct StatusText {
         let all = [("IPv4", "supports_ipv4"), ("IPv6", "supports_ipv6"), ("DNS", "supports_dns")]
         let doubts = [
             "not_asked": " (not tested)", "not_reached": " (unreachable)", "broken": " (does not answer)",
-            "degraded": " (in part)",
+            "degraded": " (partly working)",
         ]
         let has = all.filter { path.isTrue($0.1) }.map { $0.0 == "DNS" ? $0.0 + (doubts[condition ?? ""] ?? "") : $0.0 }
         let lacks = all.filter { !path.isTrue($0.1) }.map { "no \($0.0)" }
-        return (has + lacks).joined(separator: ", ")
+        return has.isEmpty ? "none" : (has + lacks).joined(separator: ", ")
     }
 
     private static func traits(_ path: JSONValue) -> String {
@@ -206,7 +206,7 @@ struct StatusText {
         guard let count = services["count"]?.int, let types = services["types"]?.int else { return "" }
         let census = AgeText.since(services["last_census"]?.string, now: sheet.now).map { "last census \($0) ago" }
         let found = "\(Plural.of(count, "service")) of \(Plural.of(types, "type"))"
-        return sheet.paint("\(found), \(census ?? "first census under way")") + "\n"
+        return sheet.paint("\(found), \(census ?? "first census in progress")") + "\n"
     }
 }
 

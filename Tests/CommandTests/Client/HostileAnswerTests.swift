@@ -158,7 +158,7 @@ private let ok = "HTTP/1.1 200 OK\r\n"
         arguments: [
             (.notReachable(place: "unix:/x", reason: "no"), "at unix:/x (no); is it running? Try: systemctl"),
             (.permissionDenied(place: "unix:/x"), "no permission to open unix:/x; become root or join the group"),
-            (.timedOut(place: "u"), "no answer from u in time"),
+            (.timedOut(place: "u"), "timed out waiting for u"),
             (.refused(status: 403, detail: "d"), "refused (403): d"),
             (.problem(status: 404, type: "t", detail: "d"), "d"),
             (.failed(place: "u", reason: "r"), "u is not usable: r"),

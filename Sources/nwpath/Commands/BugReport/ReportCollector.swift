@@ -73,9 +73,9 @@ struct ReportCollector {
     }
 
     private mutating func addConfiguration(_ served: JSONValue?) {
-        if let served { return contents.add("configuration", "as the service has it in force", served) }
+        if let served { return contents.add("configuration", "as used by the service", served) }
         do {
-            contents.add("configuration", "as the service would have it in force", try source.load().tree.json)
+            contents.add("configuration", "as the service would use it", try source.load().tree.json)
         } catch {
             contents.miss("configuration", "\(error)")
         }
@@ -92,12 +92,14 @@ struct ReportCollector {
                     .string("\(rule.family.rawValue) \(rule.priority): \(rule.selector) table \(rule.table)")
                 }
             )
+            var count = 0
             for family in AddressFamily.allCases {
                 let routes = try kernel.routes(family, type: nil, limit: Self.routeLimit) { _ in true }
+                count += routes.values.count
                 object["\(family.rawValue)_routes"] = .integer(Int64(routes.values.count))
                 object["\(family.rawValue)_routes_complete"] = .bool(routes.isComplete)
             }
-            contents.add("routes", "\(rules.count) rules and the number of routes", .object(object))
+            contents.add("routes", "\(rules.count) rules and \(count) routes", .object(object))
         } catch {
             contents.miss("routes", "cannot query the kernel: \(error)")
         }
@@ -132,7 +134,7 @@ struct ReportCollector {
         }
         guard !hasEvents else { return }
         if last.isEmpty {
-            contents.miss("events", "the log holds none, or cannot be read")
+            contents.miss("events", "the log has none, or cannot be read")
         } else {
             contents.add("events", "the last events of the log", .array(last.suffix(Self.eventCount)))
         }

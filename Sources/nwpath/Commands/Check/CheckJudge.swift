@@ -44,7 +44,7 @@ struct CheckJudge {
         if wanted == "default" { Self.begin(&report, with: status["headline"] ?? .null) }
         if report.state == .ok, isSatisfied, warnsOfExpense, path.isTrue("is_expensive") {
             report.state = .warning
-            report.text += ", it is expensive"
+            report.text += ", expensive"
         }
         report.measures = [
             CheckReport.Measure(
@@ -85,13 +85,13 @@ struct CheckJudge {
     /// The thresholds are for the number of verdicts.
     func diagnosis(_ answer: JSONValue) -> CheckReport {
         guard let time = WallTime(answer.text("time")) else {
-            return .unknown("nothing was diagnosed yet; diagnosis.enabled makes the daemon do it")
+            return .unknown("no diagnosis has run yet; set diagnosis.enabled: true")
         }
         let verdicts = answer.list("verdicts")
         let worst = verdicts.first?.text("severity")
         var report = CheckReport(
             state: verdicts.isEmpty ? .ok : worst == "broken" ? .critical : .warning,
-            text: verdicts.isEmpty ? "diagnosis found nothing wrong" : ""
+            text: verdicts.isEmpty ? "no problems found" : ""
         )
         report.text += verdicts.map { "\($0.text("code")): \($0.text("message"))" }.joined(separator: ", ")
         report.measures = [
@@ -169,7 +169,7 @@ struct CheckJudge {
     ///   - status: `/api/v1/status`, which tells whether there is a census.
     /// - Returns: The report.
     func service(_ answer: JSONValue, status: JSONValue) -> CheckReport {
-        guard status["services"]?.object != nil else { return .unknown("the service takes no census") }
+        guard status["services"]?.object != nil else { return .unknown("service discovery is off (mdns.enabled)") }
         let parts = (name ?? "").split(separator: "/", maxSplits: 1).map(String.init)
         let type = parts.first
         let instance = parts.count == 2 ? parts[1] : nil

@@ -11,7 +11,7 @@ struct DestinationText {
         let gaps = document.list("ladder").filter { $0.text("state") != "ok" }
         if let gap = gaps.first {
             let reason = "\(gap.text("layer")): \(gap.text("message"))"
-            return sheet.paint("? \(name) works as far as it was examined; \(reason)", .warning) + "\n"
+            return sheet.paint("? \(name) works as far as tested; \(reason)", .warning) + "\n"
         }
         let status = destination["status"]?.int.map { ": status \($0)" } ?? ""
         return sheet.paint("✓ \(name) works\(status)", .good) + "\n"

@@ -78,7 +78,7 @@ struct DiagnosisText {
         if let loss = evidence["loss_percent"]?.double { words.append("\(ProbeText.percent(loss)) lost") }
         if let time = evidence["answer_seconds"]?.double { words.append("answers in \(ProbeText.time(time))") }
         if let asked = evidence["asked"]?.int { words.append("\(evidence["answering"]?.int ?? 0) of \(asked) answer") }
-        if let size = evidence["largest_bytes"]?.int { words.append("packets of \(size) bytes arrive") }
+        if let size = evidence["largest_bytes"]?.int { words.append("packets up to \(size) bytes pass") }
         if let offset = evidence["offset_seconds"]?.double {
             words.append("the clock is \(ProbeText.time(offset.magnitude)) \(offset < 0 ? "behind" : "ahead")")
         }
@@ -112,7 +112,7 @@ struct DiagnosisText {
         case "me": words += "; the fault is in this machine"
         case "link_or_gateway": words += "; the fault is on the link or at the gateway"
         case "destination": words += "; the fault is at the destination"
-        case "shared": words += "; neighbours have the same trouble"
+        case "shared": words += "; other hosts on the network are affected too"
         default: break
         }
         return sheet.paint(words, .faint) + "\n"

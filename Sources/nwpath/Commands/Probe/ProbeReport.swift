@@ -176,15 +176,15 @@ extension ProbeReport {
     }
 
     static var summary: Form {
-        .document("Summary", "What all attempts of a probe came to.")
+        .document("Summary", "Summary of all attempts of a probe.")
             .member("event", .constant("summary"))
             .member("target", .text)
             .member("sent", .count)
-            .member("answered", .count, "How many got a right answer.")
+            .member("answered", .count, "How many succeeded.")
             .member("loss_percent", .percent)
             .member("min_seconds", .seconds.orNull, "The shortest duration; `null` without a right answer.")
             .member("avg_seconds", .seconds.orNull)
             .member("max_seconds", .seconds.orNull)
-            .member("p95_seconds", .seconds.orNull, "The least duration that 95 % of them are not longer than.")
+            .member("p95_seconds", .seconds.orNull, "The 95th percentile of the durations.")
     }
 }

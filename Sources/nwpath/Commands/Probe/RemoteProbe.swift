@@ -74,7 +74,7 @@ final class RemoteProbe {
             let last = new.value["last"] ?? .null
             if last["time"]?.string != before && !new.value.isTrue("running") { return last }
         }
-        throw CommandFailure("the service did not end the probe in time", .timedOut)
+        throw CommandFailure("the probe did not finish in time", .timedOut)
     }
 
     /// Asks for a run.

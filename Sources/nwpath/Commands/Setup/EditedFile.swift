@@ -44,7 +44,7 @@ struct EditedFile {
     /// - Throws: Why it is as it was: it was edited meanwhile, or cannot be written.
     func write(_ bytes: [UInt8], over old: Contents?) throws(CommandFailure) {
         guard try read() == old else {
-            throw CommandFailure("\(path): was changed meanwhile; nothing was written", .negative)
+            throw CommandFailure("\(path): was changed by another program; nothing was written", .negative)
         }
         let isRoot = geteuid() == 0
         do {

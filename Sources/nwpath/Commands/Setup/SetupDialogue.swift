@@ -42,7 +42,7 @@ enum SetupDialogue {
             }
             if let check = ConnectivitySettings.Check(rawValue: answer) { return check }
             let nearest = NearestSpelling.nearest(to: answer, among: words).map { "; did you mean '\($0)'?" } ?? ""
-            Terminal.complain("\(PrintableText.quote(answer)) is none of them\(nearest)")
+            Terminal.complain("\(PrintableText.quote(answer)) is not one of them\(nearest)")
         }
     }
 

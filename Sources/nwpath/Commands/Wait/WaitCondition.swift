@@ -93,14 +93,16 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         case .service(let type, let name):
             let isThere = services.contains { $0.text("type") == type && (name ?? $0.text("name")) == $0.text("name") }
             if isThere { return nil }
-            if status["services"] == nil { return "the service takes no census" }
+            if status["services"] == nil { return "service discovery is off (mdns.enabled)" }
             return name.map { "no \(type) named \($0) was found" } ?? "no \(type) was found"
         }
     }
 
     private static func missing(_ status: JSONValue, unless holds: (Headline.State) -> Bool) -> String? {
         let headline = status["headline"] ?? .null
-        guard let state = Headline.State(rawValue: headline.text("state")) else { return "the service has no headline" }
+        guard let state = Headline.State(rawValue: headline.text("state")) else {
+            return "the service reports no headline"
+        }
         return holds(state) ? nil : "\(state.word): \(headline.text("message"))"
     }
 

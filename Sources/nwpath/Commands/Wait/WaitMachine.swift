@@ -45,7 +45,7 @@ struct WaitMachine {
         self.isAny = isAny
         self.hold = hold
         deadline = timeout == .zero ? nil : now + timeout
-        findings = conditions.map { Finding(condition: $0, missing: "the service is not reachable") }
+        findings = conditions.map { Finding(condition: $0, missing: "the service is not running") }
     }
 
     mutating func look(
@@ -71,7 +71,7 @@ struct WaitMachine {
     mutating func lose(_ reason: String) {
         holdsSince = nil
         loss = reason
-        findings = conditions.map { Finding(condition: $0, missing: "the service is not reachable") }
+        findings = conditions.map { Finding(condition: $0, missing: "the service is not running") }
     }
 
     func step(at now: Duration) -> Step {
