@@ -48,7 +48,7 @@ def page(bench):
     ip("neigh replace 10.1.0.1 dev v0 lladdr 02:00:00:00:00:01 nud permanent")
     with Nwpath() as nwpath:
         size = len(nwpath.get("/")[1].encode())
-        bench.record("page, uncompressed", "kB", {"nwpath": size / 1000}, most=60)
+        bench.record("page, uncompressed", "kB", {"nwpath": size / 1000}, most=70)
         costs(bench, nwpath, "no page open")
         driver = browser()
         try:

@@ -59,7 +59,7 @@ struct ChainBuilder {
         let answers = facts.probes.filter { $0.position == .beyond && evaluation.isAnswered($0) }.compactMap(
             \.roundTrip
         )
-        let isFailing = facts.probes.contains { $0.position == .beyond && $0.isFailing }
+        let isFailing = facts.probes.contains { $0.position == .beyond && $0.isFailing && !$0.failsAtName }
         let isWorse = isFailing || hasWarning(of: [.wan, .transport])
         let condition: ChainElement.Condition = isWorse ? .degraded : evaluation.hasInternet ? .good : .notAsked
         return ChainElement(.internet, nil, condition, roundTrip: answers.min())

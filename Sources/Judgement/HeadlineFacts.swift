@@ -98,6 +98,8 @@ public struct ProbeObservation: Hashable, Sendable {
         case beyond
         /// One of those that this machine uses.
         case nameServer
+        /// Its packets have another route than those of the path: by another uplink, a tunnel, or a rule of its own.
+        case elsewhere
     }
 
     public var name: String
@@ -131,8 +133,8 @@ public struct ProbeObservation: Hashable, Sendable {
     public var roundTrip: Duration?
     /// Whether its right answers show that names are found.
     public var findsName: Bool
-    /// Whether it is on this machine or the networks it is part of.
-    public var isNear: Bool
+    /// Whether its packets pass no gateway of the path.
+    public var bypassesGateway: Bool
     /// Why it fails, in one word, such as `timeout`.
     public var failure: String?
     /// The same in a sentence.
@@ -157,7 +159,7 @@ public struct ProbeObservation: Hashable, Sendable {
         validity: Duration = .seconds(180),
         roundTrip: Duration? = nil,
         findsName: Bool = false,
-        isNear: Bool = false,
+        bypassesGateway: Bool = false,
         failure: String? = nil,
         failureDetail: String? = nil
     ) {
@@ -178,7 +180,7 @@ public struct ProbeObservation: Hashable, Sendable {
         self.validity = validity
         self.roundTrip = roundTrip
         self.findsName = findsName || position == .nameServer
-        self.isNear = isNear || position == .near || position == .gateway
+        self.bypassesGateway = bypassesGateway || [.near, .gateway, .elsewhere].contains(position)
         self.failure = failure
         self.failureDetail = failureDetail
     }

@@ -12,16 +12,17 @@ internal import PathModel
 /// 3. A portal answers: `login_needed`.
 /// 4. A verdict of something that stops all traffic: `no_internet`.
 /// 5. A test answers again, and others that failed have not been repeated since: `checking`.
-/// 6. All tests beyond the gateway fail, one of all as often as its threshold; or, where there are none, nothing comes
-///    back from several name servers beyond it: `no_internet`.
+/// 6. Nothing comes back from any test beyond the gateway, and one failed as often as its threshold; or, where there are
+///    none, from several name servers beyond it: `no_internet`.
 /// 7. No name server is configured or in reach, or a verdict or all tests say that none answers, and hosts beyond the
 ///    gateway do: `dns_broken`.
 /// 8. A test failed, and nothing of its kind answered since, or nothing has a result: `checking`.
-/// 9. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail:
-///    `degraded`.
+/// 9. A verdict says that something is slower than it should be: `slow`; is worse otherwise, or most tests fail, or all of
+///    one family: `degraded`.
 /// 10. Something beyond answered: `online`; else `connected`.
 ///
-/// An answer counts until a test of the same kind fails after it. A verdict that something stops all traffic does not
+/// A host that answers with an error has answered. Tests whose packets have another route than those of the path say
+/// nothing of what is beyond its gateway. An answer counts until a test of the same kind fails after it. A verdict that something stops all traffic does not
 /// stand against an answer that is newer than its last confirmation.
 public struct HeadlineJudge {
     private let facts: HeadlineFacts
@@ -30,6 +31,9 @@ public struct HeadlineJudge {
 
     /// How long failures of a path that has just become satisfied decide nothing: two tests a second apart.
     private static let settling = Duration.milliseconds(1500)
+
+    /// How long after an answer others that failed are awaited; where packets are lost all the time some always fail.
+    private static let repetition = Duration.seconds(5)
 
     public init(_ all: HeadlineFacts) {
         var facts = all
@@ -145,14 +149,15 @@ public struct HeadlineJudge {
         case .gateway: finding = Finding(state: .noInternet, standing, .gateway)
         default: finding = Finding(state: .noInternet, standing, .internet)
         }
-        finding.began = [standing.since, firstFailure(of: beyond)].compactMap(\.self).min()
+        let tests = beyond + servers.filter { !$0.bypassesGateway }
+        finding.began = [standing.since, firstFailure(of: tests)].compactMap(\.self).min()
         return finding
     }
 
-    /// One answers again, and others that failed have not been repeated since.
+    /// One has just answered again, and others that failed have not been repeated since.
     private var recovering: Finding? {
         let probes = beyond + servers
-        guard let newest = probes.compactMap(\.answeringSince).max(),
+        guard let newest = probes.compactMap(\.answeringSince).max(), facts.now - newest < Self.repetition,
             probes.contains(where: { $0.isFailing && ($0.lastStart ?? newest) < newest }),
             let probe = probes.first(where: { $0.answeringSince == newest })
         else { return nil }
@@ -160,6 +165,16 @@ public struct HeadlineJudge {
     }
 
     private var withoutNames: Finding? {
+        let dns = facts.path.dns
+        guard dns.isUsable else {
+            return Finding(
+                state: .dnsBroken,
+                message: text.noNameServer(dns.servers),
+                hint: HeadlineText.noNameServerHint,
+                cause: Headline.Cause("no_name_server"),
+                element: .dns
+            )
+        }
         if let standing = verdicts.first(where: { $0.verdict.code.layer == .dns && $0.verdict.severity == .broken }) {
             var finding = Finding(state: .dnsBroken, standing, .dns)
             finding.began = [standing.since, firstFailure(of: servers)].compactMap(\.self).min()
@@ -176,15 +191,7 @@ public struct HeadlineJudge {
                 element: .dns
             )
         }
-        let dns = facts.path.dns
-        guard !dns.isUsable else { return nil }
-        return Finding(
-            state: .dnsBroken,
-            message: text.noNameServer(dns.servers),
-            hint: HeadlineText.noNameServerHint,
-            cause: Headline.Cause("no_name_server"),
-            element: .dns
-        )
+        return nil
     }
 
     /// Whether hosts beyond the gateway have answered since name servers began to fail, or none can.
@@ -201,7 +208,8 @@ public struct HeadlineJudge {
         // Where name servers fail as well, one test that failed often enough decides for all.
         let hosts = beyond.isEmpty && areBeyond(servers) ? servers : beyond
         guard isDecided(hosts) || isDecided(beyond + servers), !hasInternet,
-            hosts.contains(where: { !$0.failsAtName })
+            hosts.contains(where: { !$0.failsAtName }), hosts.allSatisfy({ $0.isSilent || $0.failsAtName }),
+            !isContradicted(hosts)
         else { return nil }
         return Finding(
             state: .noInternet,
@@ -213,9 +221,21 @@ public struct HeadlineJudge {
         )
     }
 
+    /// Whether something else shows that packets pass the gateway since these hosts fail: the failure is theirs, or that of
+    /// one family.
+    private func isContradicted(_ hosts: [ProbeObservation]) -> Bool {
+        let families = Set(hosts.map(\.family))
+        if families == [.ipv6], facts.path.supportsIPv4 { return true }
+        guard let first = firstFailure(of: hosts) else { return false }
+        return servers.contains { server in
+            guard !server.bypassesGateway, isAnswered(server), (server.answered ?? .zero) >= first else { return false }
+            return hosts.count == 1 || !families.contains(server.family) && !families.contains(nil)
+        }
+    }
+
     /// Whether several name servers are hosts beyond the gateway, from none of which anything comes back.
     private func areBeyond(_ servers: [ProbeObservation]) -> Bool {
-        servers.count > 1 && servers.allSatisfy { !$0.isNear && ["timeout", "unreachable"].contains($0.failure) }
+        servers.count > 1 && servers.allSatisfy { !$0.bypassesGateway && $0.isSilent }
     }
 
     private var checking: Finding? {
@@ -242,37 +262,56 @@ public struct HeadlineJudge {
             finding.began = max(standing.since, recovery ?? .zero)
             return finding
         }
-        let tested = beyond + servers
+        let tested = beyond + servers + elsewhere
         let failing = tested.filter(\.isFailing)
-        guard failing.count * 2 > tested.count else { return nil }
+        if facts.path.supportsIPv4, facts.path.supportsIPv6, let lost = AddressFamily.allCases.first(where: isLost) {
+            let tests = beyond.filter { $0.family == lost }
+            return Finding(
+                state: .degraded,
+                message: text.nothingAnswers(over: lost, tests),
+                hint: HeadlineText.nothingAnswersHint,
+                cause: .tests,
+                began: max(tests.compactMap(\.failingSince).min() ?? .zero, recovery ?? .zero),
+                element: .internet
+            )
+        }
+        let isNoneRight = !beyond.isEmpty && beyond.allSatisfy { $0.isFailing && !$0.failsAtName }
+        guard failing.count * 2 > tested.count || isNoneRight && !hasInternet else { return nil }
         let since = failing.compactMap(\.failingSince).sorted()
         return Finding(
             state: .degraded,
             message: text.tally(failing, of: tested),
             hint: HeadlineText.someFailHint,
             cause: .tests,
-            began: max(since[tested.count / 2], recovery ?? .zero),
+            began: max(since[min(tested.count / 2, since.count - 1)], recovery ?? .zero),
             element: failing.allSatisfy { $0.position == .nameServer } ? .dns : .internet
         )
     }
 
+    /// Whether all of several tests beyond the gateway fail that use a family; one alone may be dead itself.
+    private func isLost(_ family: AddressFamily) -> Bool {
+        let tests = beyond.filter { $0.family == family }
+        return tests.count > 1 && tests.allSatisfy { $0.isFailing && $0.isSilent }
+    }
+
     private var good: Finding {
+        let tested = beyond + servers + elsewhere
+        let failing = tested.filter(\.isFailing)
         guard hasInternet else {
             return Finding(
                 state: .connected,
                 message: text.connected(
                     hasNames: hasNames,
-                    failing: (beyond + servers).filter(\.isFailing),
-                    of: beyond + servers
+                    failing: failing,
+                    of: tested
                 ),
                 hint: HeadlineText.connectedHint,
                 began: recovery
             )
         }
-        let failing = beyond.filter(\.isFailing)
         return Finding(
             state: .online,
-            message: text.online(failing: failing, of: beyond),
+            message: text.online(failing: failing, of: tested),
             hint: failing.isEmpty ? nil : HeadlineText.onlineHint,
             began: recovery
         )
@@ -282,6 +321,7 @@ public struct HeadlineJudge {
 
     private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && counts($0) } }
     private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && counts($0) } }
+    private var elsewhere: [ProbeObservation] { facts.probes.filter { $0.position == .elsewhere && counts($0) } }
 
     /// Whether a probe counts: where its last run was not assessed, as long as the result before it does.
     private func counts(_ probe: ProbeObservation) -> Bool {
@@ -304,15 +344,19 @@ public struct HeadlineJudge {
             switch probe.position {
             case .beyond: lastUnanswered
             case .nameServer: newestFailure(of: servers)
-            case .gateway, .near: .zero
+            case .gateway, .near, .elsewhere: .zero
             }
         return isFresh(answered, for: probe.validity) && answered >= limit
     }
 
-    /// Whether something beyond the gateway answered.
+    /// Whether something beyond the gateway answered, be it with an error.
     var hasInternet: Bool {
-        beyond.contains(where: isAnswered)
+        beyond.contains { isAnswered($0) || $0.hasReply && isReplyNew($0) }
             || lastExamination(\.reachedInternet) && startOfExamination >= newestFailure(of: beyond)
+    }
+
+    private func isReplyNew(_ probe: ProbeObservation) -> Bool {
+        probe.lastStart.map { isFresh($0, for: probe.validity) && $0 >= lastUnanswered } ?? false
     }
 
     /// Whether a name server answered.
@@ -332,7 +376,7 @@ public struct HeadlineJudge {
     /// When a test beyond the gateway last began to fail, or an examination ended in which nothing there answered.
     private var lastUnanswered: Duration {
         let unanswered = lastExamination(\.isSilent) ? facts.examination?.ended ?? .zero : .zero
-        return max(newestFailure(of: beyond), unanswered)
+        return max(newestFailure(of: beyond.filter { !$0.hasReply }), unanswered)
     }
 
     /// Whether each fails, and one of those that failed after the last answer as often as its threshold.
@@ -367,8 +411,14 @@ extension HeadlineJudge.Finding {
 }
 
 extension ProbeObservation {
+    /// Whether it fails, and nothing came back.
+    fileprivate var isSilent: Bool {
+        failingSince != nil && !hasReply && !["refused", "dns"].contains(failure)
+    }
+    /// Whether it fails although its target answers, with a wrong status, a certificate that does not verify and the like.
+    fileprivate var hasReply: Bool { failingSince != nil && ["status", "tls", "answer"].contains(failure) }
     /// Whether it fails before it gets to its target.
-    fileprivate var failsAtName: Bool { failingSince != nil && failure == "dns" && position == .beyond }
+    var failsAtName: Bool { failingSince != nil && failure == "dns" && position == .beyond }
 }
 
 extension HeadlineFacts {

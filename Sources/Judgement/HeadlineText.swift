@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import PathModel
 
 /// The sentences of the headline that no path reason and no verdict has; without full stops.
@@ -13,7 +14,7 @@ struct HeadlineText {
         var interfaces: [String] = []
         for gateway in gateways where !interfaces.contains(gateway.interface) { interfaces.append(gateway.interface) }
         let names = interfaces.map { interface in
-            let addresses = gateways.filter { $0.interface == interface }.map { "\($0.address)" }
+            let addresses = gateways.filter { $0.interface == interface }.map { "\($0.address.address)" }
             return "\(addresses.joined(separator: " and ")) on \(interface)"
         }
         return "\(names.joined(separator: " and ")) \(gateways.count == 1 ? "does" : "do") not answer"
@@ -30,6 +31,11 @@ struct HeadlineText {
         let gateway = isOneLink ? "\(gateways[0].address)" : "the gateways"
         let subject = gateways.isEmpty ? "no test gets an answer" : "nothing beyond \(gateway) answers"
         return "\(subject) (\(tally(failing, of: failing)))"
+    }
+    /// Such as `nothing beyond fe80::1 answers over IPv6 (1 of 1 tests fails: six (timeout))`.
+    func nothingAnswers(over family: AddressFamily, _ failing: [ProbeObservation]) -> String {
+        let gateway = path.gateways.first { $0.family == family }.map { "beyond \($0.address)" } ?? "tested"
+        return "nothing \(gateway) answers over \(family == .ipv4 ? "IPv4" : "IPv6") (\(tally(failing, of: failing)))"
     }
     static let nothingAnswersHint = "run `nwpath diagnose` to locate the break"
 
@@ -48,7 +54,7 @@ struct HeadlineText {
         guard server.failure != "refused" else { return "\(name) refuses queries" }
         guard server.failure == "dns", let detail = server.failureDetail else {
             let gateway = path.gateways.first.map { "\($0.address)" } ?? "the gateway"
-            let remark = areAlone && !server.isNear ? "; nothing else beyond \(gateway) is tested" : ""
+            let remark = areAlone && !server.bypassesGateway ? "; nothing else beyond \(gateway) is tested" : ""
             return "\(name) does not answer queries\(remark)"
         }
         // Such as `the server refused the query (REFUSED)`.
@@ -78,7 +84,10 @@ struct HeadlineText {
     // MARK: - Nothing is known to be wrong
 
     func connected(hasNames: Bool, failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
-        guard failing.isEmpty else { return "\(tally(failing, of: all)); nothing beyond the gateway has answered yet" }
+        guard failing.isEmpty else {
+            let known = hasNames ? "the name server answers\(uplink)" : "nothing beyond the gateway has answered yet"
+            return "\(known); \(tally(failing, of: all))"
+        }
         return hasNames
             ? "the name server answers\(uplink); the Internet has not been tested"
             : "the route\(uplink) looks fine; nothing beyond the gateway has been tested"

@@ -32,6 +32,8 @@ public struct HeadlineTracker: Hashable, Sendable {
     /// Since when its state stands, as time since boot.
     public private(set) var since = Duration.zero
     private var reported: Reported?
+    /// When the state was found first, as time since boot.
+    private var found = Duration.zero
     /// When the reported state was last found, as time since boot.
     private var lastFound = Duration.zero
     /// Since when the cause stands, where it is another one than was reported.
@@ -64,17 +66,22 @@ public struct HeadlineTracker: Hashable, Sendable {
         }
         causeSince = nil
         guard old?.state != new.state else { return }
+        found = now
         // What follows from failing tests began with the first of them.
         let suspicion = old?.state == .checking && !new.state.isGood ? old?.began : nil
-        // What was wrong when it was last evaluated did not end before that.
-        let earliest = reported.headline.state.isGood || !new.state.isGood ? reported.since : lastFound
+        // What was found when it was last evaluated did not end before that, unless failures began meanwhile.
+        let earliest = new.state.isGood ? lastFound : reported.since
         since = max(earliest, [new.began ?? now, suspicion, now].compactMap(\.self).min() ?? now)
     }
 
     /// When to look whether a change is to be reported; `nil` while there is none.
     public var due: Duration? {
         guard let headline, headline.state != .checking else { return nil }
-        guard headline.state == reported?.headline.state else { return since + Self.holdDown }
+        guard headline.state == reported?.headline.state else {
+            // Another fault after one that was reported may be a part of the recovery.
+            let isWrongStill = reported?.headline.state.isGood == false && !headline.state.isGood
+            return (isWrongStill ? found : since) + Self.holdDown
+        }
         return causeSince.map { $0 + Self.holdDown }
     }
 

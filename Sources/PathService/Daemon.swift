@@ -194,6 +194,8 @@ public final class Daemon {
         }
         parts.start(hostName) { $0.start { [unowned self] name in take(hostName: name) } }
         publishStart()
+        // The first headline knows which results are to come.
+        probes.take(configuration)
         try parts.start(system) { system throws(ServiceError) in
             do throws(NetlinkError) {
                 try system.start { [unowned self] event in hear(event) }
@@ -210,7 +212,7 @@ public final class Daemon {
                 publishAnswers()
             }
         }
-        diagnosis.onNoAnswer = { [unowned self] in probes.runAll() }
+        diagnosis.onContradiction = { [unowned self] in probes.runAll() }
         parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in publishAnswers() } }
         if let services {
             parts.start(services) { services in

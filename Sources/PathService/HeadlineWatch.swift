@@ -23,6 +23,7 @@ final class HeadlineWatch {
     private let hostName: HostNameWatch
     private var tracker = HeadlineTracker()
     private var seconds = HeadlineSeconds()
+    private var uplink = UplinkTracker()
     private var timer: EventLoop.Timer?
     /// Receives a line for people about each change that is published.
     var onChange: (String) -> Void = { _ in }
@@ -52,7 +53,13 @@ final class HeadlineWatch {
         facts.examination = diagnosis.summary
         facts.awaitsExamination = diagnosis.isContinuous && (diagnosis.summary?.ended ?? .zero) < statusSince
         facts.reportedSince = tracker.reportedSince
-        facts.probes = probes.states.map { ProbeObservation($0, state: core.state, servers: core.path.dns.servers) }
+        facts.probes = probes.states.map { probe in
+            ProbeObservation(probe, state: core.state, servers: core.path.dns.servers) { [engine] address, route in
+                engine.isOnPath(address, by: route)
+            }
+        }
+        uplink.note(core.path, at: now)
+        facts.statusSince = max(statusSince, uplink.since)
         return facts
     }
 
@@ -112,14 +119,24 @@ extension HeadlineWatch: DaemonPart {
 
 extension ProbeObservation {
     /// What a probe says; a target on one of this machine's networks says nothing of what is beyond.
-    init(_ probe: ProbeState, state: KernelState, servers: [DNSServer]) {
+    init(
+        _ probe: ProbeState,
+        state: KernelState,
+        servers: [DNSServer],
+        isOnPath: (IPAddress, ProbeRoute) -> Bool
+    ) {
         let (definition, last) = (probe.definition, probe.last)
         let address = last?.address?.address
         let position: Position =
             switch (definition.method, definition.target) {
             case (.dns, _) where definition.question.server.map { $0.isAmong(servers) } ?? true: .nameServer
             case (_, .gateway): .gateway
-            default: address.map(state.isNear) ?? false ? .near : .beyond
+            default:
+                if let address, state.isNear(address) {
+                    .near
+                } else {
+                    address.map { isOnPath($0, definition.route) } ?? true ? .beyond : .elsewhere
+                }
             }
         var (failure, detail): (String?, String?)
         if case .failure(let reason, let text) = last?.outcome { (failure, detail) = (reason.rawValue, text) }
@@ -142,7 +159,7 @@ extension ProbeObservation {
             validity: definition.interval * (definition.threshold + 1) + definition.timeout,
             roundTrip: last?.isSuccess == true ? last?.duration : nil,
             findsName: last?.isSuccess == true && last?.resolution != nil,
-            isNear: position == .near || position == .gateway || server.map { state.isNear($0) } ?? false,
+            bypassesGateway: server.map { state.isNear($0) || !isOnPath($0, definition.route) } ?? false,
             failure: failure,
             failureDetail: detail
         )
@@ -153,6 +170,24 @@ extension SocketAddress {
     /// Whether it is one of these name servers.
     fileprivate func isAmong(_ servers: [DNSServer]) -> Bool {
         servers.contains { $0.address.address.unmapped == address.address.unmapped && ($0.port ?? 53) == port }
+    }
+}
+
+extension PathEngine {
+    /// Whether the kernel sends packets to an address by an interface and a gateway of the default path.
+    fileprivate func isOnPath(_ address: IPAddress, by route: ProbeRoute) -> Bool {
+        let query = RouteQuery(
+            address,
+            kind: .decision,
+            outputInterface: route.interface.flatMap { name in
+                core.state.links.values.first { $0.name == name }?.index
+            },
+            mark: route.mark ?? 0,
+            uid: route.userID
+        )
+        guard let answer = try? table.lookup(query).get(), let index = answer.onlyInterface else { return true }
+        guard core.path.interfaces.contains(where: { $0.index == index }) else { return false }
+        return answer.onlyGateway.map { core.path.gateways.map(\.address.address).contains($0) } ?? true
     }
 }
 

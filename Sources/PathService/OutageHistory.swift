@@ -156,7 +156,7 @@ extension OutageHistory.Document {
         .member("state", .words(in: OutageHistory.State.allCases.map(\.rawValue)), "What it is the history of.")
         .member("since", .time, "Where the time looked at begins.")
         .member("until", .time, "Where it ends.")
-        .member("known_seconds", .seconds, "For how long a daemon watched.")
+        .member("known_seconds", .seconds, "For how long the service recorded.")
         .member("satisfied_seconds", .seconds)
         .member(
             "availability_percent",
@@ -188,7 +188,7 @@ extension OutageHistory.Outage {
 
 extension OutageHistory.Unknown {
     static var form: Form {
-        .object("A stretch that no daemon watched: none ran, or the machine slept.")
+        .object("A time without records: the service did not run, or the machine was suspended.")
             .member("start", .time, "When it began.")
             .member("end", .time, "When it ended.")
     }
@@ -198,7 +198,7 @@ extension OutageHistory.Step {
     static var form: Form {
         .object()
             .member("start", .time, "When it begins; it ends with the next one.")
-            .member("known_seconds", .seconds, "For how long of it a daemon watched.")
+            .member("known_seconds", .seconds, "For how long of it the service recorded.")
             .member("down_seconds", .seconds, "For how long of that it was an outage.")
     }
 }

@@ -30,7 +30,7 @@ import Testing
         // It is off unless somebody switches it on.
         "nwpath check diagnosis": (3, "no diagnosis has run yet"),
         // There is no terminal to agree at.
-        "nwpath setup --public": (2, "nothing was written; use --yes"),
+        "nwpath setup --public": (1, "nothing was written; use --yes"),
     ]
 
     /// Each line once, without a comment.

@@ -89,21 +89,30 @@ private let asking: [[String]] = [
         #expect(none.messages.contains("\(empty.scratch.file("events.jsonl")): cannot open the log: "), "\(none)")
     }
 
-    @Test func `who may not open the socket asks the address that everybody on this machine may`() async throws {
-        let tool = Tool(scratch: try Scratch())
+    /// Runs the program as an ordinary user beside a service of root, whose socket only root may open.
+    private func runBesideRoot(_ tool: Tool, _ words: String...) async throws -> Result {
         let script = """
             mount -t tmpfs tmpfs /run; cp "$1" /run/nwpath-program; chmod 755 /run /run/nwpath-program
             /run/nwpath-program serve --log-file - --no-mdns >/run/log 2>&1 &
             until [ -S /run/nwpath/api.sock ]; do sleep 0.05; done
-            chmod 700 /run/nwpath; shift
+            chmod 700 /run/nwpath/api.sock; shift
             setpriv --reuid 65534 --regid 65534 --clear-groups env -i /run/nwpath-program "$@" || echo "status $?"
             kill %1; wait %1
             """
         try Namespace.current.ip("link set lo up")
-        let words = ["unshare", "-m", "bash", "-c", script, "bash", try Tool.program, "status", "-v"]
-        let result = try await tool.run(program: words)
+        return try await tool.run(program: ["unshare", "-m", "bash", "-c", script, "bash", try Tool.program] + words)
+    }
+
+    @Test func `who may not open the socket asks the address that everybody on this machine may`() async throws {
+        let result = try await runBesideRoot(Tool(scratch: try Scratch()), "status", "-v")
         #expect(result.output.hasPrefix("✗ Offline, for "), "\(result)")
         #expect(result.messages.contains("GET /api/v1/status from http://127.0.0.1:8353: status 200"))
+    }
+
+    @Test func `setup writes no file that the running service does not read`() async throws {
+        let result = try await runBesideRoot(Tool(scratch: try Scratch()), "setup", "--public", "--yes")
+        #expect(result.output == "status 5\n", "\(result)")
+        #expect(result.messages.contains("the service at /run/nwpath/api.sock belongs to another user"), "\(result)")
     }
 
     @Test(arguments: asking)
@@ -121,7 +130,7 @@ private let asking: [[String]] = [
         let server = try CannedServer(tool.scratch, answer: CannedServer.problem("403 Forbidden", "not you"))
         let result = try await tool.run(words + ["--socket", server.path])
         #expect(result.status == 5)
-        #expect(result.messages.hasPrefix("nwpath: the daemon refused (403): not you\n"))
+        #expect(result.messages.hasPrefix("nwpath: the service refused (403): not you\n"))
     }
 
     @Test(

@@ -57,6 +57,6 @@ import Testing
         let result = try await tool.run("reload", "--socket", server.path)
         #expect(result.status == 5 && result.output == "")
         let advice = "become root (`sudo nwpath reload`), or give --token-file"
-        #expect(result.messages == "nwpath: the daemon refused (403): This is for root.\n\(advice)\n")
+        #expect(result.messages == "nwpath: the service refused (403): This is for root.\n\(advice)\n")
     }
 }

@@ -433,7 +433,9 @@ import Testing
         // Its name alone is wrong.
         let wrong = judge(page, good)
         #expect(wrong.state == .connected)
-        #expect(wrong.message == "1 of 2 tests fails: page (dns); nothing beyond the gateway has answered yet")
+        #expect(
+            wrong.message == "the name server answers via eth0 and 192.0.2.1; 1 of 2 tests fails: page (dns)"
+        )
         #expect(judge(page, Self.fresh).state == .online)
         let far = ProbeObservation("far", .beyond, isFailing: true, failure: "timeout")
         #expect(judge(page, far, names).state == .noInternet)
@@ -489,7 +491,7 @@ import Testing
             (1...count).map { number in
                 var server = ProbeObservation("nameserver\(number)", .nameServer, address: "198.51.100.\(number)")
                 (server.isFailing, server.failingSince) = (true, .seconds(280))
-                (server.lastStart, server.failure, server.isNear) = (.seconds(283), failure, near)
+                (server.lastStart, server.failure, server.bypassesGateway) = (.seconds(283), failure, near)
                 return server
             }
         }
@@ -534,7 +536,7 @@ import Testing
         }
         let far = ProbeObservation("far", .beyond, family: .ipv4, answered: .seconds(290))
         let far6 = ProbeObservation("far6", .beyond, family: .ipv6, isFailing: true, answered: .seconds(150))
-        let names = ProbeObservation("names", .nameServer, answered: .seconds(290))
+        let names = ProbeObservation("names", .nameServer, family: .ipv4, answered: .seconds(290))
         let one = Self.judge(Self.facts(gateways: true)) { $0.probes = [far, far6, names] }
         #expect(one.state == .online)
         #expect(

@@ -106,10 +106,10 @@ import Testing
 
     @Test func `what is missing of a head that does not end is said`() {
         #expect(Self.read([]).gap == nil && Self.read(["HTTP/1.1 200 OK", ""]).gap == nil)
-        #expect(Self.read(["HTTP/1.1 200 OK", "A: b"]).gap == "the head with status 200 did not end")
+        #expect(Self.read(["HTTP/1.1 200 OK", "A: b"]).gap == "incomplete response header (status 200)")
         let interim = ["HTTP/1.1 100 Continue", ""]
         #expect(Self.read(interim).gap == "only an interim response (status 100) was received")
-        #expect(Self.read(interim + ["HTTP/1.1 204 No Content"]).gap == "the head with status 204 did not end")
+        #expect(Self.read(interim + ["HTTP/1.1 204 No Content"]).gap == "incomplete response header (status 204)")
         #expect(Self.read(interim + ["HTTP/1.1 101 Switching Protocols", ""]).gap == nil)
     }
 

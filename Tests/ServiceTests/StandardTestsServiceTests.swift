@@ -144,14 +144,17 @@ import Testing
         return running
     }
 
-    /// What a name server forwards queries to: it knows no name.
+    /// What a name server forwards queries to: it has an answer to each.
     private func upstream() async throws -> RunningCommand {
         let script = """
             import socket
             s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 5300))
             while True:
                 query, client = s.recvfrom(512)
-                s.sendto(query[:2] + b"\\x81\\x83\\0\\1" + bytes(6) + query[12:query.index(0, 12) + 5], client)
+                question = query[12:query.index(0, 12) + 5]
+                data = b"\\0" if question[-3] == 2 else bytes([192, 0, 2, 99])
+                answer = b"\\xc0\\x0c" + question[-4:] + b"\\0\\0\\0\\x3c\\0" + bytes([len(data)]) + data
+                s.sendto(query[:2] + b"\\x81\\x80\\0\\1\\0\\1" + bytes(4) + question + answer, client)
             """
         let running = try RunningCommand(["nsenter", "--net=\(router.path)", "python3", "-c", script])
         try await namespace.loop.eventually("the upstream") {

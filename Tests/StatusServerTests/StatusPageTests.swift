@@ -76,7 +76,7 @@ extension StatusPage {
         // Relative, so that the page works below a prefix.
         for quote in ["\"", "'", "`"] { #expect(!script.contains("ask(\(quote)/")) }
         #expect(!page.text.contains("href=\"/") && !page.text.contains("src="))
-        #expect(page.snapshot.content.count < 65_536)
+        #expect(page.snapshot.content.count < 70_000)
     }
 
     @Test func `the script listens for every event there is`() throws {

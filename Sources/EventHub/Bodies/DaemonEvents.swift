@@ -99,7 +99,7 @@ extension DaemonStarted.Daemon {
             .member("pid", .count)
             .member("config", .text.orNull, "The path of the configuration; `null` when the defaults are used.")
             .member("config_sha256", .text.orNull, "The digest of the configuration in hexadecimal digits.")
-            .member("previous_alive", .time.orNull, "When the daemon before was alive last, by its own calendar.")
+            .member("previous_alive", .time.orNull, "When the previous service was last alive, by its own calendar.")
             .member("unwatched_seconds", .seconds.orNull, "How long ago that is; `null` when it was in another boot.")
     }
 }
@@ -112,6 +112,6 @@ extension DaemonStopping.Daemon {
     static var form: Form {
         .object()
             .member("signal", .text.orNull, "Such as `SIGTERM`; `null` without a signal.")
-            .member("uptime_seconds", .seconds, "How long the daemon ran.")
+            .member("uptime_seconds", .seconds, "How long the service ran.")
     }
 }

@@ -98,6 +98,8 @@ public struct RouteAnswer: Hashable, Sendable {
     public var expiresIn: Double?
     /// The gateway of a route with one nexthop; `nil` where the destination is on the link.
     public var onlyGateway: IPAddress? { legs.count == 1 ? legs[0].gateway : nil }
+    /// The interface of a route with one nexthop.
+    public var onlyInterface: Int? { legs.count == 1 ? legs[0].index : nil }
     /// Whether it ran out, and is still there unused.
     public var hasLapsed: Bool { expiresIn.map { $0 <= 0 } ?? false }
 
@@ -162,7 +164,7 @@ public struct RouteLeg: Hashable, Sendable {
     /// The RTNH_F_* bits.
     public var flags: LegFlags
 
-    /// Describes a live leg unless flags say otherwise.
+    /// Describes a live nexthop unless flags say otherwise.
     public init(index: Int, gateway: IPAddress? = nil, flags: LegFlags = []) {
         self.index = index
         self.gateway = gateway
@@ -170,7 +172,7 @@ public struct RouteLeg: Hashable, Sendable {
     }
 }
 
-/// The RTNH_F_* bits of a leg, linux/rtnetlink.h.
+/// The RTNH_F_* bits of a nexthop, linux/rtnetlink.h.
 public struct LegFlags: OptionSet, Hashable, Sendable {
     public let rawValue: UInt32
     /// Makes a set from the kernel's bits.

@@ -64,8 +64,8 @@ final class DiagnosisWatch {
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
     private var onChange: () -> Void = {}
-    /// Called when hosts beyond the gateway were queried, and none answered.
-    var onNoAnswer: () -> Void = {}
+    /// Called when tests may still say otherwise: no host beyond the gateway answered, or some do again.
+    var onContradiction: () -> Void = {}
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, clock: any TimeSource) {
         self.engine = engine
@@ -227,8 +227,10 @@ final class DiagnosisWatch {
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
         let validity = DiagnosisSchedule.validity(pause: schedule.next - now)
+        let before = lastSummary
         lastSummary = summary(diagnosis, result, ended: now, validity: validity)
-        if lastSummary?.isSilent == true { onNoAnswer() }
+        let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
+        if lastSummary?.isSilent == true || isRecovered { onContradiction() }
         var document = document(diagnosis, result)
         // What is shown as wrong is what was told, not what one round saw.
         document.verdicts = keeper.standing.map { standing in
@@ -247,7 +249,7 @@ final class DiagnosisWatch {
             summary(diagnosis, result, ended: now, validity: validity)
         )
         self.requested = requested
-        if requested.summary?.isSilent == true { onNoAnswer() }
+        if requested.summary?.isSilent == true { onContradiction() }
         cancelTimer()
         timer = loop.schedule(at: requested.end) { [unowned self] in
             timer = nil

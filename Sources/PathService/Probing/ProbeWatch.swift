@@ -48,7 +48,7 @@ final class ProbeWatch {
         histories = ProbeHistoryKeeper(loop: loop, clock: clock, directory: stateDirectory)
         self.hub = hub
         self.clock = clock
-        probes.onEvent = { [unowned self] event in take(event) }
+        probes.onEvent = { [unowned self] event in handle(event) }
     }
 
     var states: [ProbeState] { probes.states }
@@ -134,7 +134,7 @@ final class ProbeWatch {
         gatewayTimer = loop.schedule(after: StandardTests.interval) { [weak self] in self?.probeUncoveredGateways() }
     }
 
-    private func take(_ event: ProbeSet.Event) {
+    private func handle(_ event: ProbeSet.Event) {
         switch event {
         case .finished(let state, let result):
             metrics.count(state, result)

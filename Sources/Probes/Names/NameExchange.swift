@@ -7,7 +7,7 @@ internal import LinuxIO
 final class NameExchange: ProbeExchange {
     private var query: NameQuery?
     private var namesIfRefused: ArraySlice<String>
-    /// Why the first question was refused.
+    /// Why the first query failed.
     private var refusal: String?
     private let server: SocketAddress
     private let isStream: Bool
@@ -83,8 +83,10 @@ final class NameExchange: ProbeExchange {
         switch query?.judge(message.span) ?? .foreign {
         case .foreign: return
         case .failed(let text):
-            let isRefused = query?.read(message.span) == .refused(code: 5)
-            guard refusal != nil || isRefused, queryNext(after: text) else { return fail(.dns, refusal ?? text) }
+            // It may deny the root alone; what a recursive server cannot find out (SERVFAIL) is all that is not its own.
+            let reply = query?.read(message.span)
+            let mayKnowOthers = refusal != nil || reply != .refused(code: 2) && reply != .unreadable
+            guard mayKnowOthers, queryNext(after: text) else { return fail(.dns, refusal ?? text) }
         case .addresses(let addresses):
             var result = ProbeResult(.success, sent: sent, received: received)
             result.lateness = lateness

@@ -65,10 +65,9 @@ struct NameQuery: Equatable {
     func judge(_ bytes: Span<UInt8>) -> Verdict {
         switch read(bytes) {
         case .foreign: return .foreign
-        case .refused(code: 3) where record == .nameServers: return .addresses([])
         case .refused(code: 3) where acceptsDenial && isKnown(bytes): return .addresses([])
         case .addresses where acceptsDenial && isKnown(bytes): return .addresses([])
-        case .addresses where record == .nameServers: return .addresses([])
+        case .addresses(_, let isCut) where record == .nameServers && (isCut || isKnown(bytes)): return .addresses([])
         case .unreadable: return .failed("malformed response")
         case .refused(let code): return .failed(Self.text(of: code))
         case .addresses(let found, _) where !found.isEmpty: return .addresses(found)

@@ -83,11 +83,22 @@ struct ServiceConnection {
         return .url(url)
     }
 
+    /// The standard socket that is there first, where it belongs to another user; `nil` for root, who may use all.
+    var foreignSocket: String? {
+        guard isStandard, geteuid() != 0 else { return nil }
+        for case .unix(let path) in places {
+            var facts = stat()
+            guard unsafe stat(path, &facts) == 0 else { continue }
+            return facts.st_uid == geteuid() ? nil : path
+        }
+        return nil
+    }
+
     /// A client for the place that answered, or the first one.
     var client: StatusClient { client(places[0]) }
 
-    private func client(_ place: StatusClient.Endpoint) -> StatusClient {
-        StatusClient(place, timeout: timeout, fields: credentials, authorities: authorities)
+    private func client(_ endpoint: StatusClient.Endpoint) -> StatusClient {
+        StatusClient(endpoint, timeout: timeout, fields: credentials, authorities: authorities)
     }
 
     /// The field that shows the token of a file; the token itself is in no message.

@@ -96,7 +96,7 @@ extension StatusResponse {
         guard !(200...299).contains(status), !accepting.contains(status) else { return self }
         let problem = try? JSONValue(parsing: body)
         let type = problem?["type"]?.string ?? "about:blank"
-        let detail = problem?["detail"]?.string ?? "the daemon answered with status \(status)"
+        let detail = problem?["detail"]?.string ?? "the service answered with status \(status)"
         guard status != 401, status != 403 else { throw .refused(status: status, detail: detail) }
         throw .problem(status: status, type: type, detail: detail)
     }

@@ -21,11 +21,11 @@ extension StatusClientError: CustomStringConvertible {
     var description: String {
         switch self {
         case .notReachable(let place, let reason):
-            "the daemon is not reachable at \(place) (\(reason)); is it running? Try: systemctl status nwpath"
+            "the service is not reachable at \(place) (\(reason)); is it running? Try: systemctl status nwpath"
         case .permissionDenied(let place):
             "no permission to open \(place); become root or join the group of the socket"
         case .timedOut(let place): "timed out waiting for \(place)"
-        case .refused(let status, let detail): "the daemon refused (\(status)): \(detail)"
+        case .refused(let status, let detail): "the service refused (\(status)): \(detail)"
         case .problem(_, _, let detail): detail
         case .failed(let place, let reason): "the answer from \(place) is not usable: \(reason)"
         case .libraryMissing(let reason): "libcurl cannot be loaded: \(reason)"

@@ -54,6 +54,13 @@ struct Setup: Command {
             let environment = Environment.variables
             let paths = StandardPaths(userID: geteuid(), environment: environment)
             let path = config.map(Environment.absolute) ?? paths.configurationFile
+            if config == nil, let socket = try ServiceConnection(common).foreignSocket {
+                throw CommandFailure(
+                    "the service at \(socket) belongs to another user and does not read \(path); "
+                        + "run `sudo nwpath setup`, or give --config",
+                    .refused
+                )
+            }
             let reader = SetupReader(path: path, paths: paths, environment: environment)
             let file = EditedFile(path: path)
             let old = try file.read()

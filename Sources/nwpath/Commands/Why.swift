@@ -34,7 +34,8 @@ struct Why: Command {
         ],
         common: [.output, .messages],
         exits: [
-            ExitNote(.success, "no problem found"), ExitNote(.negative, "an element is broken, or may be"),
+            ExitNote(.success, "the kernel would send the packets"),
+            ExitNote(.negative, "an element is broken, or may be"),
             ExitNote(.usage),
             ExitNote(.timedOut, "the name servers did not answer in time"),
         ]

@@ -30,7 +30,9 @@ struct GatewayText {
     /// - Returns: A line with a sign, then the rest.
     func dns(_ dns: JSONValue, condition: String? = nil) -> String {
         let servers = dns.texts("servers")
-        let (verdict, tone) = Self.verdict(servers, isUsable: dns.isTrue("usable"), condition)
+        // One on the link may answer while nothing beyond the gateway does.
+        let answers = condition == "not_reached" && servers.contains { findings?.nameServer($0)?.isGood == true }
+        let (verdict, tone) = Self.verdict(servers, isUsable: dns.isTrue("usable"), answers ? "good" : condition)
         var text = sheet.paint(verdict, tone) + "\n"
         var table = TextTable([.init(""), .init("", canShrink: true), .init("")])
         for (number, server) in servers.enumerated() {

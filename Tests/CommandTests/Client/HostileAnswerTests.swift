@@ -63,18 +63,18 @@ private let ok = "HTTP/1.1 200 OK\r\n"
             return
         }
         let error = try #require(throws: StatusClientError.self) { try get(answer) }
-        let detail = "the daemon answered with status \(status)"
+        let detail = "the service answered with status \(status)"
         #expect(error == .problem(status: status, type: "about:blank", detail: detail))
     }
 
     @Test(
         arguments: [
             (401, "{\"detail\":\"who are you\"}", .refused(status: 401, detail: "who are you")),
-            (403, "<html>no</html>", .refused(status: 403, detail: "the daemon answered with status 403")),
+            (403, "<html>no</html>", .refused(status: 403, detail: "the service answered with status 403")),
             (404, "{\"type\":\"/t\",\"detail\":\"d\"}", .problem(status: 404, type: "/t", detail: "d")),
             (
                 500, "{\"detail\":5}",
-                .problem(status: 500, type: "about:blank", detail: "the daemon answered with status 500")
+                .problem(status: 500, type: "about:blank", detail: "the service answered with status 500")
             ), (429, "{\"detail\":\"\"}", .problem(status: 429, type: "about:blank", detail: "")),
         ] as [(Int, String, StatusClientError)]
     )
@@ -198,7 +198,7 @@ private let ok = "HTTP/1.1 200 OK\r\n"
     func `an answer without a detail is told by its status`(body: String) {
         #expect(
             problem(body)
-                == .problem(status: 404, type: "about:blank", detail: "the daemon answered with status 404")
+                == .problem(status: 404, type: "about:blank", detail: "the service answered with status 404")
         )
     }
 }

@@ -10,10 +10,10 @@ enum SetupDialogue {
     static func meaning(of check: ConnectivitySettings.Check) -> String {
         switch check {
         case .local:
-            "local: one query to each name server in use every 30 s; the kernel tests the gateways; no packets go elsewhere"
+            "local: one query to each name server in use every 30 s; the kernel tests the gateways; nothing else is tested"
         case .public:
-            "public: the same, and connections to three hosts of well-known operators every 30 s, one page every 2 min"
-        case .off: "off: nothing is tested, no packets are sent"
+            "public: as local, plus connections to three well-known hosts every 30 s and one page every 2 min"
+        case .off: "off: nothing is tested; service discovery stays on (mdns.enabled)"
         }
     }
 
@@ -38,7 +38,7 @@ enum SetupDialogue {
         while true {
             Terminal.print("Which one? [\(words.joined(separator: "/"))] ".utf8)
             guard let answer = readLine(), !answer.isEmpty else {
-                throw CommandFailure("nothing was chosen; nothing was written", .usage)
+                throw CommandFailure("nothing was chosen; nothing was written", .negative)
             }
             if let check = ConnectivitySettings.Check(rawValue: answer) { return check }
             let nearest = NearestSpelling.nearest(to: answer, among: words).map { "; did you mean '\($0)'?" } ?? ""
@@ -48,7 +48,7 @@ enum SetupDialogue {
 
     /// Throws unless somebody at a terminal agrees.
     static func confirm(_ path: String) throws(CommandFailure) {
-        guard isOnTerminal else { throw CommandFailure("nothing was written; use --yes", .usage) }
+        guard isOnTerminal else { throw CommandFailure("nothing was written; use --yes", .negative) }
         Terminal.print("Write this to \(path)? [y/N] ".utf8)
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             throw CommandFailure("nothing was written", .negative)

@@ -1,0 +1,20 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import PathModel
+
+/// Tracks since when a gateway in use may answer: what tests found while none did says nothing of what is beyond.
+public struct UplinkTracker: Hashable, Sendable {
+    private var isSilent = false
+    /// When a gateway answered again after none had, as time since boot; zero before that.
+    public private(set) var since = Duration.zero
+
+    public init() {}
+
+    /// Applies the path of now.
+    public mutating func note(_ path: Path, at now: Duration) {
+        let gateways = path.gateways
+        let wasSilent = isSilent
+        isSilent = !gateways.isEmpty && gateways.allSatisfy { $0.isReachable == false }
+        if wasSilent, !isSilent { since = now }
+    }
+}
