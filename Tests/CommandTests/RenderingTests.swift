@@ -101,7 +101,7 @@ private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: t
             ✗ Path default is unsatisfied: eth0 has no carrier
               why       eth0 has no carrier (no_carrier)
               hint      plug it in
-              supports  no IPv4, no IPv6, no DNS
+              supports  none
 
             """
         #expect(StatusText(sheet: plain).monitor(try json(status)) == expected)

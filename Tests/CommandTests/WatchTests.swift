@@ -124,7 +124,7 @@ import Testing
         #expect(now.output.split(separator: "\n").count == 1)
         let future = try await service.ask("watch", "--since", "4711", "--no-follow")
         #expect(future.status == 1)
-        #expect(future.messages.contains("no longer held, or were never in this log"))
+        #expect(future.messages.contains("no longer available, or were never in this log"))
     }
 
     @Test func `ends quietly as soon as its reader is gone`() async throws {

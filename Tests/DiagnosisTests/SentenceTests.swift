@@ -405,7 +405,7 @@ private let quality: [Spoken] = [
         .targetDown,
         .warning,
         "a (203.0.113.80) does not answer; others do",
-        "ask the operator of a"
+        "contact the operator of a"
     ) { evidence in
         evidence.reach[0].anchors[0].echo = .known(false)
         evidence.reach[0].anchors[0].datagrams = .known(false)

@@ -144,7 +144,7 @@ import Testing
     @Test func `a name is looked up, and a family it does not have is not asked for`() async throws {
         let run = try why.run("localhost")
         #expect(run.code == 0)
-        #expect(run.text.contains("\n✓ dns       localhost was found; "), "\(run.text)")
+        #expect(run.text.contains("\n✓ dns       localhost resolves; "), "\(run.text)")
     }
 
     @Test func `a name no host answers for ends in time`() async throws {

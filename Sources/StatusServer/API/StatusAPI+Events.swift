@@ -87,7 +87,7 @@ extension StatusAPI {
     }
 
     static func gone(_ query: QueryParameters) -> Problem {
-        let detail = "The events after '\(query["since"] ?? "")' are no longer held, or were never in this log."
+        let detail = "The events after '\(query["since"] ?? "")' are no longer available, or were never in this log."
         return Problem(.sinceTooOld, status: 410, detail: detail)
     }
 

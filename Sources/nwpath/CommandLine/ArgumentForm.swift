@@ -42,7 +42,7 @@ struct ArgumentForm<Value: Sendable>: Sendable {
 }
 
 extension ArgumentForm where Value == String {
-    static let text = ArgumentForm("text", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
+    static let text = ArgumentForm("a text", format: { $0.isEmpty ? nil : $0 }, parse: { $0.isEmpty ? nil : $0 })
 
     static let path = ArgumentForm(
         "a path",

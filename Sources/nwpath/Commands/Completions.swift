@@ -67,6 +67,6 @@ extension ArgumentForm where Value == String {
     static let checkedName = naming([.interfaces, .monitors])
 
     private static func naming(_ topics: [Completions.Topic]) -> ArgumentForm {
-        ArgumentForm("text", names: topics.map(\.rawValue), parse: { $0.isEmpty ? nil : $0 })
+        ArgumentForm("a text", names: topics.map(\.rawValue), parse: { $0.isEmpty ? nil : $0 })
     }
 }

@@ -95,7 +95,7 @@ struct Forms: Command {
     }
 
     @Test(arguments: [
-        (["--text", ""], "--text is '', expected text"),
+        (["--text", ""], "--text is '', expected a text"),
         (["--path="], "--path is '', expected a path"),
         (["--number", "0"], "--number is '0', expected a whole number from 1 to 9"),
         (["--number", "+3"], "--number is '+3', expected a whole number from 1 to 9"),
@@ -109,7 +109,7 @@ struct Forms: Command {
         (["--own", "3"], "--own is '3', expected an even number"),
         (["--own"], "--own needs a value, an even number"),
         (["--own", "--"], "--own needs a value, an even number"),
-        ([], "WORD is missing, expected text"),
+        ([], "WORD is missing, expected a text"),
     ])
     func `every form says what it wants`(line: [String], expected: String) {
         do {
@@ -202,7 +202,7 @@ struct Forms: Command {
             (.unexpectedValue(flag: "--a", value: "1"), "--a takes no value, found '1'"),
             (
                 .badValue(argument: "--a", value: "1", expected: "a text", nearest: "2"),
-                "--a is '1', expected text (did you mean '2'?)"
+                "--a is '1', expected a text (did you mean '2'?)"
             ),
             (.missingArgument("FILE", expected: "a path"), "FILE is missing, expected a path"),
             (.surplusArgument("x\ny"), "unexpected argument 'x\\ny'"),

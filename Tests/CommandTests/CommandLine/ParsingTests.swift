@@ -140,7 +140,7 @@ import Testing
                 ["wait", "--event", "["],
                 "nwpath wait: --event is '[', expected a name or a pattern such as eth0, wl* or en[op]*; see 'nwpath wait --help'"
             ),
-            (["wait", ""], "nwpath wait: COND is '', expected text; see 'nwpath wait --help'"),
+            (["wait", ""], "nwpath wait: COND is '', expected a text; see 'nwpath wait --help'"),
             (["wait", "--any"], "nwpath wait: --any needs conditions; see 'nwpath wait --help'"),
             (["replay"], "nwpath replay: FILE is missing, expected a path; see 'nwpath replay --help'"),
             (["replay", "a", "b"], "nwpath replay: unexpected argument 'b'; see 'nwpath replay --help'"),
