@@ -26,6 +26,8 @@ struct OutageLedger {
     private struct OpenOutage {
         var start: WallTime
         var cause: Cause
+        /// Whether it began before a time without records, which has a part of it.
+        var isResumed = false
     }
 
     private let monitor: String
@@ -84,6 +86,7 @@ struct OutageLedger {
             condition = before
             openOutage = open
             openOutage?.start = last
+            openOutage?.isResumed = true
         case .opened(let time), .alive(let time), .stepped(_, let time): advance(to: time)
         }
     }
@@ -94,7 +97,8 @@ struct OutageLedger {
         guard !isUp else { return close(at: last) }
         // The headline is more specific than the path, and its last state more than those before.
         if let cause = condition.headlineCause ?? (openOutage == nil ? condition.pathCause : nil) {
-            openOutage = OpenOutage(start: openOutage?.start ?? last, cause: cause)
+            let isResumed = openOutage?.isResumed ?? false
+            openOutage = OpenOutage(start: openOutage?.start ?? last, cause: cause, isResumed: isResumed)
         }
     }
 
@@ -164,6 +168,8 @@ struct OutageLedger {
         openOutage = nil
         // An outage that ended before the time looked at does not count.
         guard time > since else { return }
+        // One that is over when records begin again ended in the time without them.
+        guard !open.isResumed || time - open.start >= .seconds(1) else { return }
         outages.append(Self.outage(open, end: time, now: time))
     }
 

@@ -35,6 +35,7 @@ import Testing
         let page = try await service.ask("page")
         let start = "http://127.0.0.1:8353/#link="
         #expect(page.status == 0 && page.output.hasPrefix(start), "\(page)")
+        #expect(page.messages == "works once, within a minute; then the page may start tests for an hour\n")
         let secret = page.output.dropFirst(start.count).dropLast()
         #expect(secret.count == 32)
         #expect(try post("/api/v1/diagnosis").code == "403")

@@ -162,6 +162,16 @@ private let interrupted = [
         outages: [(10, 20, "login_needed"), (120, 130, "login_needed")]
     ),
     Story(
+        testDescription: "what is over at once when records begin again ended without them",
+        marks: [
+            .up(0), .headline("no_internet", since: 10), .unwatched(for: .seconds(100), at: at(120)),
+            .headline("online", since: 120.2),
+        ],
+        until: 140,
+        known: 40,
+        outages: [(10, 20, "no_internet")]
+    ),
+    Story(
         testDescription: "the word of a state came between the awakening and the word of that",
         marks: [
             .up(0), .headline("login_needed", since: 19.5, told: 120.5),

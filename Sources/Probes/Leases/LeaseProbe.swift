@@ -79,7 +79,8 @@ public final class LeaseProbe: Cancelable {
         case .timeOver, .starved: completion(.offers(offers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
-            completion(.notAssessed(advice: "querying DHCP servers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+            let advice = "querying DHCP servers needs CAP_NET_RAW: \(FailureJudge.grant("cap_net_raw"))"
+            completion(.notAssessed(advice: advice))
         }
     }
 }

@@ -87,7 +87,8 @@ public final class RouterProbe: Cancelable {
         case .timeOver, .starved: completion(.advertisements(routers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
-            completion(.notAssessed(advice: "soliciting routers needs CAP_NET_RAW: setcap cap_net_raw+ep"))
+            let advice = "soliciting routers needs CAP_NET_RAW: \(FailureJudge.grant("cap_net_raw"))"
+            completion(.notAssessed(advice: advice))
         }
     }
 }

@@ -30,6 +30,8 @@ struct Page: Command {
             let url = "\(base)/#link=\(link.value.text("secret"))"
             guard common.isJSON else {
                 Terminal.print(url)
+                guard !common.isQuiet else { return .success }
+                Terminal.explain("works once, within a minute; then the page may start tests for an hour")
                 return .success
             }
             var object = JSONObject()

@@ -20,7 +20,7 @@ struct ProbeReport {
         begin("\(definition.target)", definition.method.rawValue)
     }
 
-    func begin(_ probe: JSONValue) { begin(probe.text("target"), probe.text("method")) }
+    func begin(_ probe: JSONValue) { begin(ProbeText.target(of: probe), probe.text("method")) }
 
     private func begin(_ target: String, _ method: String) {
         guard !isJSON else { return }
@@ -94,7 +94,7 @@ struct ProbeText {
             let last = probe["last"] ?? .null
             table.add([
                 .init(probe.text("name"), .strong), .init(probe.text("method")),
-                .init(probe.text("target")),
+                .init(Self.target(of: probe)),
                 Self.state(probe),
                 .init(last.isTrue("success") ? Self.time(last["duration_seconds"]?.double) : ""),
                 .init(probe["loss_percent"]?.double.map(Self.percent) ?? ""),
@@ -102,6 +102,12 @@ struct ProbeText {
             ])
         }
         return sheet.table(table)
+    }
+
+    /// The target; of a query for the root, which any name server has, the server.
+    fileprivate static func target(of probe: JSONValue) -> String {
+        let (target, server) = (probe.text("target"), probe["last"]?.text("address") ?? "")
+        return target == "." && !server.isEmpty ? server : target
     }
 
     private static func state(_ probe: JSONValue) -> TextTable.Cell {
