@@ -17,11 +17,6 @@ enum SocketStep: Int32 {
 
 /// Turns errors of the kernel into verdicts.
 enum FailureJudge {
-    /// How the program gets a capability such as `cap_net_raw`.
-    static func grant(_ capability: String) -> String {
-        "run it as root, or `sudo setcap \(capability)+ep $(command -v nwpath)`"
-    }
-
     /// What an error means for a probe.
     /// - Parameters:
     ///   - error: The kernel's error.
@@ -34,15 +29,15 @@ enum FailureJudge {
         case .socket where isForbidden: return .notAssessed(advice: icmpAdvice)
         case .mark where isForbidden:
             return .notAssessed(
-                advice: "a firewall mark needs CAP_NET_ADMIN: \(grant("cap_net_admin"))"
+                advice: "a firewall mark needs CAP_NET_ADMIN: \(Capability.advice("cap_net_admin"))"
             )
         case .user where isForbidden:
             return .notAssessed(
-                advice: "sending as another user (uid) needs CAP_CHOWN: \(grant("cap_chown"))"
+                advice: "sending as another user (uid) needs CAP_CHOWN: \(Capability.advice("cap_chown"))"
             )
         case .interface where isForbidden:
             return .notAssessed(
-                advice: "binding to an interface needs Linux 5.7 or CAP_NET_RAW: \(grant("cap_net_raw"))"
+                advice: "binding to an interface needs Linux 5.7 or CAP_NET_RAW: \(Capability.advice("cap_net_raw"))"
             )
         case .interface:
             return .failure(.unreachable, detail: "there is no interface \(route.interface ?? "")")

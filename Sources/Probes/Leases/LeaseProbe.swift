@@ -79,7 +79,7 @@ public final class LeaseProbe: Cancelable {
         case .timeOver, .starved: completion(.offers(offers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
-            let advice = "querying DHCP servers needs CAP_NET_RAW: \(FailureJudge.grant("cap_net_raw"))"
+            let advice = "querying DHCP servers needs CAP_NET_RAW: \(Capability.advice("cap_net_raw"))"
             completion(.notAssessed(advice: advice))
         }
     }

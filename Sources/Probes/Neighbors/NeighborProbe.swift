@@ -98,7 +98,7 @@ public final class NeighborProbe {
         case .failed(let error):
             completion(.failed(FailureJudge.reason(of: error), detail: error.description))
         case .notPermitted:
-            let advice = "querying neighbours needs CAP_NET_RAW: \(FailureJudge.grant("cap_net_raw"))"
+            let advice = "querying neighbours needs CAP_NET_RAW: \(Capability.advice("cap_net_raw"))"
             completion(.notAssessed(advice: advice))
         }
     }

@@ -87,7 +87,7 @@ public final class RouterProbe: Cancelable {
         case .timeOver, .starved: completion(.advertisements(routers))
         case .failed(let error): completion(.failed(detail: error.description))
         case .notPermitted:
-            let advice = "soliciting routers needs CAP_NET_RAW: \(FailureJudge.grant("cap_net_raw"))"
+            let advice = "soliciting routers needs CAP_NET_RAW: \(Capability.advice("cap_net_raw"))"
             completion(.notAssessed(advice: advice))
         }
     }
