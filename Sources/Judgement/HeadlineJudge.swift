@@ -207,9 +207,12 @@ public struct HeadlineJudge {
     private var silent: Finding? {
         // Where name servers fail as well, one test that failed often enough decides for all.
         let hosts = beyond.isEmpty && areBeyond(servers) ? servers : beyond
+        // One closed port or wrong page is the fault of its host; where several hosts fail so, a router may answer for them.
+        let isAllSilent = hosts.allSatisfy { $0.isSilent || $0.failsAtName }
         guard isDecided(hosts) || isDecided(beyond + servers), !hasInternet,
-            hosts.contains(where: { !$0.failsAtName }), hosts.allSatisfy({ $0.isSilent || $0.failsAtName }),
-            !isContradicted(hosts)
+            hosts.contains(where: { !$0.failsAtName }),
+            isAllSilent || targets(of: hosts.filter { $0.isSilent || $0.isRefused }) > 1,
+            !isContradicted(hosts, areSilent: isAllSilent)
         else { return nil }
         return Finding(
             state: .noInternet,
@@ -223,15 +226,18 @@ public struct HeadlineJudge {
 
     /// Whether something else shows that packets pass the gateway since these hosts fail: the failure is theirs, or that of
     /// one family.
-    private func isContradicted(_ hosts: [ProbeObservation]) -> Bool {
+    private func isContradicted(_ hosts: [ProbeObservation], areSilent: Bool) -> Bool {
         let families = Set(hosts.map(\.family))
         if families == [.ipv6], facts.path.supportsIPv4 { return true }
         guard let first = firstFailure(of: hosts) else { return false }
         return servers.contains { server in
             guard !server.bypassesGateway, isAnswered(server), (server.answered ?? .zero) >= first else { return false }
-            return hosts.count == 1 || !families.contains(server.family) && !families.contains(nil)
+            let isOfOtherFamily = !families.contains(server.family) && !families.contains(nil)
+            return targets(of: hosts) == 1 || !areSilent || isOfOtherFamily
         }
     }
+
+    private func targets(of probes: [ProbeObservation]) -> Int { Set(probes.map { $0.address ?? $0.name }).count }
 
     /// Whether several name servers are hosts beyond the gateway, from none of which anything comes back.
     private func areBeyond(_ servers: [ProbeObservation]) -> Bool {
@@ -351,7 +357,8 @@ public struct HeadlineJudge {
 
     /// Whether something beyond the gateway answered, be it with an error.
     var hasInternet: Bool {
-        beyond.contains { isAnswered($0) || $0.hasReply && isReplyNew($0) }
+        beyond.contains(where: isAnswered)
+            || beyond.contains { $0.hasReply && isReplyNew($0) } && targets(of: beyond.filter(\.isSilent)) < 2
             || lastExamination(\.reachedInternet) && startOfExamination >= newestFailure(of: beyond)
     }
 
@@ -413,8 +420,9 @@ extension HeadlineJudge.Finding {
 extension ProbeObservation {
     /// Whether it fails, and nothing came back.
     fileprivate var isSilent: Bool {
-        failingSince != nil && !hasReply && !["refused", "dns"].contains(failure)
+        failingSince != nil && !hasReply && !isRefused && failure != "dns"
     }
+    fileprivate var isRefused: Bool { failingSince != nil && failure == "refused" }
     /// Whether it fails although its target answers, with a wrong status, a certificate that does not verify and the like.
     fileprivate var hasReply: Bool { failingSince != nil && ["status", "tls", "answer"].contains(failure) }
     /// Whether it fails before it gets to its target.

@@ -63,6 +63,15 @@ import Testing
         #expect(closed.state == .degraded && closed.message == "1 of 2 tests fails: p (refused)")
     }
 
+    @Test func `a router that answers for several hosts is no Internet`() throws {
+        let two = ["a", "b"].map { Self.failing($0, "refused") }
+        #expect(try Self.judge(two).state == .noInternet)
+        #expect(try Self.judge(two + [Self.server(at: 295)]).state == .degraded)
+        let page = [Self.failing("a", "timeout"), Self.failing("b", "timeout"), Self.failing("page", "status")]
+        #expect(try Self.judge(page).state == .noInternet)
+        #expect(try Self.judge(Array(page.dropFirst())).state == .degraded, "one host is silent, one answers")
+    }
+
     @Test func `one silent host is its own fault where a name server beyond answers, two are not`() throws {
         let one = Self.failing("far", "timeout")
         #expect(try Self.judge([one]).state == .noInternet)

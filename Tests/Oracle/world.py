@@ -7,7 +7,7 @@ import ctypes, fcntl, os, socket, struct, subprocess, time
 
 from measure import destinations
 from sender import Flow, Sender
-from wire import Wire, binary
+from wire import Wire, answer_to, binary
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
@@ -173,13 +173,13 @@ class World:
         self.write_resolver(" ".join(words))
 
     def listen(self, address, port="53"):
-        """A name server on this machine that says of every name that there is none."""
+        """A name server on this machine that finds an address of each name."""
         one = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
         one.bind((address, int(port)))
         if os.fork() == 0:
             while True:
                 query, client = one.recvfrom(4096)
-                one.sendto(query[:2] + b"\x81\x83" + query[4:], client)
+                one.sendto(answer_to(query), client)
         one.close()
 
     def many(self, command, template):

@@ -165,7 +165,7 @@ private let interrupted = [
         testDescription: "what is over at once when records begin again ended without them",
         marks: [
             .up(0), .headline("no_internet", since: 10), .unwatched(for: .seconds(100), at: at(120)),
-            .headline("online", since: 120.2),
+            .headline("online", since: 120),
         ],
         until: 140,
         known: 40,
