@@ -36,8 +36,7 @@ struct ChainBuilder {
     }
 
     private var gateway: ChainElement {
-        let (gateways, link) = (facts.path.gateways, facts.path.interfaces.first?.name)
-        let first = gateways.first { link == nil || $0.interface == link }
+        let (gateways, first) = (facts.path.gateways, facts.path.firstGateway)
         let name = first.map { "\($0.address)" }
         // The test of a gateway may have no address yet.
         let targets = [nil, first.map { "\($0.address.address)" }]

@@ -133,7 +133,7 @@ public struct ProbeObservation: Hashable, Sendable {
     public var roundTrip: Duration?
     /// Whether its right answers show that names are found.
     public var findsName: Bool
-    /// Whether its packets pass no gateway of the path.
+    /// Of a name server, whether queries pass no gateway of the path.
     public var bypassesGateway: Bool
     /// Why it fails, in one word, such as `timeout`.
     public var failure: String?
@@ -180,7 +180,7 @@ public struct ProbeObservation: Hashable, Sendable {
         self.validity = validity
         self.roundTrip = roundTrip
         self.findsName = findsName || position == .nameServer
-        self.bypassesGateway = bypassesGateway || [.near, .gateway, .elsewhere].contains(position)
+        self.bypassesGateway = bypassesGateway
         self.failure = failure
         self.failureDetail = failureDetail
     }

@@ -22,8 +22,8 @@ internal import PathModel
 /// 10. Something beyond answered: `online`; else `connected`.
 ///
 /// A host that answers with an error has answered. Tests whose packets have another route than those of the path say
-/// nothing of what is beyond its gateway. An answer counts until a test of the same kind fails after it. A verdict that something stops all traffic does not
-/// stand against an answer that is newer than its last confirmation.
+/// nothing of what is beyond its gateway. An answer counts until a test of the same kind fails after it. A verdict that
+/// something stops all traffic does not stand against an answer that is newer than its last confirmation.
 public struct HeadlineJudge {
     private let facts: HeadlineFacts
     private let verdicts: [VerdictTracker.Standing]
@@ -105,7 +105,7 @@ public struct HeadlineJudge {
 
     private var silentGateways: Finding? {
         let gateways = facts.path.gateways
-        guard let first = gateways.first, gateways.allSatisfy({ $0.isReachable == false }) else { return nil }
+        guard let first = gateways.first, facts.path.hasSilentGateways else { return nil }
         return Finding(
             state: .localOnly,
             message: text.silent(gateways),
@@ -268,8 +268,6 @@ public struct HeadlineJudge {
             finding.began = max(standing.since, recovery ?? .zero)
             return finding
         }
-        let tested = beyond + servers + elsewhere
-        let failing = tested.filter(\.isFailing)
         if facts.path.supportsIPv4, facts.path.supportsIPv6, let lost = AddressFamily.allCases.first(where: isLost) {
             let tests = beyond.filter { $0.family == lost }
             return Finding(
@@ -301,8 +299,6 @@ public struct HeadlineJudge {
     }
 
     private var good: Finding {
-        let tested = beyond + servers + elsewhere
-        let failing = tested.filter(\.isFailing)
         guard hasInternet else {
             return Finding(
                 state: .connected,
@@ -328,6 +324,8 @@ public struct HeadlineJudge {
     private var beyond: [ProbeObservation] { facts.probes.filter { $0.position == .beyond && counts($0) } }
     private var servers: [ProbeObservation] { facts.probes.filter { $0.position == .nameServer && counts($0) } }
     private var elsewhere: [ProbeObservation] { facts.probes.filter { $0.position == .elsewhere && counts($0) } }
+    private var tested: [ProbeObservation] { beyond + servers + elsewhere }
+    private var failing: [ProbeObservation] { tested.filter(\.isFailing) }
 
     /// Whether a probe counts: where its last run was not assessed, as long as the result before it does.
     private func counts(_ probe: ProbeObservation) -> Bool {

@@ -121,9 +121,7 @@ struct HeadlineText {
 
     /// Such as ` via eth0 and 192.0.2.1`, the gateway with its own interface.
     private var uplink: String {
-        let first = path.interfaces.first
-        let gateway = path.gateways.first { first == nil || $0.interface == first?.name }
-        let parts = [first?.name, gateway.map { "\($0.address)" }].compactMap(\.self)
+        let parts = [path.interfaces.first?.name, path.firstGateway.map { "\($0.address)" }].compactMap(\.self)
         return parts.isEmpty ? "" : " via \(parts.joined(separator: " and "))"
     }
 }

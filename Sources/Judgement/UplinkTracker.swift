@@ -12,9 +12,19 @@ public struct UplinkTracker: Hashable, Sendable {
 
     /// Applies the path of now.
     public mutating func note(_ path: Path, at now: Duration) {
-        let gateways = path.gateways
         let wasSilent = isSilent
-        isSilent = !gateways.isEmpty && gateways.allSatisfy { $0.isReachable == false }
+        isSilent = path.hasSilentGateways
         if wasSilent, !isSilent { since = now }
+    }
+}
+
+extension Path {
+    /// Whether it has gateways, and none of them answers.
+    var hasSilentGateways: Bool { !gateways.isEmpty && gateways.allSatisfy { $0.isReachable == false } }
+
+    /// The gateway of the interface that packets leave by first; `nil` where that one needs none.
+    var firstGateway: Gateway? {
+        guard let interface = interfaces.first?.name else { return gateways.first }
+        return gateways.first { $0.interface == interface }
     }
 }

@@ -206,7 +206,7 @@ public final class Daemon {
         }
         parts.add(settings)
         parts.start(probes) { probes in
-            probes.start(configuration) { [unowned self] in
+            probes.start { [unowned self] in
                 diagnosis.probeChanged()
             } onResult: { [unowned self] in
                 publishAnswers()

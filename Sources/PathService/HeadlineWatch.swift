@@ -58,7 +58,6 @@ final class HeadlineWatch {
                 engine.isOnPath(address, by: route)
             }
         }
-        uplink.note(core.path, at: now)
         facts.statusSince = max(statusSince, uplink.since)
         return facts
     }
@@ -66,6 +65,7 @@ final class HeadlineWatch {
     /// The headline of now, and since when its state stands, as time since boot.
     @discardableResult
     func judge() -> (headline: Headline, since: Duration) {
+        uplink.note(engine.core.path, at: loop.clock.boot)
         let facts = facts
         let headline = HeadlineJudge(facts).headline
         tracker.note(headline, at: facts.now)
@@ -180,7 +180,8 @@ extension PathEngine {
             address,
             kind: .decision,
             outputInterface: route.interface.flatMap { name in
-                core.state.links.values.first { $0.name == name }?.index
+                let name = core.state.namesByAlternative[name] ?? name
+                return core.state.links.values.first { $0.name == name }?.index
             },
             mark: route.mark ?? 0,
             uid: route.userID

@@ -303,6 +303,36 @@ import Testing
         withExtendedLifetime((upstream, server)) {}
     }
 
+    @Test func `a test by another uplink or a route of its own fails for itself`() async throws {
+        let upstream = try await upstream()
+        let server = try await names("--server=127.0.0.1#5300")
+        let other = try Namespace()
+        try namespace.connect("w0", to: other, as: "w1")
+        try other.ipBatch(["link set lo up", "addr add 198.51.100.1/24 dev w1"])
+        try namespace.ipBatch([
+            "addr add 198.51.100.7/24 dev w0", "link property add dev w0 altname backup0",
+            "route add 203.0.113.0/24 via 198.51.100.1 dev w0",
+        ])
+        try namespace.waitUntilRunning("w0")
+        let probe = "interval: 1s, timeout: 300ms, threshold: 2"
+        let configuration = """
+            dns: {resolv_conf: \(scratch.file("resolv.conf"))}
+            probes:
+              active:
+                bound: {target: 10.9.9.9, interface: backup0, \(probe)}
+                vpn: {target: 203.0.113.9, \(probe)}
+
+            """
+        try scratch.write(configuration, to: "nwpath.yaml")
+        let service = try await start()
+        // Two silent hosts beyond the router would be no Internet.
+        let headline = try await wait(for: "degraded", service)
+        #expect(headline["message"] == "2 of 3 tests fail: bound (timeout), vpn (timeout)")
+        let states = try service.records().compactMap { $0["headline"]?["state"]?.string }
+        #expect(!states.contains("no_internet"), "\(states)")
+        withExtendedLifetime((server, upstream)) {}
+    }
+
     @Test func `a router that is gone is named within seconds`() async throws {
         let upstream = try await upstream()
         let server = try await names("--server=127.0.0.1#5300")

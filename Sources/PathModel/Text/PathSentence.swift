@@ -74,8 +74,8 @@ public enum PathSentence {
 
     /// Such as `uses gateway 192.0.2.99 instead of 192.0.2.1`; `nil` when only the order or details differ.
     private static func difference(
-        _ now: [some Equatable & CustomStringConvertible],
-        _ before: [some Equatable & CustomStringConvertible],
+        _ now: [some CustomStringConvertible],
+        _ before: [some CustomStringConvertible],
         _ noun: String
     ) -> String? {
         let (now, before) = (now.map(\.description), before.map(\.description))

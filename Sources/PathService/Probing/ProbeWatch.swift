@@ -56,16 +56,11 @@ final class ProbeWatch {
     /// The documents, in the order of the configuration.
     var documents: [ProbeDocument] { probes.states.map { ProbeDocument($0, clock: clock) } }
 
-    /// Begins to probe; `onResult` is called when a document of a probe shows something new, `onChange` when one answers
+    /// Begins to report; `onResult` is called when a document of a probe shows something new, `onChange` when one answers
     /// again, or failed as often as its threshold.
-    func start(
-        _ configuration: Configuration,
-        onChange: @escaping () -> Void,
-        onResult: @escaping () -> Void
-    ) {
+    func start(onChange: @escaping () -> Void, onResult: @escaping () -> Void) {
         self.onChange = onChange
         self.onResult = onResult
-        take(configuration)
     }
 
     func take(_ configuration: Configuration) {
