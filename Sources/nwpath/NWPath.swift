@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The one executable: `nwpath serve` is the daemon, everything else asks it or the kernel.
 @main enum NWPath {
-    static let version = "0.1.0"
+    static let version = "0.2.0"
 
     /// Every subcommand, in the order of the help.
     static let program = Program(

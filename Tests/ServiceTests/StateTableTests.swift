@@ -174,7 +174,8 @@ import Testing
             return status["headline"]?["state"]?.string == state.rawValue && found == chain
         }
         try #require(holds, "\(found) \(status["headline"] ?? .null)", sourceLocation: sourceLocation)
-        #expect(try self.truth() == Truth(truth), sourceLocation: sourceLocation)
+        let measured = try self.truth()
+        #expect(measured == Truth(truth), sourceLocation: sourceLocation)
         #expect(
             try service.get("/metrics").contains("nwpath_headline{state=\"\(state.rawValue)\"} 1\n"),
             sourceLocation: sourceLocation
