@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 struct nwp_curl_api nwp_curl_api;
 
@@ -77,6 +78,19 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose, struct cur
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+// libcurl knows the file of the distribution that built it, and may be carried to another one: Debian, Fedora, openSUSE.
+static const char *system_authorities(void) {
+    static const char *const paths[] = {
+        "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+        "/etc/ssl/ca-bundle.pem",
+    };
+    for (size_t index = 0; index < sizeof paths / sizeof *paths; index++)
+        if (!access(paths[index], R_OK)) return paths[index];
+    return 0;
+}
+
 struct nwp_curl *nwp_curl_open(const char *url) {
     struct nwp_curl *request = calloc(1, sizeof *request);
     if (!request) return 0;
@@ -95,6 +109,8 @@ struct nwp_curl *nwp_curl_open(const char *url) {
     api.setopt(request->easy, CURLOPT_HEADERDATA, request);
     api.setopt(request->easy, CURLOPT_WRITEFUNCTION, take_body);
     api.setopt(request->easy, CURLOPT_WRITEDATA, request);
+    const char *authorities = strncasecmp(url, "https:", 6) ? 0 : system_authorities();
+    if (authorities) api.setopt(request->easy, CURLOPT_CAINFO, authorities);
     return request;
 }
 
