@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb test-package clean
+    screenshots install uninstall deb test-package release test-release clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -102,5 +102,14 @@ deb: build ## build a Debian package
 test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
 
+release: ## make dist/: packages, a portable archive, an SPDX document; TAG=v1.2.3 must be the version's
+	@packaging/release --check $(TAG)
+	@$(MAKE) build
+	@packaging/install-dependencies package
+	@packaging/release $(TAG)
+
+test-release: release test-dependencies ## make dist/ again, compare, and run the archive in a bare Debian 12 and 13
+	@packaging/test-release
+
 clean: ## remove what was built
-	@rm -rf .build Benchmarks/.build Fuzz/.build
+	@rm -rf dist .build Benchmarks/.build Fuzz/.build
