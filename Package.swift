@@ -345,11 +345,12 @@ for target in package.targets where target.type != .system && !shims.contains(ta
 }
 
 // The program is built without the regular expression engine (packaging/build-release): what needs it fails to compile
-// here. Not in the libraries, which others could not depend on with flags of this kind.
+// here. In the libraries only where Tests/run checks them: others could not depend on a package with flags of this kind.
 var ofLibraries = Set(["Network", "FoundationBonjour", "FoundationWebSocket", "MultipeerConnectivity"])
 for target in package.targets.reversed() where ofLibraries.contains(target.name) {
     for case .byNameItem(let name, _) in target.dependencies { ofLibraries.insert(name) }
 }
+if Context.environment["NWPATH_TEST_AS_RELEASE"] != nil { ofLibraries = [] }
 for target in package.targets where target.path == nil && !target.isTest && !ofLibraries.contains(target.name) {
     target.swiftSettings? += [.unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])]
 }

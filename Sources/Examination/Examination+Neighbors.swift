@@ -42,7 +42,7 @@ extension Examination {
         from own: HardwareAddress,
         source: IPAddress?,
         limit: Duration = .seconds(1),
-        isRepeated: Bool = false,
+        repetitions: Int = 4,
         take: @escaping (Assessment<Set<String>>) -> Void
     ) {
         send(layer) { done in
@@ -53,9 +53,7 @@ extension Examination {
                 case .owners(let owners):
                     self?.count(sent: 2 * length, received: length * owners.count)
                     take(.known(Set(owners.keys.map(\.description))))
-                case .failed(_, let detail): take(.unknown(because: detail))
-                // A machine that was too busy to hear an answer is asked for one once more.
-                case .notAssessed(Starvation.text) where !isRepeated:
+                case .failed(_, Starvation.text) where repetitions > 0:
                     self?.ask(
                         layer,
                         target,
@@ -63,9 +61,10 @@ extension Examination {
                         from: own,
                         source: source,
                         limit: limit,
-                        isRepeated: true,
+                        repetitions: repetitions - 1,
                         take: take
                     )
+                case .failed(_, let detail): take(.unknown(because: detail))
                 case .notAssessed(let advice): take(.unknown(because: advice))
                 }
                 done()
