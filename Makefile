@@ -99,7 +99,7 @@ deb: build ## build a Debian package
 	@packaging/install-dependencies package
 	@packaging/build-package
 
-test-package: deb ## boot a Debian 12 with the package
+test-package: deb ## boot Debian 12 and 13 with the package, upgrade and interrupt it
 	@packaging/test-package .build/deb/nwpath_*.deb
 
 clean: ## remove what was built
