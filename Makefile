@@ -99,7 +99,7 @@ deb: build ## build a Debian package
 	@packaging/install-dependencies package
 	@packaging/build-package
 
-test-package: deb ## boot a Debian 12 with the package
+test-package: deb ## boot Debian 12 and 13 with the package, upgrade and interrupt it
 	@packaging/test-package .build/deb/nwpath_*.deb
 
 release: ## make dist/: packages, a portable archive, an SPDX document; TAG=v1.2.3 must be the version's
