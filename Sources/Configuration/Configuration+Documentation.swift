@@ -46,12 +46,15 @@ extension SettingOutline {
         return text
     }
 
-    static func objectSchema(_ outlines: [SettingOutline]) -> ConfigurationTree {
-        [
-            "type": ["object", "null"],
-            "additionalProperties": false,
-            "properties": .map(outlines.map { .init($0.key, $0.schema) }),
-        ]
+    static func objectSchema(
+        _ outlines: [SettingOutline],
+        type: ConfigurationTree = ["object", "null"],
+        required: [String] = []
+    ) -> ConfigurationTree {
+        var fields: [ConfigurationTree.Field] = [.init("type", type), .init("additionalProperties", false)]
+        if !required.isEmpty { fields.append(.init("required", .list(required.map { .text($0) }))) }
+        fields.append(.init("properties", .map(outlines.map { .init($0.key, $0.schema) })))
+        return .map(fields)
     }
 
     private var schema: ConfigurationTree {
