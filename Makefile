@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb test-package clean
+    screenshots install uninstall deb test-package repository test-repository test-configuration clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -101,6 +101,15 @@ deb: build ## build a Debian package
 
 test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
+
+repository: ## make an apt repository of dist/*.deb, signed by KEY=FINGERPRINT or KEY=FILE; URL=… is its address
+	@KEY="$(KEY)" URL="$(URL)" UNSIGNED="$(UNSIGNED)" packaging/build-repository
+
+test-repository: deb ## install and upgrade from a repository with the apt of Debian 12 and 13
+	@packaging/test-repository .build/deb/nwpath_*.deb
+
+test-configuration: deb ## try schema, AppArmor profile, units and completions with the tools of Debian 12 and 13
+	@packaging/test-configuration .build/deb/nwpath_*.deb
 
 clean: ## remove what was built
 	@rm -rf .build Benchmarks/.build Fuzz/.build
