@@ -102,7 +102,7 @@ deb: build ## build a Debian package
 test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
 
-repository: ## make an apt repository of dist/*.deb, signed by KEY=FINGERPRINT or KEY=FILE; URL=… is its address
+repository: ## make an apt repository of dist/*.deb; KEY=FINGERPRINT or FILE signs it, URL=… is its address
 	@KEY="$(KEY)" URL="$(URL)" UNSIGNED="$(UNSIGNED)" packaging/build-repository
 
 test-repository: deb ## install and upgrade from a repository with the apt of Debian 12 and 13
