@@ -11,7 +11,8 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb test-package release test-release clean
+    screenshots install uninstall deb image release repository test-package test-release test-repository \
+    test-configuration test-image test-deploy test-swift-package clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -110,6 +111,15 @@ release: ## make dist/: packages, a portable archive, an SPDX document; TAG=v1.2
 
 test-release: release test-dependencies ## make dist/ again, compare, and run the archive in a bare Debian 12 and 13
 	@packaging/test-release
+
+repository: ## make an apt repository of dist/*.deb; KEY=FINGERPRINT or FILE signs it, URL=… is its address
+	@KEY="$(KEY)" URL="$(URL)" UNSIGNED="$(UNSIGNED)" packaging/build-repository
+
+test-repository: deb ## install and upgrade from a repository with the apt of Debian 12 and 13
+	@packaging/test-repository .build/deb/nwpath_*.deb
+
+test-configuration: deb ## try schema, AppArmor profile, units and completions with the tools of Debian 12 and 13
+	@packaging/test-configuration .build/deb/nwpath_*.deb
 
 clean: ## remove what was built
 	@rm -rf dist .build Benchmarks/.build Fuzz/.build

@@ -26,6 +26,8 @@ public struct AdvertisedService: Hashable, Sendable {
 }
 
 extension AdvertisedService: ConfigurationEntry {
+    static let required = ["type", "port"]
+
     static let settings: [Setting<AdvertisedService>] = [
         Setting("name", \.name, ValueForm.instanceName.optional, "The instance name; the host name by default."),
         Setting("type", \.type, .serviceType, "What it is, such as _http._tcp."),

@@ -7,6 +7,7 @@ extension Configuration {
             # nwpath configuration. An empty file is valid: everything below is the default.
             # Durations: 250ms 10s 5m 1h 7d. Sizes: 4096 16KiB 10MiB. Check with: nwpath config check
             # Files in conf.d beside this one are read after it, in the order of their names.
+            # The keys of what has names or is a list, such as probes.active, are in nwpath.yaml(5).
 
             """
         for outline in Configuration(paths: paths).outlines { text += "\n" + outline.commented(indent: 0) }
@@ -46,12 +47,15 @@ extension SettingOutline {
         return text
     }
 
-    static func objectSchema(_ outlines: [SettingOutline]) -> ConfigurationTree {
-        [
-            "type": ["object", "null"],
-            "additionalProperties": false,
-            "properties": .map(outlines.map { .init($0.key, $0.schema) }),
-        ]
+    static func objectSchema(
+        _ outlines: [SettingOutline],
+        type: ConfigurationTree = ["object", "null"],
+        required: [String] = []
+    ) -> ConfigurationTree {
+        var fields: [ConfigurationTree.Field] = [.init("type", type), .init("additionalProperties", false)]
+        if !required.isEmpty { fields.append(.init("required", .list(required.map { .text($0) }))) }
+        fields.append(.init("properties", .map(outlines.map { .init($0.key, $0.schema) })))
+        return .map(fields)
     }
 
     private var schema: ConfigurationTree {

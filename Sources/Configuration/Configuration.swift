@@ -70,7 +70,7 @@ extension Configuration: ConfigurationSection {
         Setting(
             "listen",
             \.listen,
-            ValueForm.listenAddress.list(upTo: 16),
+            ValueForm.listenAddress.list(upTo: 16, atLeast: 1),
             needsRestart: true,
             "Where the API listens. Addresses that others can reach need TLS, passwords, a token, or `insecure: true`."
         ),

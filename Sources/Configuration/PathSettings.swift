@@ -39,10 +39,10 @@ public struct ProbeSettings: Hashable, Sendable, ConfigurationSection {
         Setting(
             "ipv4",
             \.ipv4,
-            ValueForm.probe(.ipv4).list(upTo: 16),
+            ValueForm.probe(.ipv4).list(upTo: 16, atLeast: 1),
             "At least one; three that are far apart distinguish a host route from a default route."
         ),
-        Setting("ipv6", \.ipv6, ValueForm.probe(.ipv6).list(upTo: 16), "The same for IPv6."),
+        Setting("ipv6", \.ipv6, ValueForm.probe(.ipv6).list(upTo: 16, atLeast: 1), "The same for IPv6."),
         Setting(
             map: "active",
             \.active,

@@ -32,7 +32,11 @@ enum SectionReader {
         let expectation = "a map of keys and values"
         return ValueForm<Root>(
             expectation,
-            schema: SettingOutline.objectSchema(Root.settings.map { $0.outline(Root()) }),
+            schema: SettingOutline.objectSchema(
+                Root.settings.map { $0.outline(Root()) },
+                type: "object",
+                required: Root.required
+            ),
             write: { write($0) },
             read: { node, path, findings in
                 guard case .map = node.content else {

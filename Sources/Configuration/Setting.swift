@@ -9,8 +9,14 @@ protocol ConfigurationSection: Hashable, Sendable {
 
 /// The value of each entry of a map.
 protocol ConfigurationEntry: ConfigurationSection {
+    /// The keys without which an item of a list is refused; an entry of a map may get them from another file.
+    static var required: [String] { get }
     /// An entry of which nothing is said yet.
     init()
+}
+
+extension ConfigurationEntry {
+    static var required: [String] { [] }
 }
 
 /// One key of a section: how to read, write, compare and describe it.

@@ -78,6 +78,8 @@ public struct AnchorSettings: Hashable, Sendable, ConfigurationEntry {
     /// A host of which nothing is known.
     public init() {}
 
+    static let required = ["name"]
+
     static let settings: [Setting<AnchorSettings>] = [
         Setting("name", \.name, .name, "What verdicts call it."),
         Setting("host", \.host, ValueForm.host.optional, "Its host name, for HTTP, TLS and name servers."),

@@ -79,11 +79,14 @@ struct ValueForm<Value: Sendable>: Sendable {
         )
     }
 
-    /// A list of such values; every bad item is reported.
-    func list(upTo limit: Int) -> ValueForm<[Value]> {
-        ValueForm<[Value]>(
+    /// A list of such values; every bad item is reported. Only the schema has `minimum`: the check reads files together.
+    func list(upTo limit: Int, atLeast minimum: Int = 0) -> ValueForm<[Value]> {
+        var fields: [ConfigurationTree.Field] = [.init("type", "array"), .init("maxItems", .integer(limit))]
+        if minimum > 0 { fields.append(.init("minItems", .integer(minimum))) }
+        fields.append(.init("items", schema))
+        return ValueForm<[Value]>(
             "a list of " + expectation,
-            schema: ["type": "array", "maxItems": .integer(limit), "items": schema],
+            schema: .map(fields),
             isList: true,
             write: { .list($0.compactMap(write)) },
             read: { node, path, findings in

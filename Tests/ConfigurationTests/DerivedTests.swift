@@ -46,6 +46,17 @@ import Testing
         #expect(entry["properties"]?["required"]?["default"] == nil)
     }
 
+    @Test func `the schema refuses empty lists of addresses and incomplete items`() throws {
+        let properties = try #require(Configuration.schema(paths: rootPaths)["properties"])
+        #expect(properties["listen"]?["minItems"] == 1)
+        #expect(properties["hosts"]?["minItems"] == nil)
+        #expect(properties["probes"]?["properties"]?["ipv6"]?["minItems"] == 1)
+        let items = properties["mdns"]?["properties"]?["advertise"]?["items"]
+        #expect(items?["type"] == "object")
+        #expect(items?["required"] == ["type", "port"])
+        #expect(properties["diagnosis"]?["properties"]?["anchors"]?["items"]?["required"] == ["name"])
+    }
+
     @Test func `the reference has what a manual page needs`() throws {
         let references = Configuration.reference(paths: rootPaths)
         let quiet = try #require(references.first { $0.key == "debounce.quiet" })
