@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb test-package clean
+    screenshots install uninstall deb test-package test-swift-package clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -101,6 +101,10 @@ deb: build ## build a Debian package
 
 test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
+
+test-swift-package: ## build and run the programs of docs/swift.md, with its Debian packages and no others
+	@packaging/install-dependencies package
+	@packaging/test-swift-package
 
 clean: ## remove what was built
 	@rm -rf .build Benchmarks/.build Fuzz/.build
