@@ -121,5 +121,9 @@ test-repository: deb ## install and upgrade from a repository with the apt of De
 test-configuration: deb ## try schema, AppArmor profile, units and completions with the tools of Debian 12 and 13
 	@packaging/test-configuration .build/deb/nwpath_*.deb
 
+test-swift-package: ## build and run the programs of docs/swift.md, with its Debian packages and no others
+	@packaging/install-dependencies package
+	@packaging/test-swift-package
+
 clean: ## remove what was built
 	@rm -rf dist .build Benchmarks/.build Fuzz/.build

@@ -4,10 +4,10 @@ import ServiceSupport
 import TestSupport
 import Testing
 
-/// docs/quickstart.md from a fresh clone, by somebody who has only just come.
+/// docs/quickstart.md, command by command.
 ///
-/// Two things are not as on a newcomer's machine: the program is the one that is being tested instead of one built in the
-/// clone, and it is installed below a directory of the test, by nobody's `sudo`.
+/// In place of apt-get the script behind the package puts its files below a directory of the test, and the service is
+/// started by hand; `make test-package` installs the package itself.
 @Suite(.inNamespace) struct QuickstartTests {
     /// A router that is the name server too, as at home.
     private func network(_ scratch: Scratch) async throws -> (Namespace, RunningCommand) {
@@ -30,32 +30,37 @@ import Testing
         let scratch = try Scratch()
         let (router, names) = try await network(scratch)
         defer { withExtendedLifetime((router, names)) {} }
-        let clone = scratch.file("nwpath")
+        let (clone, root) = (scratch.file("nwpath"), scratch.file("root"))
         try Command.run(["git", "-c", "safe.directory=*", "clone", "-q", Place.root, clone])
-        try Command.run(["mkdir", "-p", "\(clone)/.build/release", scratch.file("home"), scratch.file("run")])
+        try Command.run([
+            "mkdir", "-p", "\(clone)/.build/release", scratch.file("home"), scratch.file("run"), "\(root)/var/log/nwpath",
+        ])
         try Command.run(["cp", try Place.program, "\(clone)/.build/release/nwpath"])
         let blocks = try TestableBlocks.blocks(of: "docs/quickstart.md")
         #expect(blocks.count == 5)
+        let script = ["/usr/share/nwpath", "/var/log/nwpath"].reduce(blocks.joined(separator: "\n")) { script, path in
+            script.replacing(path, with: root + path)
+        }
         let prelude = """
             set -e
             sudo() { "$@"; }
-            make() { command make -s -o build DESTDIR=\(scratch.file("root")) "$@"; }
+            apt-get() { packaging/install-files install \(root) /usr; nwpath serve & }
             trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
             """
         let words = [
             "nsenter", "--net=\(Namespace.current.path)", "env", "-C", clone, "HOME=\(scratch.file("home"))",
             "XDG_RUNTIME_DIR=\(scratch.file("run"))",
-            "NWPATH_LOG_FILE=\(scratch.file("home"))/.local/state/nwpath/events.jsonl",
+            "NWPATH_LOG_FILE=\(root)/var/log/nwpath/events.jsonl",
             "NWPATH_DNS_RESOLV_CONF=\(scratch.file("resolv.conf"))",
             "NWPATH_STATE_DIR=\(scratch.file("home"))/.local/state/nwpath",
             "NWPATH_LISTEN=unix:\(scratch.file("run"))/nwpath/api.sock,127.0.0.1:8353,[::1]:8353",
             "NWPATH_URL=http://localhost:8353",
-            "PATH=\(scratch.file("root"))/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "timeout", "60", "bash", "-o", "pipefail", "-c", prelude + "\n" + blocks.joined(separator: "\n"),
+            "PATH=\(root)/usr/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "timeout", "60", "bash", "-o", "pipefail", "-c", prelude + "\n" + script,
         ]
         let outcome = Service.outcome(of: try RunningCommand(words, captures: true))
         #expect(outcome.code == 0, "\(outcome.output)")
-        LiveJSON.check(log: scratch.file("home/.local/state/nwpath/events.jsonl"))
+        LiveJSON.check(log: "\(root)/var/log/nwpath/events.jsonl")
         for text in [
             "Path default is satisfied via up0", "\"status\": \"satisfied\"",
             "nwpath_path_satisfied{monitor=\"default\"} 1",
