@@ -11,7 +11,7 @@ ONLY ?=
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb test-package clean
+    screenshots install uninstall deb test-package image test-image test-deploy clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -101,6 +101,17 @@ deb: build ## build a Debian package
 
 test-package: deb ## boot a Debian 12 with the package
 	@packaging/test-package .build/deb/nwpath_*.deb
+
+image: deb ## build an OCI image of the package
+	@packaging/install-dependencies image
+	@packaging/build-image .build/deb/nwpath_*.deb .build/nwpath-image.tar
+
+test-image: image ## run the image by podman
+	@packaging/test-image .build/nwpath-image.tar
+
+test-deploy: image ## try the files for compose, Kubernetes and Podman's units, and the Ansible role
+	@packaging/test-deploy .build/nwpath-image.tar
+	@packaging/test-ansible .build/deb/nwpath_*.deb
 
 clean: ## remove what was built
 	@rm -rf .build Benchmarks/.build Fuzz/.build
