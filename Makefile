@@ -125,5 +125,16 @@ test-swift-package: ## build and run the programs of docs/swift.md, with its Deb
 	@packaging/install-dependencies package
 	@packaging/test-swift-package
 
+image: deb ## build an OCI image of the package
+	@packaging/install-dependencies image
+	@packaging/build-image .build/deb/nwpath_*.deb .build/nwpath-image.tar
+
+test-image: image ## run the image by podman
+	@packaging/test-image .build/nwpath-image.tar
+
+test-deploy: image ## try the files for compose, Kubernetes and Podman's units, and the Ansible role
+	@packaging/test-deploy .build/nwpath-image.tar
+	@packaging/test-ansible .build/deb/nwpath_*.deb
+
 clean: ## remove what was built
 	@rm -rf dist .build Benchmarks/.build Fuzz/.build
