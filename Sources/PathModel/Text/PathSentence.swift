@@ -29,7 +29,7 @@ public enum PathSentence {
             return "Path \(monitor) \(verb) \(new.name)\(note)"
         }
         let words = change.changed.compactMap { phrase($0, path, previous) }
-        let fields = change.changed.map { $0.rawValue.replacing("_", with: " ") }.joined(separator: ", ")
+        let fields = change.changed.map { String($0.rawValue.map { $0 == "_" ? " " : $0 }) }.joined(separator: ", ")
         return "Path \(monitor) \(words.isEmpty ? "changed its \(fields)" : words.joined(separator: ", "))"
     }
 

@@ -37,7 +37,8 @@ struct EnvironmentProxy: Equatable, CustomStringConvertible {
 
     /// What libcurl says of a failure, without the URL of a proxy that it does not understand.
     static func reason(_ text: String) -> String {
-        text.contains("proxy") && text.contains("'") ? "libcurl does not understand the proxy's URL" : text
+        text.contains("'") && text.indices.contains { text[$0...].hasPrefix("proxy") }
+            ? "libcurl does not understand the proxy's URL" : text
     }
 }
 
