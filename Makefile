@@ -22,10 +22,10 @@ run: build ## install what is missing, build, start the service; ARGS="--listen 
 	@exec .build/release/nwpath serve $(ARGS)
 
 build: dependencies ## install what is missing and build .build/release/nwpath
-	@SWIFT="$(SWIFT)" packaging/build-release
+	@SWIFT="$(SWIFT)" packaging/build-release >/dev/null
 
 dependencies: ## install the Debian packages that a build needs
-	@packaging/install-dependencies build
+	@SWIFT="$(SWIFT)" packaging/install-dependencies build
 
 test-dependencies: ## install what the tests need
 	@packaging/install-dependencies test
