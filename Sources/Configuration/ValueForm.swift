@@ -79,7 +79,9 @@ struct ValueForm<Value: Sendable>: Sendable {
         )
     }
 
-    /// A list of such values; every bad item is reported. Only the schema has `minimum`: the check reads files together.
+    /// A list of such values; every bad item is reported.
+    ///
+    /// Only the schema has `minimum`: the check reads files together.
     func list(upTo limit: Int, atLeast minimum: Int = 0) -> ValueForm<[Value]> {
         var fields: [ConfigurationTree.Field] = [.init("type", "array"), .init("maxItems", .integer(limit))]
         if minimum > 0 { fields.append(.init("minItems", .integer(minimum))) }

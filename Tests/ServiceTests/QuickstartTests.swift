@@ -33,7 +33,8 @@ import Testing
         let (clone, root) = (scratch.file("nwpath"), scratch.file("root"))
         try Command.run(["git", "-c", "safe.directory=*", "clone", "-q", Place.root, clone])
         try Command.run([
-            "mkdir", "-p", "\(clone)/.build/release", scratch.file("home"), scratch.file("run"), "\(root)/var/log/nwpath",
+            "mkdir", "-p", "\(clone)/.build/release", scratch.file("home"), scratch.file("run"),
+            "\(root)/var/log/nwpath",
         ])
         try Command.run(["cp", try Place.program, "\(clone)/.build/release/nwpath"])
         let blocks = try TestableBlocks.blocks(of: "docs/quickstart.md")
