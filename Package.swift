@@ -40,6 +40,13 @@ let package = Package(
         ),
         .target(name: "CCurl", path: "Sources/CLibraries/CCurl"),
         .target(name: "CNetworkShims", path: "Sources/CLibraries/CNetworkShims"),
+        .target(
+            name: "CStatusPage",
+            path: "Sources/CLibraries/CStatusPage",
+            exclude: [
+                "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",
+            ]
+        ),
         .target(name: "CTLSShims", dependencies: ["COpenSSL"], path: "Sources/CLibraries/CTLSShims"),
 
         // Values and the event loop.
@@ -115,12 +122,9 @@ let package = Package(
         .target(
             name: "StatusServer",
             dependencies: [
-                "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "Addressing", "OrderedJSON", "LinuxIO",
-                "Documents", "EventHub", "Metrics", "Spelling", "WebSocketWire",
-            ],
-            resources: [
-                "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",
-            ].map { .embedInCode("Page/\($0)") }
+                "CMicrohttpdShims", "CLinuxShims", "CGnuTLS", "CCrypt", "CZlib", "CStatusPage", "Addressing",
+                "OrderedJSON", "LinuxIO", "Documents", "EventHub", "Metrics", "Spelling", "WebSocketWire",
+            ]
         ),
         .target(
             name: "Configuration",

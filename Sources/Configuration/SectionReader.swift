@@ -5,6 +5,7 @@ internal import Spelling
 /// Reads, writes and compares a section by its table of settings.
 enum SectionReader {
     /// Reads a map into a section; an empty node says nothing.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func read<Root: ConfigurationSection>(
         _ node: YAMLNode,
         into root: inout Root,
@@ -28,6 +29,7 @@ enum SectionReader {
         }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func form<Root: ConfigurationEntry>(of type: Root.Type) -> ValueForm<Root> {
         let expectation = "a map of keys and values"
         return ValueForm<Root>(
@@ -52,16 +54,19 @@ enum SectionReader {
     }
 
     /// All settings that are set.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func write<Root: ConfigurationSection>(_ root: Root) -> ConfigurationTree? {
         .map(Root.settings.compactMap { setting in setting.write(root).map { .init(setting.key, $0) } })
     }
 
     /// What differs between two values of a section.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func changes<Root: ConfigurationSection>(from old: Root, to new: Root, path: String) -> [SettingChange] {
         Root.settings.flatMap { $0.changes(old, new, join(path, $0.key)) }
     }
 
     /// Gives a section the old values of what only a restart puts into effect.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func keepWhatNeedsRestart<Root: ConfigurationSection>(of old: Root, in new: inout Root) {
         for setting in Root.settings { setting.keep(old, &new) }
     }
@@ -76,6 +81,7 @@ struct NamedReader<Child: ConfigurationEntry> {
     let names: ValueForm<String>
     let limit: Int
 
+    @_semantics("optimize.sil.specialize.generic.never")
     func read(_ node: YAMLNode, into list: inout [Named<Child>], path: String, _ findings: inout Findings) {
         if node.isNull { return }
         guard case .map(let entries) = node.content else {
@@ -101,6 +107,7 @@ struct NamedReader<Child: ConfigurationEntry> {
         }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     static func changes(from old: [Named<Child>], to new: [Named<Child>], path: String) -> [SettingChange] {
         var changes: [SettingChange] = []
         for entry in new {

@@ -33,6 +33,7 @@ struct Setting<Root: Sendable>: Sendable {
     /// Gives a root the old value of what only a restart puts into effect.
     let keep: @Sendable (_ old: Root, _ new: inout Root) -> Void
 
+    @_semantics("optimize.sil.specialize.generic.never")
     init<Value: Hashable & Sendable>(
         _ key: String,
         _ property: any WritableKeyPath<Root, Value> & Sendable,
@@ -67,6 +68,7 @@ struct Setting<Root: Sendable>: Sendable {
         keep = { old, new in if needsRestart { new[keyPath: property] = old[keyPath: property] } }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     init<Child: ConfigurationSection>(
         section key: String,
         _ property: any WritableKeyPath<Root, Child> & Sendable,
@@ -90,6 +92,7 @@ struct Setting<Root: Sendable>: Sendable {
     }
 
     /// A key with a list of groups of keys.
+    @_semantics("optimize.sil.specialize.generic.never")
     init<Child: ConfigurationEntry>(
         list key: String,
         _ property: any WritableKeyPath<Root, [Child]> & Sendable,
@@ -117,6 +120,7 @@ struct Setting<Root: Sendable>: Sendable {
     }
 
     /// A key with a map from names to groups of keys; entries of later files add to those of earlier ones.
+    @_semantics("optimize.sil.specialize.generic.never")
     init<Child: ConfigurationEntry>(
         map key: String,
         _ property: any WritableKeyPath<Root, [Named<Child>]> & Sendable,

@@ -24,6 +24,7 @@ struct ValueForm<Value: Sendable>: Sendable {
     /// Writes a value; `nil` when there is nothing to say.
     let write: @Sendable (Value) -> ConfigurationTree?
 
+    @_semantics("optimize.sil.specialize.generic.never")
     init(
         _ expectation: String,
         schema: ConfigurationTree,
@@ -39,6 +40,7 @@ struct ValueForm<Value: Sendable>: Sendable {
     }
 
     /// A value written as one text; `mustBePlain` when quotes make it something else, as they do for booleans.
+    @_semantics("optimize.sil.specialize.generic.never")
     init(
         scalar expectation: String,
         schema: ConfigurationTree,
@@ -69,6 +71,7 @@ struct ValueForm<Value: Sendable>: Sendable {
     }
 
     /// The same form for a setting that may be left out; it has no way to say `nil`.
+    @_semantics("optimize.sil.specialize.generic.never")
     var optional: ValueForm<Value?> {
         ValueForm<Value?>(
             expectation,
@@ -82,6 +85,7 @@ struct ValueForm<Value: Sendable>: Sendable {
     /// A list of such values; every bad item is reported.
     ///
     /// Only the schema has `minimum`: the check reads files together.
+    @_semantics("optimize.sil.specialize.generic.never")
     func list(upTo limit: Int, atLeast minimum: Int = 0) -> ValueForm<[Value]> {
         var fields: [ConfigurationTree.Field] = [.init("type", "array"), .init("maxItems", .integer(limit))]
         if minimum > 0 { fields.append(.init("minItems", .integer(minimum))) }

@@ -156,6 +156,7 @@ public final class Daemon {
     public func start(onStopped: @escaping () -> Void) throws(ServiceError) {
         self.onStopped = onStopped
         hub.addSink { [unowned self] event in deliver(event) }
+        headline.onJudgement = { [manager] headline in manager.show(headline.sentence) }
         if JournalSocket.isStandardError(options.environment) {
             let journal = JournalSocket()
             hub.addSink { event in journal.take(event) }
@@ -176,8 +177,8 @@ public final class Daemon {
         options.report("event log: \(configuration.log.file)")
         if let page { options.report("status page: \(page)") }
         if let warning = server.warning { options.report(warning) }
-        options.report(headline.sentence)
-        manager.start(on: loop) { [unowned self] in sentence }
+        options.report(headline.judge().headline.sentence)
+        manager.start(on: loop)
         // By then the census has run once: what stays resident is what an idle daemon uses.
         releaseTimer = loop.schedule(after: .seconds(10)) { try? ProgramText.release() }
     }
@@ -282,10 +283,6 @@ public final class Daemon {
         )
     }
 
-    private var sentence: String {
-        PathSentence.state(of: engine.core.path, monitor: MonitorPolicy.standardName)
-    }
-
     private func hear(_ event: PathEngine.Event) {
         switch event {
         case .firstReading: break
@@ -320,7 +317,6 @@ public final class Daemon {
             probes.take(update)
             diagnosis.take(update)
             headline.judge()
-            manager.tell(sentence)
             waiting.removeFirst()
         }
     }

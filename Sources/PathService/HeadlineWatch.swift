@@ -25,6 +25,8 @@ final class HeadlineWatch {
     private var seconds = HeadlineSeconds()
     private var uplink = UplinkTracker()
     private var timer: EventLoop.Timer?
+    /// Receives each headline, also where it is the same as before.
+    var onJudgement: (Headline) -> Void = { _ in }
     /// Receives a line for people about each change that is published.
     var onChange: (String) -> Void = { _ in }
 
@@ -74,13 +76,8 @@ final class HeadlineWatch {
         if timer == nil, let due = tracker.due {
             timer = loop.schedule(at: due) { [weak self] in self?.tell() }
         }
+        onJudgement(headline)
         return (headline, since)
-    }
-
-    /// Such as `✓ Online: all tests answer via eth0 and 192.0.2.1`.
-    var sentence: String {
-        let headline = judge().headline
-        return "\(headline.state.level.sign) \(headline.state.word): \(headline.message)"
     }
 
     /// Publishes the state, when it is another one than was told before, and stood long enough.
@@ -96,6 +93,11 @@ final class HeadlineWatch {
         // It may have changed again meanwhile.
         judge()
     }
+}
+
+extension Headline {
+    /// Such as `✓ Online: all tests answer via eth0 and 192.0.2.1`.
+    var sentence: String { "\(state.level.sign) \(state.word): \(message)" }
 }
 
 extension HeadlineWatch: DaemonPart {

@@ -11,9 +11,9 @@ final class ServiceManager {
     private var lastStatus = ""
 
     /// Says that the service is ready, and feeds the watchdog from now on.
-    func start(on loop: EventLoop, status: @escaping () -> String) {
+    func start(on loop: EventLoop) {
         self.loop = loop
-        notify("READY=1\nSTATUS=\(status())")
+        notify("READY=1")
         var microseconds: UInt64 = 0
         guard unsafe sd_watchdog_enabled(0, &microseconds) > 0, microseconds > 0 else { return }
         interval = .microseconds(Int64(microseconds / 2))
@@ -21,7 +21,7 @@ final class ServiceManager {
     }
 
     /// Shows a line in `systemctl status`.
-    func tell(_ status: String) {
+    func show(_ status: String) {
         guard status != lastStatus else { return }
         lastStatus = status
         notify("STATUS=\(status)")

@@ -118,6 +118,8 @@ import Testing
         #expect(result.status == 1)
         #expect(result.output.hasPrefix("\(bad):3:5: unknown key 'reqired'"))
         #expect(result.output.split(separator: "\n").count == 2)
+        let quiet = try await tool.run("config", "check", "--file", bad, "-q")
+        #expect(quiet.status == 1 && quiet.output == "" && quiet.messages.contains("\(bad):"), "\(quiet)")
         let json = try await tool.run("config", "check", "--file", bad, "--json").json
         #expect(json["valid"]?.bool == false)
         #expect(json.list("problems").first?.text("place") == "\(bad):3:5")

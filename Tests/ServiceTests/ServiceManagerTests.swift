@@ -29,7 +29,7 @@ import Testing
                 return words.allSatisfy(text.contains)
             }
         }
-        await hears("READY=1\nSTATUS=Path default is unsatisfied: ", "WATCHDOG=1")
+        await hears("READY=1", "STATUS=✗ Offline: ", "WATCHDOG=1")
         await loop.eventually(within: .seconds(20), "ten times, at half the time the manager allows") {
             // One datagram follows the other without a line feed.
             let text = (try? scratch.text("heard")) ?? ""

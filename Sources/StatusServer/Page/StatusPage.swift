@@ -1,10 +1,11 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import CStatusPage
 internal import EventHub
 
 /// The status page at `/`: one document that holds its style and its script, and runs no other.
 ///
-/// Its parts are files beside this one, compiled in. They are joined when the page is asked for the first time, so that
+/// Its parts are the files of CStatusPage, compiled in. They are joined when the page is asked for the first time, so that
 /// a daemon that nobody looks at does not hold it.
 struct StatusPage {
     /// The document; its tag changes with every byte of it.
@@ -13,13 +14,10 @@ struct StatusPage {
 
     /// Joins the parts.
     init() {
-        var script = Squeezer.script.squeeze(
-            PackageResources.text_js + PackageResources.headline_js + PackageResources.lanes_js
-                + PackageResources.happened_js + PackageResources.nearby_js + PackageResources.live_js
-        )
+        var script = Squeezer.script.squeeze(unsafe nwp_page_script.text)
         script.replace("EVENT NAMES", with: Array(EventName.allCases.map(\.rawValue).joined(separator: " ").utf8))
-        let style = Squeezer.style.squeeze(PackageResources.page_css)
-        var page = Squeezer.markup.squeeze(PackageResources.page_html)
+        let style = Squeezer.style.squeeze(unsafe nwp_page_style.text)
+        var page = Squeezer.markup.squeeze(unsafe nwp_page_markup.text)
         page.replace("<link rel=\"stylesheet\" href=\"page.css\">", with: Self.element("style", style))
         page.replace("<script src=\"page.js\"></script>", with: Self.element("script", script))
         snapshot = Snapshot(constant: page)
@@ -47,6 +45,10 @@ struct StatusPage {
     }
 
     private static func source(_ content: [UInt8]) -> String { "sha256-" + Base64.text(of: SHA256.digest(of: content)) }
+}
+
+extension nwp_page_part {
+    fileprivate var text: [UInt8] { unsafe Array(UnsafeBufferPointer(start: bytes, count: count)) }
 }
 
 extension [UInt8] {

@@ -13,6 +13,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// A flag without a value, such as `--json`.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func flag(
         _ names: String...,
         into property: any WritableKeyPath<Root, Bool> & Sendable,
@@ -25,6 +26,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// A flag that counts how often it is given, such as `-vv`.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func count(
         _ names: String...,
         into property: any WritableKeyPath<Root, Int> & Sendable,
@@ -39,6 +41,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// An option with a value and a default, such as `--timeout 5s`; given twice, the last one counts.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func option<Value>(
         _ names: String...,
         value placeholder: String,
@@ -52,6 +55,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// An option with a value that may be left out; given twice, the last one counts.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func option<Value>(
         _ names: String...,
         value placeholder: String,
@@ -65,6 +69,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// `--interface NAME`, which may be left out.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func interface(
         into property: any WritableKeyPath<Root, String?> & Sendable,
         help: String
@@ -73,6 +78,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// An option that may be given several times.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func options<Value>(
         _ names: String...,
         value placeholder: String,
@@ -87,6 +93,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// A positional argument that must be given.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func positional<Value>(
         _ placeholder: String,
         into property: any WritableKeyPath<Root, Value> & Sendable,
@@ -100,6 +107,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// A positional argument that may be left out.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func positional<Value>(
         _ placeholder: String,
         into property: any WritableKeyPath<Root, Value?> & Sendable,
@@ -112,6 +120,7 @@ struct Argument<Root: Sendable>: Sendable {
     }
 
     /// Positional arguments in any number, the last ones of a command.
+    @_semantics("optimize.sil.specialize.generic.never")
     static func positionals<Value>(
         _ placeholder: String,
         into property: any WritableKeyPath<Root, [Value]> & Sendable,
@@ -128,6 +137,7 @@ struct Argument<Root: Sendable>: Sendable {
 
     // MARK: - Taking values
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private static func take<Value, Stored>(
         _ property: any WritableKeyPath<Root, Stored> & Sendable,
         _ form: ArgumentForm<Value>,

@@ -27,6 +27,7 @@ struct Specification<Root: Command>: Sendable {
     ///   - helpStatus: The exit status of `--help` and `--version`; monitoring plugins have one of their own, which
     ///     also stands for wrong usage.
     ///   - check: Says in one sentence what is wrong with values that contradict each other.
+    @_semantics("optimize.sil.specialize.generic.never")
     init(
         _ name: String,
         _ summary: String,

@@ -33,7 +33,9 @@ struct ConfigCheck: Command {
             if common.isJSON {
                 try Screen(common).print(Self.document(source, problems))
             } else {
-                for problem in problems { Terminal.print("\(problem)") }
+                for problem in problems {
+                    common.isQuiet ? Terminal.complain("\(problem)") : Terminal.print("\(problem)")
+                }
                 if problems.isEmpty { Terminal.print(source.praise) }
             }
             return problems.isEmpty ? .success : .negative
