@@ -15,6 +15,9 @@ public struct ConfigurationFiles: Hashable, Sendable {
         return file[...slash] + "conf.d"
     }
 
+    /// Whether it is the one that the package installs, and an upgrade replaces while nobody edited it.
+    public var isPackaged: Bool { file == "/etc/nwpath/nwpath.yaml" }
+
     static let mostDropIns = 256
 
     /// The standard file, which may be missing.

@@ -97,6 +97,33 @@ import Testing
         #expect(environment.messages == "nwpath: environment NWPATH_CONNECTIVITY_CHECK overrides it\n")
     }
 
+    @Test func `the file of the package stays, and a drop-in beside it is made`() async throws {
+        let tool = Tool(scratch: try Scratch())
+        let script = """
+            mount -t tmpfs tmpfs /etc && mkdir /etc/nwpath || exit
+            cd /etc/nwpath
+            echo "connectivity: {check: local}" >nwpath.yaml
+            run() { "$@"; echo "status $?"; }
+            run "$@"
+            cat nwpath.yaml conf.d/setup.yaml
+            stat -c %a conf.d conf.d/setup.yaml
+            mkdir -p conf.d
+            echo "connectivity: {check: off}" >conf.d/a.yaml
+            run "$@"
+            echo "connectivity: {check: off}" >conf.d/t.yaml
+            run "$@"
+            """
+        let words = ["unshare", "-m", "bash", "-c", script, "bash", try Tool.program, "setup", "--public", "--yes"]
+        let result = try await tool.run(program: words)
+        let drop = "/etc/nwpath/conf.d/setup.yaml"
+        let end = "the service is not running; the change takes effect when it starts\nstatus 0\n"
+        let again = "\(drop) already has connectivity.check: public\n" + end
+        let made = "\(drop):1:\n\(Self.change)\(drop) now has connectivity.check: public\n" + end
+        let kept = "connectivity: {check: local}\nconnectivity:\n  check: public\n755\n644\n"
+        #expect(result.output == made + kept + again + again, "\(result)")
+        #expect(result.messages == "nwpath: /etc/nwpath/conf.d/t.yaml:1:23 overrides it\n")
+    }
+
     @Test func `a running service takes it`() async throws {
         let service = try Service()
         try await service.start()

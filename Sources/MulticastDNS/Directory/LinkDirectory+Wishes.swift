@@ -50,7 +50,7 @@ extension LinkDirectory {
     /// What is known now of what is wished for, as if it had just happened.
     func snapshot(for wish: Wish, at now: Duration) -> [DirectoryEvent] {
         var snapshot: [DirectoryEvent] = []
-        for (name, state) in instances.sorted(by: { $0.key < $1.key })
+        for (name, state) in instances.inKeyOrder
         where wish.census != nil || wish.instances.contains(name) || !state.sources.isDisjoint(with: wish.pointers) {
             if !state.announced.isEmpty {
                 snapshot.append(.announced(announcement(of: name, state), by: state.announced))

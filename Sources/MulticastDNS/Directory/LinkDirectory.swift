@@ -117,7 +117,7 @@ struct LinkDirectory: Sendable {
     /// `body` is called between what goes under the old name and what comes under the new one.
     mutating func rename(to newName: String, at now: Duration, between body: (inout LinkDirectory) -> Void = { _ in }) {
         guard newName != name else { return }
-        for (instance, state) in instances.sorted(by: { $0.key < $1.key }) {
+        for (instance, state) in instances.inKeyOrder {
             if let service = state.published {
                 events.append(.removed(service, reason: .interfaceDown, seenFor: now - state.firstSeen))
                 instances[instance]?.published = nil

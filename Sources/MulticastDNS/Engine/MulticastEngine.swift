@@ -197,7 +197,7 @@ public final class MulticastEngine {
 
     private func deliver(_ events: [DirectoryEvent], of link: MulticastLink, at now: Duration, besides: Int? = nil) {
         guard !events.isEmpty else { return }
-        for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
+        for (id, attachment) in attachments.inKeyOrder
         where id != besides && attachment.links.contains(link.index) {
             attachments[id]?.client?.receive(events, on: link.identity, at: now)
         }
@@ -205,7 +205,7 @@ public final class MulticastEngine {
 
     private func deliverOpening(of opened: Set<Int>, at now: Duration) {
         guard !opened.isEmpty else { return }
-        for (id, attachment) in attachments.sorted(by: { $0.key < $1.key })
+        for (id, attachment) in attachments.inKeyOrder
         where !attachment.links.isDisjoint(with: opened) {
             attachments[id]?.client?.linkOpened(at: now)
         }
@@ -365,7 +365,7 @@ public final class MulticastEngine {
                 deliver(link, at: now)
             }
             runAdvertiser(at: now)
-            for (_, attachment) in attachments.sorted(by: { $0.key < $1.key }) { attachment.client?.advance(to: now) }
+            for (_, attachment) in attachments.inKeyOrder { attachment.client?.advance(to: now) }
         } while mustPumpAgain && isStarted
         if isStarted { arm() }
     }

@@ -109,7 +109,7 @@ struct Advertiser: Sendable {
     mutating func setInterfaces(_ all: [Int: [String]]) {
         let old = interfaces
         interfaces = all
-        for (index, names) in all.sorted(by: { $0.key < $1.key }) where old[index] != names {
+        for (index, names) in all.inKeyOrder where old[index] != names {
             var wanted = sets(on: index)
             if let oldNames = old[index] {
                 let kept = Set(wanted.map(\.id))
@@ -126,7 +126,7 @@ struct Advertiser: Sendable {
     /// What is published on an interface: for a zone that was opened later than its interface came.
     func sets(on interface: Int) -> [RecordSet] {
         guard let names = interfaces[interface] else { return [] }
-        return entries.sorted { $0.key < $1.key }.filter { isWanted($0.value, on: names) }
+        return entries.inKeyOrder.filter { isWanted($0.value, on: names) }
             .map { recordSet($0.key, $0.value) }
     }
 
@@ -257,7 +257,7 @@ struct Advertiser: Sendable {
     /// Tells what is registered by now: what is established wherever it is published; services move to such a host.
     /// - Parameter isSettled: Whether no zone that has the set still asks whether it may.
     mutating func tellRegistered(where isSettled: (RecordSet.ID) -> Bool) {
-        for (id, entry) in entries.sorted(by: { $0.key < $1.key })
+        for (id, entry) in entries.inKeyOrder
         where entry.isEstablished && !entry.isReported && isSettled(Self.set(id)) {
             entries[id]?.isReported = true
             guard entry.isExplicit, let name = name(of: entry) else { continue }
@@ -271,7 +271,7 @@ struct Advertiser: Sendable {
         let possible = names.filter { old, new in
             old.labelCount == new.labelCount && old.parent == new.parent && old.isWithin(NameRules.local)
         }
-        for (old, new) in possible.sorted(by: { $0.key < $1.key }).prefix(Self.maximumMemories) { memory[old] = new }
+        for (old, new) in possible.inKeyOrder.prefix(Self.maximumMemories) { memory[old] = new }
     }
 
     /// Takes what zones are to do since the last call, in order.
@@ -393,7 +393,7 @@ struct Advertiser: Sendable {
 
     /// The services that run on this machine, and under which of its names.
     private var machineServices: [(id: AdvertisementID, host: AdvertisementID)] {
-        entries.sorted { $0.key < $1.key }.compactMap { id, entry in
+        entries.inKeyOrder.compactMap { id, entry in
             guard case .service(let service, _, _, .registered(let host)) = entry.kind, service.host == .machine else {
                 return nil
             }
@@ -462,14 +462,14 @@ struct Advertiser: Sendable {
     private mutating func publish(_ id: AdvertisementID) {
         guard let entry = entries[id] else { return }
         let set = recordSet(id, entry)
-        for (index, names) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: names) {
+        for (index, names) in interfaces.inKeyOrder where isWanted(entry, on: names) {
             commands.append(Command(interface: index, action: .publish(set)))
         }
     }
 
     private mutating func remove(_ id: AdvertisementID) {
         guard let entry = entries.removeValue(forKey: id) else { return }
-        for (index, names) in interfaces.sorted(by: { $0.key < $1.key }) where isWanted(entry, on: names) {
+        for (index, names) in interfaces.inKeyOrder where isWanted(entry, on: names) {
             commands.append(Command(interface: index, action: .withdraw(Self.set(id))))
         }
         if machineHost == id { machineHost = nil }

@@ -55,7 +55,7 @@ struct Announcer: Sendable {
 
     mutating func due(at now: Duration) -> [RecordSet.ID] {
         var ids: [RecordSet.ID] = []
-        for (id, run) in runs.sorted(by: { $0.key < $1.key }) where run.next <= now {
+        for (id, run) in runs.inKeyOrder where run.next <= now {
             ids.append(id)
             // Changes that waited are announced together and count as one.
             if run.isChange {

@@ -96,7 +96,7 @@ struct Prober: Sendable {
 
     mutating func step(at now: Duration) -> Step {
         var step = Step()
-        for (id, run) in runs.sorted(by: { $0.key < $1.key }) {
+        for (id, run) in runs.inKeyOrder {
             guard let next = run.next, next <= now else { continue }
             if run.sent == Self.probes {
                 step.finished.append(id)

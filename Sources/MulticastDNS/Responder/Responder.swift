@@ -106,7 +106,7 @@ struct Responder: Sendable {
         let before = addresses
         self.own = own
         self.ofOtherFamily = ofOtherFamily
-        for (id, holding) in holdings.sorted(by: { $0.key < $1.key }) where !holding.set.hosts.isEmpty {
+        for (id, holding) in holdings.inKeyOrder where !holding.set.hosts.isEmpty {
             switch holding.state {
             case .established: refresh(id, at: now)
             // Without an address there was nothing to ask for.
@@ -175,7 +175,7 @@ struct Responder: Sendable {
 
     /// Probes and announces everything again, after link up or wake (rule P1).
     mutating func restart(at now: Duration) {
-        for (id, holding) in holdings.sorted(by: { $0.key < $1.key }) where holding.state != .lost {
+        for (id, holding) in holdings.inKeyOrder where holding.state != .lost {
             if holding.set.uniqueNames.isEmpty {
                 announcer.start(id, at: now)
             } else {

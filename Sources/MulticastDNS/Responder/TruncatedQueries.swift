@@ -67,7 +67,7 @@ struct TruncatedQueries: Sendable {
     }
 
     mutating func due(at now: Duration) -> [Held] {
-        let due = held.filter { $0.value.until <= now }.sorted { $0.key < $1.key }.map(\.value)
+        let due = held.filter { $0.value.until <= now }.inKeyOrder.map(\.value)
         for entry in due { held[entry.asker.address] = nil }
         return due
     }

@@ -19,8 +19,9 @@ struct Setup: Command {
         "Chooses what the service tests continuously.",
         discussion:
             "Sets connectivity.check in the configuration file, where every other byte stays as it is, shows the "
-            + "change first, and has a running service read it. --local: a query to each name server in use every 30 s, "
-            + "and the kernel's own test of the gateways. --public: also connections to three hosts of well-known "
+            + "change first, and has a running service read it. The file is /etc/nwpath/conf.d/setup.yaml where the service "
+            + "reads /etc/nwpath/nwpath.yaml, which is the package's. --local: a query to each name server in use every "
+            + "30 s, and the kernel's own test of the gateways. --public: also connections to three hosts of well-known "
             + "operators every 30 s and a page every 2 min. --off: nothing. Without any of them it explains them.",
         examples: [
             CommandExample("nwpath setup --public", "show the change, and confirm it"),
@@ -53,7 +54,9 @@ struct Setup: Command {
         attempt { () throws(CommandFailure) in
             let environment = Environment.variables
             let paths = StandardPaths(userID: geteuid(), environment: environment)
-            let path = config.map(Environment.absolute) ?? paths.configurationFile
+            let file = config.map(Environment.absolute) ?? paths.configurationFile
+            let files = ConfigurationFiles(file: file, isRequired: false)
+            let path = config == nil && files.isPackaged ? files.dropIns + "/setup.yaml" : files.file
             if config == nil, let socket = try ServiceConnection(common).foreignSocket {
                 throw CommandFailure(
                     "the service at \(socket) belongs to another user and does not read \(path); "
@@ -61,7 +64,7 @@ struct Setup: Command {
                     .refused
                 )
             }
-            let reader = SetupReader(path: path, paths: paths, environment: environment)
+            let reader = SetupReader(path: path, files: files, paths: paths, environment: environment)
             let file = EditedFile(path: path)
             let old = try file.read()
             let sources = try reader.check(replacing: old?.bytes)
@@ -110,18 +113,20 @@ struct Setup: Command {
 /// Reads the files as the service does, one of them in its edited form.
 struct SetupReader {
     let path: String
+    let files: ConfigurationFiles
     let paths: StandardPaths
     let environment: [String: String]
 
-    /// All sources in their order.
+    /// All sources in their order, the edited file among them.
     ///
     /// - Parameter bytes: The file as it is; `nil` when there is none.
-    /// - Returns: The edited file first.
     /// - Throws: What is wrong with them before any edit.
     func check(replacing bytes: [UInt8]?) throws(CommandFailure) -> [Configuration.Source] {
         do throws(ConfigurationError) {
-            let read = try ConfigurationFiles(file: path, isRequired: false).sources()
-            let sources = [Configuration.Source(name: path, bytes: bytes ?? [])] + read.filter { $0.name != path }
+            var sources = try files.sources().filter { $0.name != path }
+            let next = sources.firstIndex { $0.name != files.file && path.utf8.lexicographicallyPrecedes($0.name.utf8) }
+            let index = path == files.file ? 0 : next ?? sources.endIndex
+            sources.insert(Configuration.Source(name: path, bytes: bytes ?? []), at: index)
             _ = try Configuration.read(sources, paths: paths, environment: environment)
             return sources
         } catch {
@@ -148,7 +153,7 @@ struct SetupReader {
         _ edit: ConnectivityEdit,
         _ check: ConnectivitySettings.Check
     ) throws(CommandFailure) -> String? {
-        let edited = [Configuration.Source(name: path, bytes: edit.bytes)] + sources.dropFirst()
+        let edited = sources.map { $0.name == path ? Configuration.Source(name: path, bytes: edit.bytes) : $0 }
         do throws(ConfigurationError) {
             let configuration = try Configuration.read(edited, paths: paths, environment: environment)
             guard configuration.connectivity.check != check else { return nil }
@@ -157,6 +162,6 @@ struct SetupReader {
         }
         let variable = Configuration.variable(forKey: "connectivity.check")
         if environment[variable] != nil { return "environment \(variable)" }
-        return edited.dropFirst().compactMap(ConnectivityEdit.origin(in:)).last
+        return edited.compactMap(ConnectivityEdit.origin(in:)).last
     }
 }
