@@ -12,7 +12,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
 .PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
     screenshots install uninstall deb image release repository test-package test-release test-repository \
-    test-configuration test-image test-deploy test-swift-package clean
+    test-image test-deploy test-swift-package clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):[^#]* ## (.*)/make \1\t\2/p' Makefile | expand -t 24
@@ -100,7 +100,7 @@ deb: build ## build a Debian package
 	@packaging/install-dependencies package
 	@packaging/build-package
 
-test-package: deb ## boot Debian 12 and 13 with the package, upgrade and interrupt it
+test-package: deb ## boot Debian 12 and 13 with the package, upgrade and interrupt it, and read what it configures
 	@packaging/test-package .build/deb/nwpath_*.deb
 
 release: ## make dist/: packages, a portable archive, an SPDX document; TAG=v1.2.3 must be the version's
@@ -117,9 +117,6 @@ repository: ## make an apt repository of dist/*.deb; KEY=FINGERPRINT or FILE sig
 
 test-repository: deb ## install and upgrade from a repository with the apt of Debian 12 and 13
 	@packaging/test-repository .build/deb/nwpath_*.deb
-
-test-configuration: deb ## try schema, AppArmor profile, units and completions with the tools of Debian 12 and 13
-	@packaging/test-configuration .build/deb/nwpath_*.deb
 
 test-swift-package: ## build and run the programs of docs/swift.md, with its Debian packages and no others
 	@packaging/install-dependencies package
