@@ -7,7 +7,7 @@ import Testing
 /// docs/quickstart.md, command by command.
 ///
 /// In place of apt-get the script behind the package puts its files below a directory of the test, and the service is
-/// started by hand; `make test-package` installs the package itself.
+/// started by hand, as is the Prometheus of Debian's package; `make test-package` installs the package itself.
 @Suite(.inNamespace) struct QuickstartTests {
     /// A router that is the name server too, as at home.
     private func network(_ scratch: Scratch) async throws -> (Namespace, RunningCommand) {
@@ -45,7 +45,14 @@ import Testing
         let prelude = """
             set -e
             sudo() { "$@"; }
-            apt-get() { packaging/install-files install \(root) /usr; nwpath serve & }
+            apt-get() {
+                case "$*" in
+                "install ./nwpath_"*.deb*) packaging/install-files install \(root) /usr; nwpath serve & ;;
+                *) mkdir debian
+                    prometheus --config.file=/etc/prometheus/prometheus.yml --storage.tsdb.path=debian 2>debian/log &
+                    until curl -sf localhost:9090/-/ready; do sleep 0.1; done ;;
+                esac
+            }
             trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
             """
         let words = [
