@@ -54,8 +54,8 @@ struct Setup: Command {
         attempt { () throws(CommandFailure) in
             let environment = Environment.variables
             let paths = StandardPaths(userID: geteuid(), environment: environment)
-            let file = config.map(Environment.absolute) ?? paths.configurationFile
-            let files = ConfigurationFiles(file: file, isRequired: false)
+            let main = config.map(Environment.absolute) ?? paths.configurationFile
+            let files = ConfigurationFiles(file: main, isRequired: false)
             let path = config == nil && files.isPackaged ? files.dropIns + "/setup.yaml" : files.file
             if config == nil, let socket = try ServiceConnection(common).foreignSocket {
                 throw CommandFailure(
@@ -117,9 +117,10 @@ struct SetupReader {
     let paths: StandardPaths
     let environment: [String: String]
 
-    /// All sources in their order, the edited file among them.
+    /// All sources in their order.
     ///
-    /// - Parameter bytes: The file as it is; `nil` when there is none.
+    /// - Parameter bytes: The edited file as it is; `nil` when there is none.
+    /// - Returns: The edited file among them.
     /// - Throws: What is wrong with them before any edit.
     func check(replacing bytes: [UInt8]?) throws(CommandFailure) -> [Configuration.Source] {
         do throws(ConfigurationError) {
