@@ -38,8 +38,8 @@ struct EventFollower {
     /// When the connection breaks, the daemon is waited for, and reading goes on after the last event. `tick` is called
     /// about once a second with `false` while it stands, and with `true` when it breaks.
     mutating func follow(
-        tick: (_ isBroken: Bool) -> Void = { _ in },
-        _ show: (JSONValue) -> Void
+        tick: @escaping (_ isBroken: Bool) -> Void = { _ in },
+        _ show: @escaping (JSONValue) -> Void
     ) throws(CommandFailure) {
         var hasBegun = false
         while !feed.isDone {
@@ -69,9 +69,9 @@ struct EventFollower {
     }
 
     private mutating func readStream(
-        _ tick: (Bool) -> Void,
-        _ show: (JSONValue) -> Void,
-        ended: (String) -> Void
+        _ tick: @escaping (Bool) -> Void,
+        _ show: @escaping (JSONValue) -> Void,
+        ended: @escaping (String) -> Void
     ) throws(StatusClientError) {
         var fields = [(name: "Accept", value: "application/x-ndjson")]
         if since == nil, let position = feed.position { fields.append((name: "Last-Event-ID", value: position)) }

@@ -83,8 +83,8 @@ struct StatusClient: Sendable {
     func stream(
         _ target: String,
         fields: [(name: String, value: String)] = [("Accept", "application/x-ndjson")],
-        tick: () -> Void = {},
-        line: (String) -> Bool
+        tick: @escaping () -> Void = {},
+        line: @escaping (String) -> Bool
     ) throws(StatusClientError) -> Bool {
         let request = try StatusRequest(self, target: target, fields: fields)
         return try request.stream(connecting: timeout, line: line, tick: tick)

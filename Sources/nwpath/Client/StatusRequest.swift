@@ -62,18 +62,14 @@ internal import CCurl
     /// Makes the request and hands lines over as they come; `tick` is called about once a second.
     func stream(
         connecting: Duration,
-        line: (String) -> Bool,
-        tick: () -> Void
+        line: @escaping (String) -> Bool,
+        tick: @escaping () -> Void
     ) throws(StatusClientError) -> Bool {
         unsafe nwp_curl_timeout(raw, Self.milliseconds(connecting), 0)
         unsafe nwp_curl_tick(raw) { context in unsafe StatusRequest.at(context)?.tick?() }
-        let result = withoutActuallyEscaping(line) { line in
-            withoutActuallyEscaping(tick) { tick in
-                (self.line, self.tick) = (line, tick)
-                defer { (self.line, self.tick) = (nil, nil) }
-                return perform()
-            }
-        }
+        (self.line, self.tick) = (line, tick)
+        defer { (self.line, self.tick) = (nil, nil) }
+        let result = perform()
         if wasStopped { return true }
         guard result == NWP_CURL_OK else { throw failure(result) }
         _ = try response.checked(accepting: [])
