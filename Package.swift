@@ -64,6 +64,7 @@ let package = Package(
 
         // The kernel's truth and the path.
         .target(name: "Netlink", dependencies: ["CNetlink", "CLinuxShims", "Addressing", "LinuxIO"]),
+        .target(name: "Traffic", dependencies: ["Addressing", "Netlink"]),
         .target(name: "PathModel", dependencies: ["Addressing", "Spelling", "Netlink"]),
         .target(
             name: "Providers",
@@ -106,15 +107,15 @@ let package = Package(
         .target(
             name: "Documents",
             dependencies: [
-                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "PathModel", "DNSWire", "MulticastDNS", "Probes",
-                "Diagnosis", "Judgement",
+                "Addressing", "OrderedJSON", "LinuxIO", "Netlink", "Traffic", "PathModel", "DNSWire", "MulticastDNS",
+                "Probes", "Diagnosis", "Judgement",
             ]
         ),
         .target(
             name: "EventHub",
             dependencies: [
-                "Addressing", "OrderedJSON", "LinuxIO", "PathModel", "MulticastDNS", "Probes", "Diagnosis", "Judgement",
-                "Documents", "Spelling",
+                "Addressing", "OrderedJSON", "LinuxIO", "Traffic", "PathModel", "MulticastDNS", "Probes", "Diagnosis",
+                "Judgement", "Documents", "Spelling",
             ]
         ),
         .target(name: "EventLog", dependencies: ["CZlib", "OrderedJSON", "LinuxIO", "EventHub"]),
@@ -136,8 +137,8 @@ let package = Package(
         .target(
             name: "PathService",
             dependencies: [
-                "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel",
-                "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement",
+                "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "Traffic",
+                "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement",
                 "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
             ]
         ),
@@ -246,6 +247,7 @@ let package = Package(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
+        .testTarget(name: "TrafficTests", dependencies: ["Addressing", "Netlink", "Traffic", "LinuxIO", "TestSupport"]),
         .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel", "TestSupport"]),
         .testTarget(
             name: "ReplayTests",

@@ -103,6 +103,14 @@ extension IPAddress {
         }
     }
 
+    /// `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16` (RFC 1918), `100.64.0.0/10` (RFC 6598) or `fc00::/7` (RFC 4193).
+    public var isPrivate: Bool {
+        switch self {
+        case .v4(let value): value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8 || value >> 22 == 0x191
+        case .v6: isUniqueLocal
+        }
+    }
+
     /// `fc00::/7` (RFC 4193).
     public var isUniqueLocal: Bool {
         if case .v6(let value) = self { value >> 121 == 0x7E } else { false }

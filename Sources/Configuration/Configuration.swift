@@ -49,6 +49,8 @@ public struct Configuration: Hashable, Sendable {
     public var requireVPN = false
     public var mdns = MulticastSettings()
     public var diagnosis = TargetSettings()
+    /// Whether the machine's own connections are read.
+    public var traffic = TrafficSettings()
     public var limits = LimitSettings()
 
     public static let defaultMonitor = "default"
@@ -185,6 +187,7 @@ extension Configuration: ConfigurationSection {
             \.diagnosis,
             "Targets of nwpath diagnose beyond the local link; without anchors, well-known public hosts."
         ),
+        Setting(section: "traffic", \.traffic, "How well packets of this machine's own TCP connections get through."),
         Setting(section: "limits", \.limits, "Bounds that keep the API responsive."),
     ]
 }

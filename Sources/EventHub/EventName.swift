@@ -55,6 +55,13 @@ public enum EventName: String, CaseIterable, Sendable {
     case verdictRaised = "verdict.raised"
     /// A fault is over, or explained by another one.
     case verdictCleared = "verdict.cleared"
+    // Traffic.
+    /// Nothing is answered any more on a path, or by a destination.
+    case trafficStalled = "traffic.stalled"
+    /// More segments are sent again than is acceptable.
+    case trafficLossy = "traffic.lossy"
+    /// What was stalled or lossy is no more.
+    case trafficResumed = "traffic.resumed"
     // Census.
     case serviceAdded = "service.added"
     case serviceChanged = "service.changed"
@@ -112,6 +119,7 @@ extension EventName {
         case .probeRecovered: ProbeRecovered.form
         case .captivePortalDetected, .captivePortalCleared: CaptivePortal.form
         case .verdictRaised, .verdictCleared: VerdictChanged.form
+        case .trafficStalled, .trafficLossy, .trafficResumed: TrafficChanged.form
         case .serviceAdded: ServiceAdded.form
         case .serviceChanged: ServiceChanged.form
         case .serviceRemoved: ServiceRemoved.form

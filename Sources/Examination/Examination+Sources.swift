@@ -64,19 +64,10 @@ struct SourceChoice {
         return held.filter { entry in
             entry.address != usual && entry.address.family == usual.family
                 && !entry.address.isLinkLocal && !entry.address.isLoopback
-                && Self.isPrivate(entry.address) == Self.isPrivate(usual)
+                && entry.address.isPrivate == usual.isPrivate
                 && entry.flags.isDisjoint(with: [.tentative, .duplicateDetected, .deprecated])
                 // Of IPv4 the same bit says that it is not the first of its subnet.
                 && (entry.address.family == .ipv4 || !entry.flags.contains(.temporary))
         }.map(\.address)
-    }
-
-    /// Whether an address has no meaning in the Internet (RFC 1918, RFC 6598, RFC 4193).
-    static func isPrivate(_ address: IPAddress) -> Bool {
-        switch address {
-        case .v4(let bits):
-            bits >> 24 == 10 || bits >> 20 == 0xAC1 || bits >> 16 == 0xC0A8 || bits >> 22 == 0x6440_0000 >> 22
-        case .v6: address.isUniqueLocal
-        }
     }
 }

@@ -74,6 +74,7 @@ extension Daemon {
         services?.takeSettings()
         probes.take(new)
         diagnosis.take(new.diagnosis)
+        traffic.apply(isEnabled: new.traffic.isEnabled)
         publishAnswers()
     }
 }

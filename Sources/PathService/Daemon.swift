@@ -35,6 +35,7 @@ public final class Daemon {
     let services: ServiceWatch?
     let probes: ProbeWatch
     let diagnosis: DiagnosisWatch
+    let traffic: TrafficMonitor
     let headline: HeadlineWatch
     let store: DocumentStore
     let source: StatusSource
@@ -101,6 +102,7 @@ public final class Daemon {
         let stateDirectory = configuration.stateDirectory
         probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
         diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
+        traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
         headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
         let registry = MetricRegistry()
         self.registry = registry
@@ -112,6 +114,7 @@ public final class Daemon {
             services: services,
             probes: probes,
             diagnosis: diagnosis,
+            traffic: traffic,
             headline: headline,
             clock: clock,
             daemon: .init(version: identity.version, pid: identity.processID, started: clock.wall),
@@ -215,6 +218,8 @@ public final class Daemon {
         }
         diagnosis.onContradiction = { [unowned self] in probes.runAll() }
         parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in publishAnswers() } }
+        traffic.onReading = { [unowned self] in publishAnswers() }
+        parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
         if let services {
             parts.start(services) { services in
                 services.start(on: configuration.multicastInterfaces(of: engine.core)) { [unowned self] in
@@ -271,6 +276,7 @@ public final class Daemon {
             hub.publish(ClockJumped(.stalled(for: stalled)))
         }
         if alive.isDue(clock) { alive.write(sign()) }
+        traffic.tick()
     }
 
     private func sign(isFinal: Bool = false) -> SignOfLife {
@@ -287,12 +293,16 @@ public final class Daemon {
         switch event {
         case .firstReading: break
         case .update(let update): take(update)
-        case .notices(let batch): if configuration.minimumSeverity == .debug { updates.publish(batch) }
+        case .notices(let batch):
+            traffic.receive(batch)
+            if configuration.minimumSeverity == .debug { updates.publish(batch) }
         case .links: services?.setInterfaces(configuration.multicastInterfaces(of: engine.core))
         case .resync(let duration, let found):
+            traffic.invalidateRoutes()
             updates.publishResync(total: engine.statistics.overruns, duration: duration, found: found)
         case .resume(let slept):
             index.skip(slept)
+            traffic.resume()
             hub.publish(ClockJumped(.suspended(for: slept)))
             services?.resume()
         case .audit:

@@ -20,6 +20,8 @@ package enum DocumentForms {
             StateDocument.form("NameServerState", "Name resolution of the path `default`.", isFoundDirectly: true)
                 .members(of: DNSDocument.form),
             DiagnosisStateDocument.form,
+            TrafficDocument.form,
+            TrafficHistoryDocument.form,
             StateDocument.form("Probes", "Active probes with their last results.")
                 .member("probes", .list(of: ProbeDocument.form)),
             StateDocument.form("ProbeState", "One active probe.").members(of: ProbeDocument.form),

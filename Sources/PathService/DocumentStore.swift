@@ -38,6 +38,8 @@ final class DocumentStore {
     private var probeRevision: UInt64 = 0
     let diagnosis: DiagnosisWatch
     private var diagnosisRevision: UInt64 = 0
+    private let traffic: TrafficMonitor
+    private var trafficRevision: UInt64 = 0
     /// The revision of the services at the last event, and the one that is rendered.
     private var serviceRevisions = (event: 0, rendered: 0)
     private let configuration: () -> JSONValue
@@ -71,6 +73,7 @@ final class DocumentStore {
         services: ServiceWatch?,
         probes: ProbeWatch,
         diagnosis: DiagnosisWatch,
+        traffic: TrafficMonitor,
         headline: HeadlineWatch,
         clock: any TimeSource,
         daemon: OverviewDocument.Daemon,
@@ -84,6 +87,7 @@ final class DocumentStore {
         self.services = services
         self.probes = probes
         self.diagnosis = diagnosis
+        self.traffic = traffic
         self.headline = headline
         self.clock = clock
         self.daemon = daemon
@@ -118,6 +122,10 @@ final class DocumentStore {
         if document == .diagnosis, diagnosis.revision != diagnosisRevision {
             diagnosisRevision = diagnosis.revision
             rendered[.diagnosis] = nil
+        }
+        if document.isOfTraffic, traffic.revision != trafficRevision {
+            trafficRevision = traffic.revision
+            rendered = rendered.filter { !$0.key.isOfTraffic }
         }
         if document.showsServices, let services, services.revision != serviceRevisions.rendered {
             serviceRevisions.rendered = services.revision
@@ -181,6 +189,7 @@ final class DocumentStore {
         let tag = "\(hub.position.stream).\(hub.position.sequence)\(name)"
         if document.isOfProbes { return "\(tag).\(probeRevision)" }
         if document == .diagnosis { return "\(tag).\(diagnosisRevision)" }
+        if document.isOfTraffic { return "\(tag).\(trafficRevision)" }
         let changes =
             switch document {
             case .status: untoldChanges
@@ -205,6 +214,15 @@ final class DocumentStore {
         case .dns: return try stated("nameserverstate", DNSDocument(path.dns))
         case .diagnosis:
             return try encoder.encode(DiagnosisStateDocument(diagnosis.document, running: diagnosis.running))
+        case .traffic(let showsAddresses):
+            let calendar = TrafficCalendar(clock)
+            let state = traffic.samplingState
+            return try stated(
+                "traffic",
+                TrafficDocument(traffic.report, state, calendar, showsAddresses: showsAddresses)
+            )
+        case .trafficHistory:
+            return try stated("traffichistory", TrafficHistoryDocument(traffic.history, TrafficCalendar(clock)))
         case .probes: return try stated("probes") { $0.write("probes", probes.documents) }
         case .probe(let name):
             return try probes.documents.first { $0.name == name }.map { try stated("probestate", $0) }
@@ -301,6 +319,13 @@ extension StatusDocument {
     fileprivate var isOfProbes: Bool {
         switch self {
         case .probes, .probe: true
+        default: false
+        }
+    }
+
+    fileprivate var isOfTraffic: Bool {
+        switch self {
+        case .traffic, .trafficHistory: true
         default: false
         }
     }

@@ -61,6 +61,17 @@ public final class NetlinkRecorder {
         write(line + [10])
     }
 
+    /// Records what one dump of TCP connections read.
+    func record(connections: [[UInt8]]) {
+        guard failure == nil else { return }
+        var line = Array("tcp \(clock.boot.nanoseconds) ".utf8)
+        for (index, body) in connections.enumerated() {
+            if index > 0 { line.append(UInt8(ascii: ",")) }
+            RecordingFormat.append(body.span, to: &line)
+        }
+        write(line + [10])
+    }
+
     private func write(_ line: [UInt8]) {
         guard failure == nil else { return }
         guard size + line.count <= maximumSize else {

@@ -87,6 +87,13 @@ extension NetlinkRecording.Entry {
         case ("event", 3):
             guard let bytes = RecordingFormat.bytes(words[2]) else { return nil }
             frame = .event(bytes)
+        case ("tcp", 3):
+            var bodies: [[UInt8]] = []
+            for part in words[2].split(separator: UInt8(ascii: ",")) {
+                guard let bytes = RecordingFormat.bytes(part) else { return nil }
+                bodies.append(bytes)
+            }
+            frame = .connections(bodies)
         case ("lost", 2): frame = .lost
         case ("end", 2): frame = .end
         case ("ask", 5):

@@ -93,7 +93,7 @@ public final class RecordedKernel: MessageSource {
                 let wall = recording.wall(at: entry.boot)
                 return .events(EventBatch(notices: decoder.drain(), boot: entry.boot, wall: wall))
             case .lost: return .resync(boot: entry.boot)
-            case .start, .exchange, .end: continue
+            case .start, .exchange, .connections, .end: continue
             }
         }
         return .end(boot: now)
@@ -161,7 +161,7 @@ extension RecordedFrame {
     fileprivate var isStep: Bool {
         switch self {
         case .event, .lost: true
-        case .start, .exchange, .end: false
+        case .start, .exchange, .connections, .end: false
         }
     }
 }

@@ -11,6 +11,7 @@
 ///     lost 514000000                                          the receive buffer overran
 ///     ask 515000000 18:0300:0a000000… ok 1000ab…,1000cd…      type:flags:body of a request, the outcome, and of each
 ///                                                             message of the answer its type (2 bytes) and body
+///     tcp 515500000 0a01…,0a01…                               what a dump of TCP connections read, one body each
 ///     end 516000000                                           the recording was ended in order
 ///
 /// Outcomes are `ok`, `torn` (the table changed during the dump), `stopped` (the reader had enough) and
@@ -76,5 +77,7 @@ public enum RecordedFrame: Hashable, Sendable {
     case event([UInt8])
     case lost
     case exchange(Question, [RecordedMessage], RecordedOutcome)
+    /// The bodies of the messages of a dump of TCP connections.
+    case connections([[UInt8]])
     case end
 }

@@ -15,6 +15,12 @@ extension Span<UInt8> {
         return UInt32(littleEndian: low | high << 16)
     }
 
+    /// A 64-bit number in host byte order; 0 past the end.
+    func host64(at offset: Int) -> UInt64 {
+        guard offset >= 0, offset <= count - 8 else { return 0 }
+        return UInt64(host32(at: offset)) | UInt64(host32(at: offset + 4)) << 32
+    }
+
     /// A 32-bit number in network byte order; 0 past the end.
     func network32(at offset: Int) -> UInt32 { host32(at: offset).bigEndian }
 

@@ -71,6 +71,16 @@ extension Route {
             "What is wrong with the network; empty unless diagnosis.enabled or requested.",
             "Diagnosis"
         ) { _, _ in .diagnosis },
+        .document(
+            "/api/v1/traffic",
+            "traffic",
+            "How well packets of this machine's own TCP connections get through.",
+            "Traffic",
+            [.query("addresses", .words("true", "false"), "Whether remote addresses are shown.", example: "true")]
+        ) { (_, query) throws(Problem) in try StatusDocument(traffic: query) },
+        .document("/api/v1/traffic/history", "trafficHistory", "The traffic of the last hour.", "TrafficHistory") {
+            _, _ in .trafficHistory
+        },
         .start("/api/v1/diagnosis", "runDiagnosis", "Examines the network at once.") { try $0.startDiagnosis($1) },
     ]
 

@@ -71,6 +71,10 @@ public enum StatusDocument: Hashable, Sendable {
     case dns
     /// `/api/v1/diagnosis`.
     case diagnosis
+    /// `/api/v1/traffic`, with remote addresses or without.
+    case traffic(showsAddresses: Bool)
+    /// `/api/v1/traffic/history`.
+    case trafficHistory
     /// `/api/v1/probes`.
     case probes
     /// `/api/v1/probes/{name}`.
@@ -107,6 +111,14 @@ extension StatusDocument {
         let family = query["family"]
         if let family, !["ipv4", "ipv6"].contains(family) { throw query.bad("family", family, "ipv4 or ipv6") }
         self = .scrapeTargets(type: type, name: query["name"], interface: query["interface"], family: family)
+    }
+
+    /// The traffic that a query asks for.
+    /// - Throws: ``Problem`` with status 400 for another value than `true` or `false`.
+    init(traffic query: QueryParameters) throws(Problem) {
+        let value = query["addresses"] ?? "false"
+        guard ["true", "false"].contains(value) else { throw query.bad("addresses", value, "true or false") }
+        self = .traffic(showsAddresses: value == "true")
     }
 
     private static func isServiceType(_ text: Substring) -> Bool {

@@ -253,10 +253,7 @@ struct Redactor {
     static func masked(_ address: IPAddress) -> String? {
         switch address {
         case .v4(let value):
-            let isPrivate =
-                value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8 || value >> 22 == 0x191
-                || value >> 24 == 0 || value == .max
-            guard !isPrivate, !address.isLoopback, !address.isLinkLocal, !address.isMulticast else { return nil }
+            guard !address.isPrivate, value >> 24 != 0, value != .max, !address.isLoopback, !address.isLinkLocal, !address.isMulticast else { return nil }
             return "\(value >> 24).\(value >> 16 & 0xFF).x.x"
         case .v6(let value):
             guard !address.isLoopback, !address.isMulticast, !address.isUnspecified else { return nil }

@@ -1,0 +1,292 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+internal import Documents
+internal import EventHub
+internal import Glibc
+internal import LinuxIO
+internal import Metrics
+internal import Netlink
+internal import PathEngine
+internal import PathModel
+internal import Traffic
+
+/// Reads the TCP connections of this machine as often as ``TrafficSampling`` says, and publishes what they show.
+///
+/// Nothing is sent. A reading takes one datagram of the kernel in a turn of the loop, so that path events are never held up.
+/// Confined to the daemon's loop.
+final class TrafficMonitor {
+    private let loop: EventLoop
+    private let hub: EventHub
+    private let engine: PathEngine
+    private let recorder: NetlinkRecorder?
+    private var connections: Source<ConnectionReader>?
+    private var ends: Source<ConnectionEndReader>?
+    private var sampling = TrafficSampling()
+    private(set) var tracker = TrafficTracker()
+    private(set) var history = TrafficHistory()
+    private var isEnabled = false
+    private var timer: EventLoop.Timer?
+    private var pause: EventLoop.Timer?
+    private var sampled: Duration?
+    private var cost = Duration.zero
+    private var lastReport = TrafficReport()
+    private var families: [AddressFamily] = []
+    private var failure: NetlinkError?
+    /// How often the document changed, for its tags.
+    private(set) var revision: UInt64 = 0
+    /// Called after each reading.
+    var onReading: () -> Void = {}
+    /// Called with what is published.
+    var onChange: (TrafficChange) -> Void = { _ in }
+
+    /// A socket with its registration; the socket is closed after it was unregistered.
+    private struct Source<Reader> {
+        let reader: Reader
+        let watch: EventLoop.Watch
+    }
+
+    init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, recorder: NetlinkRecorder?) {
+        self.engine = engine
+        self.loop = loop
+        self.hub = hub
+        self.recorder = recorder
+    }
+
+    /// What is known now; while a reading is under way, what the one before found.
+    var report: TrafficReport { families.isEmpty ? tracker.report(at: loop.clock.awake) : lastReport }
+
+    var samplingState: TrafficDocument.Sampling {
+        TrafficDocument.Sampling(
+            isEnabled: isEnabled,
+            sampled: sampled,
+            interval: sampling.routineInterval,
+            isLimited: sampling.isLimited
+        )
+    }
+
+    /// Begins or ends to read connections, as the configuration says.
+    func apply(isEnabled new: Bool) {
+        guard new != isEnabled else { return }
+        isEnabled = new
+        revision += 1
+        guard new else { return close() }
+        open()
+        tick()
+    }
+
+    /// The machine goes on after it was suspended.
+    func resume() { tracker.resume(at: loop.clock.awake) }
+
+    /// Takes what the kernel said of its routes.
+    func receive(_ batch: EventBatch) {
+        guard batch.notices.contains(where: { $0.event.concernsRoutes || $0.event.concernsRules }) else { return }
+        tracker.routesChanged(at: loop.clock.awake)
+    }
+
+    /// Everything may have changed.
+    func invalidateRoutes() { tracker.routesChanged(at: loop.clock.awake) }
+
+    /// Reads the counters if they are due; called in every turn of the loop, it wakes nobody.
+    func tick() {
+        guard isEnabled, families.isEmpty, connections != nil, sampling.isDue(loop.clock.awake) else { return }
+        readCounters()
+    }
+
+    // MARK: - Readings
+
+    private func open() {
+        do {
+            let reader = try ConnectionReader(recorder)
+            let watch = try register(reader.descriptor) { [unowned self] in readConnections() }
+            connections = Source(reader: reader, watch: watch)
+            let ending = try ConnectionEndReader()
+            ends = Source(reader: ending, watch: try register(ending.descriptor) { [unowned self] in readEnds() })
+            failure = nil
+        } catch {
+            close()
+            failure = error
+        }
+    }
+
+    private func register(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(NetlinkError) -> EventLoop.Watch {
+        do {
+            return try loop.watch(descriptor, for: .readable) { _ in handler() }
+        } catch {
+            throw .noSocket(step: "epoll_ctl", code: error.rawValue)
+        }
+    }
+
+    private func close() {
+        for watch in [connections?.watch, ends?.watch].compactMap(\.self) { loop.unwatch(watch) }
+        (connections, ends, families) = (nil, nil, [])
+        for timer in [timer, pause].compactMap(\.self) { loop.cancel(timer) }
+        (timer, pause) = (nil, nil)
+        (tracker, sampling, sampled) = (TrafficTracker(), TrafficSampling(), nil)
+    }
+
+    private func readCounters() {
+        let now = loop.clock.awake
+        guard let counters = TCPCounters.read() else { return schedule() }
+        if sampling.gate(counters, at: now) { beginReading() } else { schedule() }
+    }
+
+    private func schedule() {
+        if let timer { loop.cancel(timer) }
+        timer = sampling.next.map { next in
+            loop.schedule(after: max(.zero, next - loop.clock.awake)) { [unowned self] in
+                timer = nil
+                if families.isEmpty { readCounters() }
+            }
+        }
+    }
+
+    private func beginReading() {
+        cost = .zero
+        families = AddressFamily.allCases
+        tracker.begin()
+        requestNext()
+    }
+
+    /// Asks for the next family, or ends the reading.
+    private func requestNext() {
+        while let family = families.first {
+            do {
+                try connections?.reader.request(family)
+                return
+            } catch {
+                skip(family, error)
+            }
+        }
+        endReading()
+    }
+
+    private func skip(_ family: AddressFamily, _ error: NetlinkError) {
+        // A kernel without IPv6 has no connections of it.
+        if family == .ipv4 { failure = error }
+        families.removeAll { $0 == family }
+    }
+
+    private func readConnections() {
+        guard let family = families.first, let reader = connections?.reader else { return }
+        let (started, now) = (ProcessorTime.ofThread, loop.clock.awake)
+        do {
+            let progress = try reader.read { [unowned self] in tracker.add($0, at: now, route: path) }
+            cost += ProcessorTime.ofThread - started
+            guard progress == .done else { return }
+            if family == .ipv4 { failure = nil }
+            families.removeFirst()
+        } catch {
+            skip(family, error)
+        }
+        requestNext()
+    }
+
+    private func endReading() {
+        let started = ProcessorTime.ofThread
+        let now = loop.clock.awake
+        let changes = tracker.end(at: now)
+        let report = tracker.report(at: now)
+        lastReport = report
+        history.record(report, isStalled: tracker.isStalled, at: now)
+        sampled = now
+        revision += 1
+        cost += ProcessorTime.ofThread - started
+        sampling.read(
+            TrafficSampling.Result(
+                connections: report.total.connections,
+                isSuspicious: tracker.isSuspicious,
+                isStalled: tracker.isStalled,
+                cost: cost
+            ),
+            at: now
+        )
+        for change in changes {
+            hub.publish(TrafficChanged(change))
+            onChange(change)
+        }
+        onReading()
+        schedule()
+    }
+
+    /// Reads connections that ended, a bounded number at a time: what is too much is lost.
+    private func readEnds() {
+        guard let ends else { return }
+        let now = loop.clock.awake
+        let most = 64
+        let count = ends.reader.read(upTo: most) { [unowned self] in tracker.end($0, at: now, route: path) }
+        if count > 0 { sampling.connectionEnded() }
+        guard count == most, pause == nil else { return }
+        try? loop.change(ends.watch, to: [])
+        pause = loop.schedule(after: .milliseconds(100)) { [unowned self] in
+            pause = nil
+            if let watch = self.ends?.watch { try? loop.change(watch, to: .readable) }
+        }
+    }
+
+    /// Where the kernel sends packets of a connection; `nil` where it does not, or where they stay here.
+    private func path(_ key: TrafficTracker.RouteKey) -> TrafficPath? {
+        let query = RouteQuery(
+            key.destination,
+            kind: .decision,
+            source: key.source,
+            outputInterface: key.boundInterface,
+            mark: key.mark,
+            uid: key.uid
+        )
+        guard let answer = try? engine.table.lookup(query).get(), answer.type == .unicast,
+            let index = answer.onlyInterface, let link = engine.core.state.links[index]
+        else { return nil }
+        return TrafficPath(
+            index: index,
+            interface: link.name,
+            gateway: answer.onlyGateway,
+            family: key.destination.family,
+            range: TrafficPath.Range(key.destination)
+        )
+    }
+}
+
+extension TrafficMonitor: DaemonPart {
+    var problems: [ProblemDocument] {
+        failure.map { [ProblemDocument(part: "traffic", message: "TCP connections cannot be read: \($0)")] } ?? []
+    }
+
+    func register(in registry: MetricRegistry) {
+        registry.add { [unowned self] writer in TrafficMetrics.write(report, to: &writer) }
+    }
+
+    func stop() { close() }
+}
+
+/// Owns the socket of a dump; a class, since closures of the loop share it.
+private final class ConnectionReader {
+    private var socket: ConnectionSocket
+
+    init(_ recorder: NetlinkRecorder?) throws(NetlinkError) { socket = try ConnectionSocket(recorder: recorder) }
+
+    var descriptor: Int32 { socket.descriptor }
+
+    func request(_ family: AddressFamily) throws(NetlinkError) { try socket.request(family) }
+
+    func read(_ each: (TCPConnection) -> Void) throws(NetlinkError) -> ConnectionSocket.Progress { try socket.read(each) }
+}
+
+private final class ConnectionEndReader {
+    private var socket: ConnectionEndSocket
+
+    init() throws(NetlinkError) { socket = try ConnectionEndSocket() }
+
+    var descriptor: Int32 { socket.descriptor }
+
+    func read(upTo limit: Int, _ each: (TCPConnection) -> Void) -> Int { socket.read(upTo: limit, each) }
+}
+
+/// The processor time of the calling thread (`CLOCK_THREAD_CPUTIME_ID`).
+private enum ProcessorTime {
+    static var ofThread: Duration {
+        var time = timespec()
+        guard unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) == 0 else { return .zero }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}

@@ -1,0 +1,51 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Netlink
+
+/// What one connection shows at one time.
+struct ConnectionSample {
+    /// An acknowledgement younger than this is an answer of now.
+    static let recent = Duration.milliseconds(300)
+
+    /// When the peer was last received from; `nil` when it never was.
+    let answer: Duration?
+    /// Whether something is unacknowledged.
+    let isWaiting: Bool
+    /// Whether its retransmission timeout has passed without an answer.
+    let isUnanswered: Bool
+    /// Whether it is an attempt to connect that was sent more than once.
+    let isAttempt: Bool
+    /// When what is unanswered was first sent.
+    let start: Duration
+    /// How long after that an answer to others may still come from before.
+    let slack: Duration
+    /// How often it was sent.
+    let transmissions: Int
+    let roundTrip: UInt32
+    let leastRoundTrip: UInt32
+
+    init(_ connection: TCPConnection, at now: Duration) {
+        func before(_ milliseconds: UInt32) -> Duration { now - .milliseconds(Int64(milliseconds)) }
+        let isConnecting = connection.state == .synSent
+        let received = min(connection.lastAcknowledged, connection.lastReceived)
+        // A socket that never received anything counts from before the start of the machine.
+        let isAnswered = !isConnecting && received < 1 << 30
+        answer = isAnswered ? before(received) : nil
+        isWaiting = isConnecting || connection.unacknowledged > 0
+        isAttempt = isConnecting && connection.retransmissions > 0
+        isUnanswered =
+            isAttempt
+            || isWaiting && !isConnecting && connection.retransmissions > 0 && !connection.isProbingWindow
+                && before(connection.lastAcknowledged) + Self.recent <= now
+        transmissions = Int(connection.retransmissions) + 1
+        roundTrip = connection.roundTrip
+        leastRoundTrip = connection.leastRoundTrip ?? connection.roundTrip
+        // Timeouts double: all before the present one took as long as it will, less one.
+        let timeout = Duration.microseconds(Int64(connection.timeout))
+        let passed =
+            connection.backoff == 0
+            ? timeout * Int(connection.retransmissions) : timeout - timeout / (1 << min(Int(connection.backoff), 20))
+        start = (isConnecting ? now : before(connection.lastSent)) - passed
+        slack = max(Self.recent, .microseconds(Int64(connection.roundTrip) * 2))
+    }
+}

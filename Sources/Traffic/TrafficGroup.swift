@@ -1,0 +1,113 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// What stands of a path or a group, until it is reported as over.
+struct StandingTrouble: Hashable {
+    /// When the last answer came before, or when loss began.
+    var since: Duration
+    var raised: Duration
+    /// When it was last seen.
+    var lastSeen: Duration
+}
+
+/// The figures of a set of connections: those of one reading, and what is kept from one to the next.
+struct TrafficFigures {
+    /// Round trips of this many connections of a reading are kept.
+    private let capacity: Int
+
+    private(set) var connections = 0
+    /// Connections with something unacknowledged.
+    private(set) var waiting = 0
+    /// Those whose retransmission timeout has passed without an answer, and attempts to connect likewise.
+    private(set) var unanswered = 0
+    private(set) var attempts = 0
+    private(set) var roundTrips: [UInt32] = []
+    private var leastRoundTrips: [UInt32] = []
+
+    var lastAnswer: Duration?
+    var lastSeen = Duration.zero
+    var loss = LossWindow()
+    var stall: StandingTrouble?
+    var lossiness: StandingTrouble?
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// Begins a new reading.
+    mutating func clear() {
+        (connections, waiting, unanswered, attempts) = (0, 0, 0, 0)
+        roundTrips.removeAll(keepingCapacity: true)
+        leastRoundTrips.removeAll(keepingCapacity: true)
+    }
+
+    mutating func add(_ sample: ConnectionSample, at now: Duration) {
+        connections += 1
+        lastSeen = now
+        if sample.isWaiting { waiting += 1 }
+        if sample.isUnanswered { unanswered += 1 }
+        if sample.isAttempt { attempts += 1 }
+        guard let answer = sample.answer else { return }
+        noteAnswer(answer)
+        guard now - answer <= .seconds(30), sample.roundTrip > 0, roundTrips.count < capacity else { return }
+        roundTrips.append(sample.roundTrip)
+        leastRoundTrips.append(sample.leastRoundTrip)
+    }
+
+    mutating func noteAnswer(_ time: Duration) { lastAnswer = max(lastAnswer ?? time, time) }
+
+    func state(at now: Duration) -> TrafficState {
+        if stall != nil { return .stalled }
+        guard let lastAnswer, now - lastAnswer <= .seconds(10) else {
+            return attempts > 0 && attempts == connections ? .unanswered : .unknown
+        }
+        if lossiness != nil { return .lossy }
+        return isSlow ? .slow : .proved
+    }
+
+    /// Whether round trips are much longer than they could be: there is a queue in the way.
+    private var isSlow: Bool {
+        guard !roundTrips.isEmpty else { return false }
+        let median = roundTrips.sorted()[roundTrips.count / 2]
+        let least = leastRoundTrips.sorted()[leastRoundTrips.count / 2]
+        return median >= 200_000 && median / 3 >= least
+    }
+
+    func report(at now: Duration) -> TrafficReport.Figures {
+        var figures = TrafficReport.Figures()
+        figures.state = state(at: now)
+        figures.connections = connections
+        figures.unanswered = unanswered
+        figures.lastAnswer = lastAnswer.map { max(.zero, now - $0) }
+        figures.roundTrips = RoundTripQuantiles(roundTrips)
+        figures.loss = loss.ratio(at: now)
+        return figures
+    }
+}
+
+/// The connections of one path to one prefix: /24 of IPv4, /48 of IPv6.
+struct TrafficGroup {
+    /// The index of its path.
+    let path: Int
+    let prefix: IPPrefix
+    var figures = TrafficFigures(capacity: 64)
+    private(set) var addresses: [IPAddress] = []
+
+    init(path: Int, prefix: IPPrefix) {
+        self.path = path
+        self.prefix = prefix
+    }
+
+    static func prefix(of address: IPAddress) -> IPPrefix {
+        IPPrefix(address, length: address.family == .ipv4 ? 24 : 48)
+    }
+
+    mutating func clear() {
+        figures.clear()
+        addresses.removeAll(keepingCapacity: true)
+    }
+
+    mutating func note(_ address: IPAddress) {
+        guard addresses.count < 64, !addresses.contains(address) else { return }
+        addresses.append(address)
+    }
+}

@@ -1,0 +1,306 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+public import Addressing
+public import Netlink
+
+/// Follows the TCP connections of this machine from reading to reading, and decides what they say of paths and destinations.
+///
+/// Pure: connections, routes and times in, changes out. Times are those of a clock that stands still while the machine is
+/// suspended, as the kernel's ages do. Memory is bounded: ``mostGroups`` groups, ``mostCounters`` connections whose losses
+/// are counted.
+public struct TrafficTracker {
+    /// What a look-up of the kernel's route needs; connections of one key share a group.
+    public struct RouteKey: Hashable, Sendable {
+        public var source: IPAddress
+        /// An address of the group's prefix.
+        public var destination: IPAddress
+        public var uid: UInt32
+        public var mark: UInt32
+        public var boundInterface: Int?
+    }
+
+    public static let mostGroups = 4096
+    public static let mostCounters = 32_768
+    /// How long a group without connections is remembered: what answered then is known to exist.
+    static let memory = Duration.seconds(600)
+
+    struct Path {
+        let path: TrafficPath
+        var figures = TrafficFigures(capacity: 4096)
+        var state = TrafficState.unknown
+        var stateSince = Duration.zero
+    }
+
+    private struct Route {
+        /// `nil` where there is none, or where packets stay on this machine.
+        var group: Int?
+        /// Since when packets leave that way: answers from before came another one.
+        var since: Duration
+        var generation: UInt32
+    }
+
+    private struct PrefixKey: Hashable {
+        let key: RouteKey
+        let prefix: IPPrefix
+    }
+
+    private struct GroupKey: Hashable {
+        let path: Int
+        let prefix: IPPrefix
+    }
+
+    private struct Counters {
+        var retransmitted: UInt32
+        var duplicates: UInt32
+        var segments: UInt32
+        var reading: UInt32
+    }
+
+    private(set) var paths: [Path] = []
+    /// Places of groups that were forgotten are used again.
+    private(set) var groups: [TrafficGroup?] = []
+    private var free: [Int] = []
+    private var groupIndices: [GroupKey: Int] = [:]
+    private var routes: [PrefixKey: Route] = [:]
+    private var generation: UInt32 = 0
+    private var routesChangedAt = Duration.zero
+    private var counters: [UInt64: Counters] = [:]
+    private var listening: Set<UInt16> = []
+    private var newListening: Set<UInt16> = []
+    private var candidates: [StallCandidate] = []
+    /// Whether the last reading saw what may become a stall within seconds.
+    public private(set) var isSuspicious = false
+    private var reading: UInt32 = 0
+    /// Answers from before are no sign of life: peers may have given up while this machine was suspended.
+    private var resumedAt = Duration.zero
+
+    public init() {}
+
+    /// Groups that are known.
+    public var groupCount: Int { groups.count - free.count }
+
+    // MARK: - Input
+
+    /// The kernel's routes changed, or may have.
+    public mutating func routesChanged(at now: Duration) {
+        generation &+= 1
+        routesChangedAt = now
+    }
+
+    /// The machine goes on after it was suspended.
+    public mutating func resume(at now: Duration) { resumedAt = now }
+
+    /// Begins a reading of all connections.
+    public mutating func begin() {
+        reading &+= 1
+        candidates.removeAll(keepingCapacity: true)
+        newListening.removeAll(keepingCapacity: true)
+        for index in paths.indices { paths[index].figures.clear() }
+        for index in groups.indices { groups[index]?.clear() }
+    }
+
+    /// Adds a connection of this reading.
+    /// - Parameter route: Finds the path of packets to a destination; `nil` where there is none, or where they stay on
+    ///   this machine. It is called once for each group until the routes change.
+    public mutating func add(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
+        guard connection.state != .listening else {
+            newListening.insert(connection.sourcePort)
+            return
+        }
+        guard !connection.destination.isLoopback, let (group, since) = place(connection, at: now, route) else { return }
+        let sample = ConnectionSample(connection, at: now)
+        groups[group]?.figures.add(sample, at: now)
+        groups[group]?.note(connection.destination)
+        guard let path = groups[group]?.path else { return }
+        paths[path].figures.add(sample, at: now)
+        count(connection, group: group, at: now)
+        guard sample.isUnanswered, candidates.count < Self.mostGroups else { return }
+        if let answer = sample.answer {
+            // What was moved to another path, or forgotten by a network after a pause, is nobody's fault.
+            guard answer >= since, answer >= resumedAt, sample.start - answer <= .seconds(60) else { return }
+        }
+        candidates.append(
+            StallCandidate(
+                group: group,
+                path: path,
+                address: connection.destination,
+                isInbound: listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort),
+                isAttempt: sample.isAttempt,
+                start: sample.start,
+                slack: sample.slack,
+                transmissions: sample.transmissions
+            )
+        )
+    }
+
+    /// A connection ended.
+    public mutating func end(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
+        guard connection.segmentsReceived > 0 || connection.bytesAcknowledged > 0, !connection.destination.isLoopback,
+            let (group, since) = place(connection, at: now, route)
+        else { return }
+        // A connection that was refused has no times; the refusal came just now.
+        let age = min(connection.lastAcknowledged, connection.lastReceived)
+        let answer = age < 600_000 ? now - .milliseconds(Int64(age)) : now
+        count(connection, group: group, at: now)
+        counters[connection.cookie] = nil
+        guard answer >= since, let path = groups[group]?.path else { return }
+        groups[group]?.figures.noteAnswer(answer)
+        groups[group]?.figures.lastSeen = now
+        paths[path].figures.noteAnswer(answer)
+        paths[path].figures.lastSeen = now
+    }
+
+    /// The reading is complete.
+    public mutating func end(at now: Duration) -> [TrafficChange] {
+        listening = newListening
+        if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
+        var rule = StallRule(candidates, paths: paths, groups: groups, at: now)
+        let changes = rule.changes
+        (paths, groups, isSuspicious) = (rule.paths, rule.groups, rule.isSuspicious)
+        for index in paths.indices {
+            let state = paths[index].figures.state(at: now)
+            guard state != paths[index].state else { continue }
+            (paths[index].state, paths[index].stateSince) = (state, now)
+        }
+        forget(at: now)
+        return changes
+    }
+
+    /// Whether nothing is answered on some path.
+    public var isStalled: Bool { paths.contains { $0.figures.stall != nil } }
+
+    // MARK: - Output
+
+    public func report(at now: Duration) -> TrafficReport {
+        var report = TrafficReport()
+        var roundTrips: [UInt32] = []
+        var (segments, lost) = (0, 0)
+        for (index, path) in paths.enumerated() where path.figures.lastSeen > .zero {
+            var figures = path.figures.report(at: now)
+            figures.state = path.state
+            let groups = groups.compactMap { $0 }.filter { $0.path == index && $0.figures.connections > 0 }
+            guard figures.connections > 0 || figures.state != .unknown else { continue }
+            report.total.connections += figures.connections
+            report.total.unanswered += figures.unanswered
+            if let age = figures.lastAnswer { report.total.lastAnswer = min(report.total.lastAnswer ?? age, age) }
+            roundTrips += path.figures.roundTrips
+            let sum = path.figures.loss.sum(at: now)
+            (segments, lost) = (segments + sum.segments, lost + sum.lost)
+            report.paths.append(
+                TrafficReport.Path(
+                    path: path.path,
+                    figures: figures,
+                    since: path.stateSince,
+                    groups: groups.map { group in
+                        var figures = group.figures.report(at: now)
+                        if path.figures.stall != nil, figures.unanswered > 0 { figures.state = .stalled }
+                        return TrafficReport.Group(
+                            destination: group.prefix,
+                            figures: figures,
+                            addresses: group.addresses.sorted()
+                        )
+                    }.sorted { $0.destination.address < $1.destination.address }
+                )
+            )
+        }
+        report.paths.sort { left, right in
+            (left.path.index, left.path.family, right.path.range.rawValue)
+                < (right.path.index, right.path.family, left.path.range.rawValue)
+        }
+        report.total.state = .worst(report.paths.map(\.figures.state))
+        report.total.roundTrips = RoundTripQuantiles(roundTrips)
+        report.total.loss = segments > 0 ? min(1, Double(lost) / Double(segments)) : nil
+        return report
+    }
+
+    // MARK: - Parts
+
+    private mutating func count(_ connection: TCPConnection, group: Int, at now: Duration) {
+        let new = Counters(
+            retransmitted: connection.retransmitted,
+            duplicates: connection.duplicates,
+            segments: connection.segments,
+            reading: reading
+        )
+        let old = counters[connection.cookie]
+        // Where there is no room, losses of new connections are not counted.
+        guard old != nil || counters.count < Self.mostCounters else { return }
+        counters[connection.cookie] = new
+        // Of what the first reading finds, nobody knows when it was lost.
+        guard old != nil || reading > 1, let path = groups[group]?.path else { return }
+        let segments = new.segments &- (old?.segments ?? 0)
+        let again = new.retransmitted &- (old?.retransmitted ?? 0)
+        let duplicates = new.duplicates &- (old?.duplicates ?? 0)
+        let lost = again > duplicates ? again - duplicates : 0
+        groups[group]?.figures.loss.add(segments: segments, lost: lost, at: now)
+        paths[path].figures.loss.add(segments: segments, lost: lost, at: now)
+    }
+
+    /// The group of a connection, and since when its packets go that way.
+    private mutating func place(
+        _ connection: TCPConnection,
+        at now: Duration,
+        _ route: (RouteKey) -> TrafficPath?
+    ) -> (Int, Duration)? {
+        let prefix = TrafficGroup.prefix(of: connection.destination)
+        let key = PrefixKey(
+            key: RouteKey(
+                source: connection.source,
+                destination: prefix.address,
+                uid: connection.uid,
+                mark: connection.mark,
+                boundInterface: connection.boundInterface
+            ),
+            prefix: prefix
+        )
+        let known = routes[key]
+        if let known, known.generation == generation { return known.group.map { ($0, known.since) } }
+        var question = key.key
+        question.destination = connection.destination
+        let group = route(question).flatMap { self.group($0, prefix, at: now) }
+        let since = known.map { $0.group == group ? $0.since : routesChangedAt } ?? .zero
+        if known == nil, routes.count >= 2 * Self.mostGroups { routes.removeAll(keepingCapacity: true) }
+        routes[key] = Route(group: group, since: since, generation: generation)
+        return group.map { ($0, since) }
+    }
+
+    private mutating func group(_ path: TrafficPath, _ prefix: IPPrefix, at now: Duration) -> Int? {
+        let index: Int
+        if let known = paths.firstIndex(where: { $0.path == path }) {
+            index = known
+        } else {
+            // Interfaces that come and go do not make paths for ever.
+            guard paths.count < 256 else { return nil }
+            paths.append(Path(path: path))
+            index = paths.count - 1
+        }
+        let key = GroupKey(path: index, prefix: prefix)
+        if let known = groupIndices[key] { return known }
+        var new = TrafficGroup(path: index, prefix: prefix)
+        new.figures.lastSeen = now
+        if let free = free.popLast() {
+            groups[free] = new
+            groupIndices[key] = free
+            return free
+        }
+        guard groups.count < Self.mostGroups else { return nil }
+        groups.append(new)
+        groupIndices[key] = groups.count - 1
+        return groups.count - 1
+    }
+
+    /// Forgets groups that were not seen for long, and much sooner where there is hardly any room.
+    private mutating func forget(at now: Duration) {
+        let age = groupCount > Self.mostGroups * 3 / 4 ? Duration.seconds(20) : Self.memory
+        var gone: Set<Int> = []
+        for (index, group) in groups.enumerated() {
+            guard let group, now - group.figures.lastSeen > age else { continue }
+            groups[index] = nil
+            groupIndices[GroupKey(path: group.path, prefix: group.prefix)] = nil
+            free.append(index)
+            gone.insert(index)
+        }
+        guard !gone.isEmpty else { return }
+        routes = routes.filter { $0.value.group.map { !gone.contains($0) } ?? true }
+    }
+}
