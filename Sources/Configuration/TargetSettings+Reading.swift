@@ -36,6 +36,24 @@ extension TargetSettings {
         return targets
     }
 
+    /// The targets of the service where nobody asked for an examination, and how often it makes one while nothing fails.
+    ///
+    /// Without anchors it stays with this machine's own gateways and name servers, unless well-known public hosts are
+    /// tested anyhow.
+    /// - Returns: `nil` when the service makes none by itself.
+    public func automaticExamination(_ check: ConnectivitySettings.Check) -> (targets: Targets, interval: Duration?)? {
+        guard isEnabled else { return nil }
+        guard anchors.isEmpty else { return (targets, interval == .zero ? nil : interval) }
+        switch check {
+        case .off: return nil
+        case .public: return (effectiveTargets, nil)
+        case .local:
+            var targets = targets
+            targets.names.queriesRoot = true
+            return (targets, nil)
+        }
+    }
+
     /// What is wrong although every value is right alone: the key concerned, and a sentence.
     var conflicts: [(key: String, sentence: String)] {
         var found: [(key: String, sentence: String)] = []

@@ -4,8 +4,10 @@ public import Addressing
 
 /// Whom a diagnosis asks: the `diagnosis` section, and the whole of a file of targets.
 public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
-    /// Whether the service examines the network by itself, again and again.
-    public var isEnabled = false
+    /// Whether the service examines the network by itself when something fails.
+    public var isEnabled = true
+    /// How often it examines with anchors of its own while nothing fails; zero is never.
+    public var interval = Duration.seconds(60)
     /// Hosts that normally answer, best two or more in different networks.
     public var anchors: [AnchorSettings] = []
     /// The page of an anchor that answers with status 204.
@@ -31,7 +33,13 @@ public struct TargetSettings: Hashable, Sendable, ConfigurationSection {
             "enabled",
             \.isEnabled,
             .boolean,
-            "Let the service examine the network periodically; without anchors it tests well-known public hosts."
+            "Examine the network when connections, a gateway or a probe fail, and until they work again."
+        ),
+        Setting(
+            "interval",
+            \.interval,
+            .duration(.seconds(10)...(.seconds(86_400)), zero: "off"),
+            "With anchors, also examine so often while nothing fails, unless connections show that all is well."
         ),
         Setting(
             list: "anchors",

@@ -16,7 +16,8 @@ extension Evidence {
         case .captive:
             return portal.api.value != nil || !portal.checks.isEmpty ? nil : gaps[.captive] ?? portal.api.reason
         case .wan:
-            return reach.contains { $0.isAlive != nil } ? nil : gaps[.wan] ?? Self.noTargets
+            let isShown = traffic.contains { $0.isPublic && $0.destination == nil }
+            return isShown || reach.contains { $0.isAlive != nil } ? nil : gaps[.wan] ?? Self.noTargets
         case .dns:
             guard let servers = dns.value else { return dns.reason }
             return servers.isEmpty || servers.contains { $0.isAlive != nil } ? nil : gaps[.dns] ?? Self.notAsked

@@ -42,6 +42,11 @@ struct MaskingGraph {
         }
         if isAbove && hasOwnCause(cause, for: fault) { return true }
         switch cause.code {
+        case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken:
+            return fault.code == .trafficStalled && (cause.family ?? fault.family) == fault.family
+        case .performanceLoss, .linkLoss: return fault.code == .trafficLoss
+        case .trafficStalled where fault.code == .trafficDestinationStalled:
+            return fault.family == cause.family
         case .captivePortal: return Self.behindPortal.contains(fault.code)
         case .linkFlapping: return Self.interrupted.contains(fault.code) || fault.code.layer == .performance
         case .pmtuBlackhole:
@@ -100,7 +105,7 @@ struct MaskingGraph {
     /// What packets that arrive somewhere else look like.
     private static let misdirected: Set<VerdictCode> = [
         .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .wanDown,
-        .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .dnsUnreachable, .dnsServerDead, .dnsTCPBlocked,
+        .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficDestinationStalled, .dnsUnreachable, .dnsServerDead, .dnsTCPBlocked,
         .transportPortBlocked, .transportUDPBlocked, .targetDown,
     ]
 
@@ -111,7 +116,8 @@ struct MaskingGraph {
 
     private static let behindPortal: Set<VerdictCode> = [
         .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsTCPBlocked, .dnsAAAATimeout,
-        .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .dnsNXRewrite, .dnsWrongAnswer,
+        .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficLoss,
+        .trafficDestinationStalled, .dnsNXRewrite, .dnsWrongAnswer,
         .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .tlsIntercepted, .clockSkew,
         .targetDown, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
         .performanceLowThroughput,

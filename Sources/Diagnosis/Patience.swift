@@ -13,9 +13,13 @@ public struct Patience: Hashable, Sendable {
 }
 
 extension Patience {
-    /// What the kernel tells needs no second look; a lost packet does.
-    public init(for code: VerdictCode) {
+    /// What the kernel tells needs no second look; a lost packet does, unless many connections show the same.
+    public init(for code: VerdictCode, isShownByTraffic: Bool = false) {
         switch code.layer {
+        case .gateway where isShownByTraffic, .wan where isShownByTraffic:
+            self.init(rounds: 1, window: 1, age: .zero, goodRounds: 2)
+        case _ where [.trafficStalled, .trafficLoss, .trafficDestinationStalled].contains(code):
+            self.init(rounds: 1, window: 1, age: .zero, goodRounds: 1)
         case .performance: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
         case .link where code == .linkLoss: self.init(rounds: 3, window: 5, age: .seconds(30), goodRounds: 2)
         // One answer to the group may be lost: radio links do not repeat what goes to all.

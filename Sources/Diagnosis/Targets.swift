@@ -57,6 +57,8 @@ public struct Targets: Hashable, Sendable {
         public var nonexistentZone: String?
         /// A name with a text of 3 kB.
         public var bigText: String?
+        /// Whether the name servers of the root are queried for, where no other name is.
+        public var queriesRoot = false
     }
 
     public struct Load: Hashable, Sendable {

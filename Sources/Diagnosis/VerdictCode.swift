@@ -34,6 +34,7 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case upstreamLoop = "upstream.loop"
     case ipv4Broken = "ipv4.broken"
     case ipv6Broken = "ipv6.broken"
+    case trafficStalled = "traffic.stalled"
     case dnsNoConfig = "dns.no-config"
     case dnsUnreachable = "dns.unreachable"
     case dnsServerDead = "dns.server-dead"
@@ -51,6 +52,8 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case tlsIntercepted = "tls.intercepted"
     case clockSkew = "clock.skew"
     case targetDown = "target.down"
+    case trafficDestinationStalled = "traffic.destination-stalled"
+    case trafficLoss = "traffic.loss"
     case performanceLoss = "perf.loss"
     case performanceHighLatency = "perf.high-latency"
     case performanceJitter = "perf.jitter"
@@ -86,13 +89,13 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
             .local
         case .gatewayUnresolved, .gatewayARPConflict, .gatewayNotForwarding: .gateway
         case .captivePortal, .captiveAPI, .httpIntercepted: .captive
-        case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken: .wan
+        case .wanDown, .upstreamBlackhole, .upstreamLoop, .ipv4Broken, .ipv6Broken, .trafficStalled: .wan
         case .dnsNoConfig, .dnsUnreachable, .dnsServerDead, .dnsServfail, .dnsSlow, .dnsAAAATimeout, .dnsNXRewrite,
             .dnsWrongAnswer, .dnsTCPBlocked:
             .dns
         case .transportPortBlocked, .transportPortReset, .transportUDPBlocked, .pmtuBlackhole, .pmtuReduced: .transport
-        case .tlsIntercepted, .clockSkew, .targetDown: .application
-        case .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
+        case .tlsIntercepted, .clockSkew, .targetDown, .trafficDestinationStalled: .application
+        case .trafficLoss, .performanceLoss, .performanceHighLatency, .performanceJitter, .performanceBufferbloat,
             .performanceLowThroughput, .icmpFiltered:
             .performance
         case .destinationNoSuchName, .destinationNoAddress, .destinationUnresolved: .resolve

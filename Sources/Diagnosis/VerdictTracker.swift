@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-internal import Addressing
+public import Addressing
 
 /// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``Patience``.
 ///
@@ -63,8 +63,16 @@ public struct VerdictTracker: Hashable, Sendable {
     }
 
     /// Takes the diagnosis of one round.
+    /// - Parameters:
+    ///   - diagnosis: What the round found.
+    ///   - now: When it ended.
+    ///   - stalled: The families whose connections are unanswered on their whole path.
     /// - Returns: What changed, causes before what they explain.
-    public mutating func take(_ diagnosis: Diagnosis, at now: Duration) -> [Change] {
+    public mutating func take(
+        _ diagnosis: Diagnosis,
+        at now: Duration,
+        stalled: Set<AddressFamily> = []
+    ) -> [Change] {
         let seen = Dictionary(diagnosis.verdicts.map { (Key($0), $0) }) { first, _ in first }
         for (key, verdict) in seen {
             var record = records[key] ?? Record(verdict: verdict, firstSeen: now, lastSeen: now)
@@ -84,7 +92,11 @@ public struct VerdictTracker: Hashable, Sendable {
                 if records.values.contains(where: { $0.isRaised && $0.verdict.code == cause }) { changes += drop(key) }
             // A layer that could not be looked at says nothing about its faults.
             case .notAssessed where seen[key] == nil: continue
-            default: changes += take(key, isSeen: seen[key] != nil, at: now)
+            default:
+                let isShown = verdict.severity == .broken && !stalled.isEmpty
+                    && (verdict.family.map(stalled.contains) ?? true)
+                let patience = Patience(for: key.code, isShownByTraffic: isShown)
+                changes += take(key, isSeen: seen[key] != nil, patience, at: now)
             }
         }
         return changes.filter(\.isRaised) + changes.filter { !$0.isRaised }
@@ -96,9 +108,8 @@ public struct VerdictTracker: Hashable, Sendable {
         return [.cleared(record.standing)]
     }
 
-    private mutating func take(_ key: Key, isSeen: Bool, at now: Duration) -> [Change] {
+    private mutating func take(_ key: Key, isSeen: Bool, _ patience: Patience, at now: Duration) -> [Change] {
         guard var record = records[key] else { return [] }
-        let patience = Patience(for: key.code)
         record.rounds.append(isSeen)
         record.rounds = Array(record.rounds.suffix(max(patience.window, patience.goodRounds)))
         defer { records[key] = record.rounds.contains(true) || record.isRaised ? record : nil }

@@ -317,8 +317,8 @@ extension DiagnosisDocument {
             .member("path", DiagnosedPath.form)
             .member(
                 "targets",
-                .words("file", "configuration", "public defaults", "none"),
-                "Where the targets came from; `none` when none were tested."
+                .words("file", "configuration", "public defaults", "local", "none"),
+                "Where the targets came from; `local`: gateways and name servers only; `none`: none were tested."
             )
             .optional("destination", DestinationDocument.form, "Of `nwpath diagnose` with a destination.")
             .optional("load", LoadDocument.form, "Of `nwpath diagnose` with a load test.")

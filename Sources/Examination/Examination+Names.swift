@@ -113,7 +113,7 @@ extension Examination {
 
 extension NameServerEvidence {
     var isAnswering: Bool {
-        [ipv4, ipv6, nonexistent, known].contains { $0 != .notAsked && $0 != .silent }
+        [ipv4, ipv6, nonexistent, root, known].contains { $0 != .notAsked && $0 != .silent }
     }
 }
 
@@ -123,6 +123,7 @@ struct NamePlan {
         case ipv4
         case ipv6
         case nonexistent
+        case root
         case known
         case text
     }
@@ -148,6 +149,7 @@ struct NamePlan {
         if let zone = targets.names.nonexistentZone {
             questions.append((.nonexistent, .init("\(RandomLabel.make()).\(zone)")))
         }
+        if questions.isEmpty, targets.names.queriesRoot { questions.append((.root, .init(".", .nameServers))) }
         if let anchor = knownAnchor, let host = anchor.host, let address = anchor.ipv4 ?? anchor.ipv6 {
             questions.append((.known, .init(host, address.family == .ipv4 ? .a : .aaaa)))
             expected = [address]
@@ -173,6 +175,9 @@ struct NamePlan {
                 evidence.latency = result.durations[index]
             case .ipv6: evidence.ipv6 = answer
             case .nonexistent: evidence.nonexistent = answer
+            case .root:
+                evidence.root = answer
+                evidence.latency = result.durations[index]
             case .known:
                 evidence.known = answer
                 evidence.expected = expected

@@ -17,6 +17,8 @@ public struct HeadlineFacts: Sendable {
     /// Whether the first examination is to come.
     public var awaitsExamination = false
     public var probes: [ProbeObservation] = []
+    /// What the machine's own connections through the gateways of the path show.
+    public var traffic: [TrafficObservation] = []
     /// Since when the state stands that was reported last, as time since boot.
     public var reportedSince = Duration.zero
     public var now: Duration
@@ -34,6 +36,7 @@ public struct HeadlineFacts: Sendable {
         if family == .ipv4 { facts.path.ipv6 = nil } else { facts.path.ipv4 = nil }
         facts.verdicts.removeAll { $0.verdict.family != nil && $0.verdict.family != family }
         facts.probes.removeAll { $0.family != nil && $0.family != family }
+        facts.traffic.removeAll { $0.family != family }
         return facts
     }
 }
@@ -86,6 +89,35 @@ public struct ExaminationSummary: Hashable, Sendable {
             reachedDNS: isSound(.dns),
             isSilent: !answered.isEmpty && !answered.contains(true)
         )
+    }
+}
+
+/// What the machine's own connections to public addresses show of one gateway.
+public struct TrafficObservation: Hashable, Sendable {
+    /// How long an answer counts: as long as that of a probe that runs twice a minute.
+    public static let validity = Duration.seconds(180)
+
+    public var family: AddressFamily
+    public var interface: String
+    /// `nil` where the interface has none.
+    public var gateway: IPAddress?
+    /// When the last answer came, as time since boot.
+    public var answered: Duration?
+    /// Since when nothing is answered any more; `nil` while something is.
+    public var stalledSince: Duration?
+
+    public init(
+        family: AddressFamily,
+        interface: String,
+        gateway: IPAddress?,
+        answered: Duration? = nil,
+        stalledSince: Duration? = nil
+    ) {
+        self.family = family
+        self.interface = interface
+        self.gateway = gateway
+        self.answered = answered
+        self.stalledSince = stalledSince
     }
 }
 

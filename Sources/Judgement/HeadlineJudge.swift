@@ -10,7 +10,7 @@ internal import PathModel
 /// 1. The path is not satisfied: `offline`, or `local_only` when only a route is missing.
 /// 2. No gateway in use answers: `local_only`.
 /// 3. A portal answers: `login_needed`.
-/// 4. A verdict of something that stops all traffic: `no_internet`.
+/// 4. A verdict of something that stops all traffic, or connections that are unanswered in all families: `no_internet`.
 /// 5. A test answers again, and others that failed have not been repeated since: `checking`.
 /// 6. Nothing comes back from any test beyond the gateway, and one failed as often as its threshold; or, where there are
 ///    none, from several name servers beyond it: `no_internet`.
@@ -83,7 +83,7 @@ public struct HeadlineJudge {
     }
 
     private var finding: Finding {
-        unsatisfied ?? silentGateways ?? portal ?? stopped ?? recovering ?? silent ?? withoutNames ?? checking ?? worse
+        unsatisfied ?? silentGateways ?? portal ?? stopped ?? stalled ?? recovering ?? silent ?? withoutNames ?? checking ?? worse
             ?? good
     }
 
@@ -152,6 +152,41 @@ public struct HeadlineJudge {
         let tests = beyond + servers.filter { !$0.bypassesGateway }
         finding.began = [standing.since, firstFailure(of: tests)].compactMap(\.self).min()
         return finding
+    }
+
+    /// Connections of every family that is in use are unanswered, and no test answered since.
+    private var stalled: Finding? {
+        let stalls = self.stalls
+        guard let first = stalls.min(by: { ($0.stalledSince ?? .zero) < ($1.stalledSince ?? .zero) }),
+            let since = first.stalledSince
+        else { return nil }
+        let families = Set(stalls.map(\.family))
+        let isElsewhere = AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
+        guard !isElsewhere, !beyond.contains(where: { ($0.answered ?? .zero) > since + Self.repetition }) else {
+            return nil
+        }
+        return Finding(
+            state: .noInternet,
+            message: text.unanswered(stalls),
+            hint: HeadlineText.nothingAnswersHint,
+            cause: Headline.Cause(VerdictCode.trafficStalled.rawValue, isSpecific: false),
+            began: since,
+            element: .internet
+        )
+    }
+
+    private var stalls: [TrafficObservation] { facts.traffic.filter { $0.stalledSince != nil } }
+
+    /// Whether something of a family was answered by what is beyond the gateway since `start`.
+    private func isProved(_ family: AddressFamily, since start: Duration) -> Bool {
+        facts.traffic.contains { $0.family == family && isAnswered($0) && ($0.answered ?? .zero) > start }
+            || beyond.contains { $0.family == family && isAnswered($0) && ($0.answered ?? .zero) > start }
+    }
+
+    /// Whether connections are answered, and no test beyond the gateway failed since the last answer.
+    private func isAnswered(_ traffic: TrafficObservation) -> Bool {
+        guard traffic.stalledSince == nil, let answered = traffic.answered else { return false }
+        return isFresh(answered, for: TrafficObservation.validity) && answered >= lastUnanswered
     }
 
     /// One has just answered again, and others that failed have not been repeated since.
@@ -230,6 +265,7 @@ public struct HeadlineJudge {
         let families = Set(hosts.map(\.family))
         if families == [.ipv6], facts.path.supportsIPv4 { return true }
         guard let first = firstFailure(of: hosts) else { return false }
+        if facts.traffic.contains(where: { $0.stalledSince == nil && ($0.answered ?? .zero) > first }) { return true }
         return servers.contains { server in
             guard !server.bypassesGateway, isAnswered(server), (server.answered ?? .zero) >= first else { return false }
             let isOfOtherFamily = !families.contains(server.family) && !families.contains(nil)
@@ -267,6 +303,16 @@ public struct HeadlineJudge {
             var finding = Finding(state: state, standing, standing.verdict.code.layer == .dns ? .dns : .internet)
             finding.began = max(standing.since, recovery ?? .zero)
             return finding
+        }
+        if let stall = stalls.first {
+            return Finding(
+                state: .degraded,
+                message: text.unanswered(stalls),
+                hint: HeadlineText.nothingAnswersHint,
+                cause: Headline.Cause(VerdictCode.trafficStalled.rawValue, isSpecific: false),
+                began: stall.stalledSince,
+                element: .internet
+            )
         }
         if facts.path.supportsIPv4, facts.path.supportsIPv6, let lost = AddressFamily.allCases.first(where: isLost) {
             let tests = beyond.filter { $0.family == lost }
@@ -313,7 +359,7 @@ public struct HeadlineJudge {
         }
         return Finding(
             state: .online,
-            message: text.online(failing: failing, of: tested),
+            message: text.online(failing: failing, of: tested, isTested: isTested),
             hint: failing.isEmpty ? nil : HeadlineText.onlineHint,
             began: recovery
         )
@@ -354,7 +400,10 @@ public struct HeadlineJudge {
     }
 
     /// Whether something beyond the gateway answered, be it with an error.
-    var hasInternet: Bool {
+    var hasInternet: Bool { isTested || facts.traffic.contains(where: isAnswered) }
+
+    /// Whether a test or an examination shows it.
+    private var isTested: Bool {
         beyond.contains(where: isAnswered)
             || beyond.contains { $0.hasReply && isReplyNew($0) } && targets(of: beyond.filter(\.isSilent)) < 2
             || lastExamination(\.reachedInternet) && startOfExamination >= newestFailure(of: beyond)
@@ -432,7 +481,11 @@ extension HeadlineFacts {
     fileprivate func contradict(_ standing: VerdictTracker.Standing) -> Bool {
         let verdict = standing.verdict
         guard verdict.severity == .broken else { return false }
-        return probes.contains { probe in
+        let isAnswered = traffic.contains { traffic in
+            traffic.stalledSince == nil && (traffic.answered ?? .zero) > standing.lastSeen && verdict.stopsEverything
+                && (verdict.family == nil || verdict.family == traffic.family)
+        }
+        return isAnswered || probes.contains { probe in
             guard let answered = probe.answered, answered > standing.lastSeen else { return false }
             if verdict.code.layer == .dns { return probe.position == .nameServer }
             return probe.position == .beyond && verdict.stopsEverything

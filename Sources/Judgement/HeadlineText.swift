@@ -94,9 +94,22 @@ struct HeadlineText {
     }
     static let connectedHint = "run `nwpath diagnose` to test it once, `nwpath setup --public` to test it continuously"
 
-    func online(failing: [ProbeObservation], of all: [ProbeObservation]) -> String {
+    /// Such as `connections through 192.0.2.1 are not answered any more`.
+    func unanswered(_ stalls: [TrafficObservation]) -> String {
+        let ways = stalls.map { stall in stall.gateway.map { "through \($0)" } ?? "on \(stall.interface)" }
+        let isOneOfTwo = stalls.count == 1 && path.supportsIPv4 && path.supportsIPv6
+        let family = isOneOfTwo ? stalls[0].family == .ipv4 ? "IPv4 " : "IPv6 " : ""
+        return "\(family)connections \(ways.joined(separator: " and ")) are not answered any more"
+    }
+
+    /// - Parameters:
+    ///   - failing: The tests that fail.
+    ///   - all: All tests.
+    ///   - isTested: Whether a test showed it, and not only this machine's own connections.
+    /// - Returns: The sentence.
+    func online(failing: [ProbeObservation], of all: [ProbeObservation], isTested: Bool) -> String {
         guard failing.isEmpty else { return "the Internet connection works\(uplink), but \(tally(failing, of: all))" }
-        return "all tests answer\(uplink)"
+        return "\(isTested ? "all tests answer" : "connections are answered")\(uplink)"
     }
     static let onlineHint = "run `nwpath probe` for the reasons"
 

@@ -73,7 +73,7 @@ extension Daemon {
         services?.setInterfaces(new.multicastInterfaces(of: engine.core))
         services?.takeSettings()
         probes.take(new)
-        diagnosis.take(new.diagnosis)
+        diagnosis.apply(new)
         traffic.apply(isEnabled: new.traffic.isEnabled)
         publishAnswers()
     }

@@ -16,6 +16,7 @@ internal import PathModel
 internal import Probes
 internal import Providers
 internal import StatusServer
+internal import Traffic
 
 /// The service: owns every engine, wires them on one loop, and starts, reloads and stops them in order.
 ///
@@ -103,7 +104,15 @@ public final class Daemon {
         probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
         diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
         traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
-        headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
+        headline = HeadlineWatch(
+            engine,
+            hub: hub,
+            probes: probes,
+            diagnosis: diagnosis,
+            traffic: traffic,
+            hostName: hostName,
+            loop: loop
+        )
         let registry = MetricRegistry()
         self.registry = registry
         parts = DaemonParts(registry: registry)
@@ -217,8 +226,17 @@ public final class Daemon {
             }
         }
         diagnosis.onContradiction = { [unowned self] in probes.runAll() }
-        parts.start(diagnosis) { $0.start(configuration.diagnosis) { [unowned self] in publishAnswers() } }
+        diagnosis.traffic = { [unowned traffic] in traffic.evidence }
+        diagnosis.isProvedByTraffic = { [unowned self] in traffic.isProving(engine.core.path) }
+        diagnosis.isFailing = { [unowned self] in
+            let path = engine.core.path
+            return path.status != .satisfied || path.gateways.contains { $0.isReachable == false } || probes.isFailing
+        }
+        parts.start(diagnosis) { $0.start(configuration) { [unowned self] in publishAnswers() } }
         traffic.onReading = { [unowned self] in publishAnswers() }
+        traffic.onChange = { [unowned self] change in
+            diagnosis.trafficChanged(isPath: change.isOfAnswers && change.finding.destination == nil)
+        }
         parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
         if let services {
             parts.start(services) { services in

@@ -20,6 +20,7 @@ final class HeadlineWatch {
     private let engine: PathEngine
     private let probes: ProbeWatch
     private let diagnosis: DiagnosisWatch
+    private let traffic: TrafficMonitor
     private let hostName: HostNameWatch
     private var tracker = HeadlineTracker()
     private var seconds = HeadlineSeconds()
@@ -35,6 +36,7 @@ final class HeadlineWatch {
         hub: EventHub,
         probes: ProbeWatch,
         diagnosis: DiagnosisWatch,
+        traffic: TrafficMonitor,
         hostName: HostNameWatch,
         loop: EventLoop
     ) {
@@ -42,6 +44,7 @@ final class HeadlineWatch {
         self.hub = hub
         self.probes = probes
         self.diagnosis = diagnosis
+        self.traffic = traffic
         self.hostName = hostName
         self.loop = loop
     }
@@ -53,7 +56,8 @@ final class HeadlineWatch {
         var facts = HeadlineFacts(host: hostName.name, path: core.path, statusSince: statusSince, now: now)
         facts.verdicts = diagnosis.verdicts
         facts.examination = diagnosis.summary
-        facts.awaitsExamination = diagnosis.isContinuous && (diagnosis.summary?.ended ?? .zero) < statusSince
+        facts.awaitsExamination = diagnosis.isPeriodic && (diagnosis.summary?.ended ?? .zero) < statusSince
+        facts.traffic = traffic.observations(of: core.path)
         facts.reportedSince = tracker.reportedSince
         facts.probes = probes.states.map { probe in
             ProbeObservation(probe, state: core.state, servers: core.path.dns.servers) { [engine] address, route in

@@ -9,6 +9,8 @@ struct ConnectionSample {
 
     /// When the peer was last received from; `nil` when it never was.
     let answer: Duration?
+    /// Whether an answer is one of the host itself: what a network redirects to a page for logging in goes to port 80.
+    let isProof: Bool
     /// Whether something is unacknowledged.
     let isWaiting: Bool
     /// Whether its retransmission timeout has passed without an answer.
@@ -19,6 +21,8 @@ struct ConnectionSample {
     let start: Duration
     /// How long after that an answer to others may still come from before.
     let slack: Duration
+    /// When it was sent last.
+    let sent: Duration
     /// How often it was sent.
     let transmissions: Int
     let roundTrip: UInt32
@@ -31,6 +35,7 @@ struct ConnectionSample {
         // A socket that never received anything counts from before the start of the machine.
         let isAnswered = !isConnecting && received < 1 << 30
         answer = isAnswered ? before(received) : nil
+        isProof = connection.destinationPort != 80
         isWaiting = isConnecting || connection.unacknowledged > 0
         isAttempt = isConnecting && connection.retransmissions > 0
         isUnanswered =
@@ -45,7 +50,8 @@ struct ConnectionSample {
         let passed =
             connection.backoff == 0
             ? timeout * Int(connection.retransmissions) : timeout - timeout / (1 << min(Int(connection.backoff), 20))
-        start = (isConnecting ? now : before(connection.lastSent)) - passed
+        sent = isConnecting ? now : before(connection.lastSent)
+        start = sent - passed
         slack = max(Self.recent, .microseconds(Int64(connection.roundTrip) * 2))
     }
 }

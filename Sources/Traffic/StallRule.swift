@@ -13,6 +13,8 @@ struct StallCandidate {
     let start: Duration
     let slack: Duration
     let transmissions: Int
+    /// When it was sent last.
+    let sent: Duration
 
     /// Whether nothing answered since it began to wait: else it waits for its own peer.
     func counts(against lastAnswer: Duration) -> Bool { lastAnswer - start <= slack }
@@ -95,6 +97,7 @@ struct StallRule {
     private mutating func resume(path index: Int, _ stall: StandingTrouble) -> [TrafficChange] {
         let finding = finding(path: index, unanswered: paths[index].figures.unanswered)
         paths[index].figures.stall = nil
+        paths[index].resumed = now
         // What was sent again meanwhile is no loss of its own.
         paths[index].figures.loss.clear()
         for place in groups.indices where groups[place]?.path == index {
@@ -111,15 +114,20 @@ struct StallRule {
             let evidence = (byGroup[index] ?? []).contains { $0.counts(against: last ?? .zero) }
             if evidence { groups[index]?.figures.stall?.lastSeen = now }
             guard last.map({ $0 > stall.raised }) ?? false || now - stall.lastSeen > .seconds(60) else { return [] }
+            let finding = finding(group, unanswered: group.figures.unanswered)
             groups[index]?.figures.stall = nil
             groups[index]?.figures.loss.clear()
-            return [.resumed(finding(group: index, group.figures.unanswered), duration: now - stall.since)]
+            return [.resumed(finding, duration: now - stall.since)]
         }
         guard paths[group.path].figures.stall == nil, group.figures.unanswered > 0 else { return [] }
-        let evidence = (byGroup[index] ?? []).filter { !$0.isInbound && $0.counts(against: last ?? .zero) }
+        // After an outage of the path, what was not sent again yet is not answered yet.
+        let resumed = paths[group.path].resumed
+        let evidence = (byGroup[index] ?? []).filter {
+            !$0.isInbound && $0.counts(against: last ?? .zero) && $0.sent > resumed && now - $0.sent >= $0.slack
+        }
         guard !evidence.isEmpty, evidence.contains(where: { !$0.isAttempt }) else { return [] }
         let isOfSeveral = Set(evidence.map(\.address)).count >= 3
-        let start = evidence.map(\.start).min() ?? now
+        let start = max(resumed, evidence.map(\.start).min() ?? now)
         // A path that is about to be accused is waited for.
         let answeredElsewhere = (paths[group.path].figures.lastAnswer ?? .zero) > start + StallCandidate.margin
         let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : Self.hostPatience)
@@ -127,8 +135,10 @@ struct StallRule {
         guard isLong || isOfSeveral && answeredElsewhere, isOfSeveral || isAll, hasWaited(evidence, since: last, least: 4),
             groups.count(where: { $0?.path == group.path && $0?.figures.stall != nil }) < Self.mostDestinations
         else { return [] }
-        groups[index]?.figures.stall = StandingTrouble(since: last ?? start, raised: now, lastSeen: now)
-        return [.stalled(finding(group: index, evidence.count))]
+        var stalled = group
+        stalled.figures.stall = StandingTrouble(since: last ?? start, raised: now, lastSeen: now)
+        groups[index] = stalled
+        return [.stalled(finding(stalled, unanswered: evidence.count))]
     }
 
     private func hasWaited(
@@ -169,11 +179,12 @@ struct StallRule {
     }
 
     private mutating func loss(ofGroup index: Int, isLossy: Bool) -> [TrafficChange] {
-        guard let figures = groups[index]?.figures else { return [] }
+        guard let group = groups[index] else { return [] }
+        let figures = group.figures
         guard let standing = figures.lossiness else {
             guard isLossy, figures.loss.ratio(at: now, of: 200) ?? 0 >= Self.lossLimit else { return [] }
             groups[index]?.figures.lossiness = StandingTrouble(since: now, raised: now, lastSeen: now)
-            return [.lossy(finding(group: index, figures.unanswered))]
+            return [.lossy(finding(group, unanswered: figures.unanswered))]
         }
         if let ratio = figures.loss.ratio(at: now, of: 50) {
             groups[index]?.figures.lossiness?.lastSeen = now
@@ -182,35 +193,17 @@ struct StallRule {
             guard now - standing.lastSeen > .seconds(60) else { return [] }
         }
         groups[index]?.figures.lossiness = nil
-        return [.resumed(finding(group: index, figures.unanswered), duration: now - standing.since)]
+        return [.resumed(finding(group, unanswered: figures.unanswered), duration: now - standing.since)]
     }
 
     // MARK: - Findings
 
     private func finding(path index: Int, unanswered: Int) -> TrafficFinding {
-        finding(paths[index].path, nil, paths[index].figures, unanswered)
+        paths[index].figures.finding(paths[index].path, unanswered: unanswered, at: now)
     }
 
-    private func finding(group index: Int, _ unanswered: Int) -> TrafficFinding {
-        let group = groups[index] ?? TrafficGroup(path: 0, prefix: IPPrefix(.v4(0), length: 0))
-        return finding(paths[group.path].path, group.prefix, group.figures, unanswered)
-    }
-
-    private func finding(
-        _ path: TrafficPath,
-        _ destination: IPPrefix?,
-        _ figures: TrafficFigures,
-        _ unanswered: Int
-    ) -> TrafficFinding {
-        TrafficFinding(
-            path: path,
-            destination: destination,
-            connections: figures.connections,
-            unanswered: unanswered,
-            lastAnswer: figures.lastAnswer.map { max(.zero, now - $0) },
-            loss: figures.loss.ratio(at: now),
-            since: (figures.stall ?? figures.lossiness)?.since ?? now
-        )
+    private func finding(_ group: TrafficGroup, unanswered: Int) -> TrafficFinding {
+        group.figures.finding(paths[group.path].path, group.prefix, unanswered: unanswered, at: now)
     }
 }
 

@@ -26,6 +26,8 @@ struct TrafficFigures {
     private var leastRoundTrips: [UInt32] = []
 
     var lastAnswer: Duration?
+    /// The last one that no page for logging in would give.
+    var lastProof: Duration?
     var lastSeen = Duration.zero
     var loss = LossWindow()
     var stall: StandingTrouble?
@@ -47,13 +49,16 @@ struct TrafficFigures {
         if sample.isUnanswered { unanswered += 1 }
         if sample.isAttempt { attempts += 1 }
         guard let answer = sample.answer else { return }
-        noteAnswer(answer)
+        noteAnswer(answer, isProof: sample.isProof)
         guard now - answer <= .seconds(30), sample.roundTrip > 0, roundTrips.count < capacity else { return }
         roundTrips.append(sample.roundTrip)
         leastRoundTrips.append(sample.leastRoundTrip)
     }
 
-    mutating func noteAnswer(_ time: Duration) { lastAnswer = max(lastAnswer ?? time, time) }
+    mutating func noteAnswer(_ time: Duration, isProof: Bool) {
+        lastAnswer = max(lastAnswer ?? time, time)
+        if isProof { lastProof = max(lastProof ?? time, time) }
+    }
 
     func state(at now: Duration) -> TrafficState {
         if stall != nil { return .stalled }
@@ -70,6 +75,23 @@ struct TrafficFigures {
         let median = roundTrips.sorted()[roundTrips.count / 2]
         let least = leastRoundTrips.sorted()[leastRoundTrips.count / 2]
         return median >= 200_000 && median / 3 >= least
+    }
+
+    func finding(
+        _ path: TrafficPath,
+        _ destination: IPPrefix? = nil,
+        unanswered count: Int? = nil,
+        at now: Duration
+    ) -> TrafficFinding {
+        TrafficFinding(
+            path: path,
+            destination: destination,
+            connections: connections,
+            unanswered: count ?? unanswered,
+            lastAnswer: lastAnswer.map { max(.zero, now - $0) },
+            loss: loss.ratio(at: now),
+            since: (stall ?? lossiness)?.since ?? now
+        )
     }
 
     func report(at now: Duration) -> TrafficReport.Figures {

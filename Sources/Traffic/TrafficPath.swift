@@ -85,11 +85,35 @@ public struct TrafficFinding: Hashable, Sendable {
     public var since: Duration
 }
 
+/// What stands of a path or a destination.
+public struct TrafficStanding: Hashable, Sendable {
+    public var state: TrafficState
+    public var finding: TrafficFinding
+}
+
+/// What a path shows of what is beyond it; times are on the clock of the readings.
+public struct TrafficProof: Hashable, Sendable {
+    public var path: TrafficPath
+    /// When the last answer came that no page for logging in would give: those of port 80 do not count.
+    public var answered: Duration?
+    /// Since when nothing is answered; `nil` while something is.
+    public var stalledSince: Duration?
+}
+
 public enum TrafficChange: Hashable, Sendable {
     case stalled(TrafficFinding)
     case lossy(TrafficFinding)
     /// What was stalled or lossy is no more; `duration` is how long it was.
     case resumed(TrafficFinding, duration: Duration)
+
+    /// Whether answers stay away or come again.
+    public var isOfAnswers: Bool { if case .lossy = self { false } else { true } }
+
+    public var finding: TrafficFinding {
+        switch self {
+        case .stalled(let finding), .lossy(let finding), .resumed(let finding, _): finding
+        }
+    }
 }
 
 /// What is known at one time.

@@ -29,15 +29,15 @@ public struct TrafficSampling: Hashable, Sendable {
     static let slowest = Duration.seconds(4)
     /// Between readings of a machine on which nothing happens that could be lost.
     static let routine = Duration.seconds(10)
-    /// The share of a processor that readings may take.
+    /// The share of a processor that readings may take, and that of the first ones after something was sent again.
     static let share = 0.015
+    static let urgentShare = 0.06
 
     private var counters: TCPCounters?
     private var interval = Self.fastest
-    /// When the counters were read last, when connections were, and when they may be again.
+    /// When the counters were read last, and when connections were.
     private var lastGate: Duration?
     private var lastReading: Duration?
-    private var allowed = Duration.zero
     private var hasRetransmitted = false
     private var hasReceived = false
     private var hasMoved = false
@@ -80,7 +80,8 @@ public struct TrafficSampling: Hashable, Sendable {
         guard result.connections > 0 else {
             return new.opened != openedAtReading && now - lastReading >= .seconds(fruitless > 4 ? 10 : 1)
         }
-        guard now >= allowed else { return false }
+        let cost = result.cost * (1 / (hasRetransmitted && fruitless < 3 ? Self.urgentShare : Self.share))
+        guard now - lastReading >= cost else { return false }
         if result.isSuspicious { return true }
         if result.isStalled { return hasReceived || now - lastReading >= .seconds(1) }
         let pause = min(Self.fastest * (1 << min(fruitless, 1)), .milliseconds(500))
@@ -97,7 +98,6 @@ public struct TrafficSampling: Hashable, Sendable {
         lastReading = now
         openedAtReading = counters?.opened
         (hasRetransmitted, hasReceived, hasMoved) = (false, false, false)
-        allowed = now + new.cost * (1 / Self.share)
     }
 
     /// A connection ended: there are some, of which the last reading may have seen none.

@@ -29,6 +29,8 @@ public struct TrafficTracker {
         var figures = TrafficFigures(capacity: 4096)
         var state = TrafficState.unknown
         var stateSince = Duration.zero
+        /// When the last outage ended.
+        var resumed = Duration.zero
     }
 
     private struct Route {
@@ -128,7 +130,8 @@ public struct TrafficTracker {
                 isAttempt: sample.isAttempt,
                 start: sample.start,
                 slack: sample.slack,
-                transmissions: sample.transmissions
+                transmissions: sample.transmissions,
+                sent: sample.sent
             )
         )
     }
@@ -144,9 +147,10 @@ public struct TrafficTracker {
         count(connection, group: group, at: now)
         counters[connection.cookie] = nil
         guard answer >= since, let path = groups[group]?.path else { return }
-        groups[group]?.figures.noteAnswer(answer)
+        let isProof = connection.destinationPort != 80
+        groups[group]?.figures.noteAnswer(answer, isProof: isProof)
         groups[group]?.figures.lastSeen = now
-        paths[path].figures.noteAnswer(answer)
+        paths[path].figures.noteAnswer(answer, isProof: isProof)
         paths[path].figures.lastSeen = now
     }
 
@@ -211,6 +215,32 @@ public struct TrafficTracker {
         report.total.roundTrips = RoundTripQuantiles(roundTrips)
         report.total.loss = segments > 0 ? min(1, Double(lost) / Double(segments)) : nil
         return report
+    }
+
+    /// What stands of paths and destinations, and which paths are known to work.
+    public func standing(at now: Duration) -> [TrafficStanding] {
+        let ofPaths = paths.compactMap { path -> TrafficStanding? in
+            let state = path.figures.state(at: now)
+            guard ![.unknown, .unanswered].contains(state) else { return nil }
+            return TrafficStanding(state: state, finding: path.figures.finding(path.path, at: now))
+        }
+        let ofGroups = groups.compactMap { group -> TrafficStanding? in
+            guard let group, group.figures.stall != nil || group.figures.lossiness != nil else { return nil }
+            let finding = group.figures.finding(paths[group.path].path, group.prefix, at: now)
+            return TrafficStanding(state: group.figures.stall != nil ? .stalled : .lossy, finding: finding)
+        }
+        return ofPaths + ofGroups
+    }
+
+    /// What each path shows of what is beyond it.
+    public var proofs: [TrafficProof] {
+        paths.map { path in
+            TrafficProof(
+                path: path.path,
+                answered: path.figures.lastProof,
+                stalledSince: path.figures.stall?.since
+            )
+        }
     }
 
     // MARK: - Parts

@@ -11,6 +11,8 @@ public struct Evidence: Hashable, Sendable {
     public var gateways: [GatewayEvidence] = []
     public var portal = PortalEvidence()
     public var reach: [ReachEvidence] = []
+    /// What the machine's own connections show, where somebody reads them.
+    public var traffic: [TrafficEvidence] = []
     public var dns: Assessment<[NameServerEvidence]> = .notAsked
     public var transport = TransportEvidence()
     public var application = ApplicationEvidence()

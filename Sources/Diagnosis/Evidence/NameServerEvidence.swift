@@ -12,6 +12,8 @@ public struct NameServerEvidence: Hashable, Sendable {
     public var ipv6: Answer = .notAsked
     /// A random name that does not exist.
     public var nonexistent: Answer = .notAsked
+    /// The name servers of the root, which every server finds out.
+    public var root: Answer = .notAsked
     /// A name whose address is known.
     public var known: Answer = .notAsked
     /// What ``known`` should be.
@@ -54,7 +56,7 @@ public struct NameServerEvidence: Hashable, Sendable {
 
     /// Whether it said anything over UDP; `nil` when nothing was asked.
     var isAlive: Bool? {
-        let asked = [ipv4, ipv6, nonexistent, known].filter { $0 != .notAsked }
+        let asked = [ipv4, ipv6, nonexistent, root, known].filter { $0 != .notAsked }
         return asked.isEmpty ? nil : asked.contains { $0 != .silent }
     }
 

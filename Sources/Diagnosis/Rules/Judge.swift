@@ -14,7 +14,7 @@ public struct Judge: Sendable {
         guard evidence.isNetworkExamined else { return Diagnosis(destinationFaults(evidence), evidence: evidence) }
         let found =
             linkFaults(evidence) + addressFaults(evidence) + localFaults(evidence) + gatewayFaults(evidence)
-            + portalFaults(evidence) + reachFaults(evidence) + nameServerFaults(evidence)
+            + portalFaults(evidence) + reachFaults(evidence) + trafficFaults(evidence) + nameServerFaults(evidence)
             + transportFaults(evidence) + applicationFaults(evidence) + performanceFaults(evidence)
             + destinationFaults(evidence)
         return Diagnosis(found, evidence: evidence)

@@ -4,9 +4,9 @@ internal import Probes
 
 /// When the daemon examines the network next.
 ///
-/// Pure: rounds and moments in, the next moment out. In order, once a minute; a finding that is not certain yet is
-/// looked at again soon; while something stays broken the pauses double up to ``longest``; after a change of the path, and
-/// when a probe answers again or fails, at once.
+/// Pure: rounds and times in, the next time out. In order, once in an interval, or not at all; a finding that is not certain
+/// yet is checked again soon; while something stays broken the pauses double up to ``longest``; after a change of the path,
+/// when a probe answers again or fails, and when connections stall or are answered again, at once.
 struct DiagnosisSchedule: Hashable {
     enum Finding: Hashable {
         /// Nothing is wrong, and nothing was.
@@ -19,7 +19,7 @@ struct DiagnosisSchedule: Hashable {
         case broken
     }
 
-    /// From the end of one round to the next while nothing is wrong.
+    /// From the end of one round to the next while nothing is wrong, where nothing else is configured.
     static let interval = Duration.seconds(60)
     /// The same while a finding is not certain.
     static let confirmation = Duration.seconds(5)
@@ -36,22 +36,32 @@ struct DiagnosisSchedule: Hashable {
     /// The same where a probe is the reason: one that fails and answers alternately is no reason to examine all the time.
     static let probeGap = Duration.seconds(10)
 
-    /// When the next round is due, as time since boot.
-    private(set) var next: Duration
+    /// When the next round is due, as time since boot; `nil` while nothing fails and no interval is set.
+    private(set) var next: Duration?
+    private let interval: Duration?
     private var brokenRounds = 0
     private var lastStart: Duration?
     private var isRunning = false
     /// When the next round is due though the one that runs has not ended: it began before what happened.
     private var repetition: Duration?
 
-    /// Plans the first round for now.
-    init(at now: Duration) { next = now }
+    /// Plans the first round for now, or for when something fails.
+    init(at now: Duration, interval: Duration? = Self.interval) {
+        self.interval = interval
+        next = interval == nil ? nil : now
+    }
+
+    /// Nothing is wrong, as is known otherwise: the round that is due is left out.
+    mutating func postpone(at now: Duration) { next = interval.map { now + $0 } }
 
     mutating func begin(at now: Duration) {
         lastStart = now
         isRunning = true
         repetition = nil
     }
+
+    /// The round that runs was given up.
+    mutating func abandon() { (isRunning, lastStart, repetition) = (false, nil, nil) }
 
     /// What becomes of the wish to examine at once.
     func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {
@@ -63,21 +73,21 @@ struct DiagnosisSchedule: Hashable {
 
     /// A round ended; `chance` from 0 to 1 keeps machines from asking in step.
     mutating func end(_ finding: Finding, isFrugal: Bool, at now: Duration, chance: Double) {
-        var pause: Duration
+        var pause: Duration?
         switch finding {
         case .sound:
             brokenRounds = 0
-            pause = Self.interval - Self.interval * (chance / 10)
+            pause = interval.map { $0 - $0 * (chance / 10) }
         case .unsettled: pause = Self.confirmation
         case .recovering: pause = Self.recovery
         case .broken:
             pause = min(Self.longest, .seconds(1 << min(brokenRounds, 10)))
             brokenRounds += 1
         }
-        if isFrugal { pause = pause * Self.frugality }
-        if finding == .broken { pause = min(pause, Self.longestFrugal) }
-        next = now + pause
-        if let repetition { next = min(next, max(now, repetition)) }
+        if isFrugal { pause = pause.map { $0 * Self.frugality } }
+        if finding == .broken { pause = pause.map { min($0, Self.longestFrugal) } }
+        next = pause.map { now + $0 }
+        if let repetition { next = min(next ?? repetition, max(now, repetition)) }
         isRunning = false
         repetition = nil
     }
@@ -93,9 +103,15 @@ struct DiagnosisSchedule: Hashable {
         bringForward(to: now, gap: isFrugal ? Self.probeGap * Self.frugality : Self.probeGap)
     }
 
+    /// Connections are not answered any more, or are again; of one destination only when `isPath` is not set.
+    mutating func trafficChanged(isPath: Bool, at now: Duration) {
+        brokenRounds = 0
+        bringForward(to: now, gap: isPath ? Self.gap : Self.probeGap)
+    }
+
     private mutating func bringForward(to now: Duration, gap: Duration) {
         let due = max(now, (lastStart ?? now - gap) + gap)
         if isRunning { repetition = min(repetition ?? due, due) }
-        next = min(next, due)
+        next = min(next ?? due, due)
     }
 }

@@ -1,5 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
+internal import Addressing
 internal import Configuration
 internal import Diagnosis
 internal import Documents
@@ -33,9 +34,10 @@ struct DiagnosisSurroundings {
     }
 }
 
-/// The daemon's continuous diagnosis: examines the network by its schedule, keeps verdicts, publishes what changes.
+/// The daemon's diagnosis: examines the network when something fails, and by its schedule, keeps verdicts, publishes what
+/// changes.
 ///
-/// Unless `diagnosis.enabled`, nothing is examined or sent but for ``runNow()``. Confined to the daemon's loop.
+/// Without `diagnosis.enabled`, nothing is examined or sent but for ``runNow()``. Confined to the daemon's loop.
 final class DiagnosisWatch {
     private let loop: EventLoop
     private let hub: EventHub
@@ -43,29 +45,44 @@ final class DiagnosisWatch {
     private let engine: PathEngine
     private let pages: PageClient
     private var kernel: LiveKernel?
-    private var settings = TargetSettings()
+    private var settings: TargetSettings?
+    private var check = ConnectivitySettings.Check.local
+    /// What is examined without being requested, and how often; `nil` when nothing is.
+    private var automatic: (targets: Targets, interval: Duration?)?
     private var schedule: DiagnosisSchedule
     private var keeper = VerdictTracker()
     private var carriers = CarrierMemory()
     private var examination: Examination?
     private var timer: EventLoop.Timer?
+    private var forgetTimer: EventLoop.Timer?
+    /// Whether the examination that runs was requested, beside those that the schedule plans.
+    private var isRequested = false
     private var isStopped = false
     /// What the calendar said when faults were first seen: told alike each time, whatever the calendar does.
     private var moments: [Duration: WallTime] = [:]
     private let metrics = DiagnosisMetrics()
     private var lastSummary: ExaminationSummary?
-    /// What counts of the examination that somebody asked for while the diagnosis is off.
+    /// What counts of an examination that was requested where none is made periodically.
     private var requested: RequestedDiagnosis?
     /// What is known, as `/api/v1/diagnosis` shows it.
     private(set) var document = DiagnosisDocument.idle
     /// The examination that runs, as `/api/v1/diagnosis` shows it.
     private(set) var running: DiagnosisStateDocument.Running?
     private var isProgressUntold = false
+    /// What the last examination of the schedule found.
+    private var lastDocument = DiagnosisDocument.idle
+    private var lastFinding = DiagnosisSchedule.Finding.sound
     /// How often the document changed, for the tags of documents.
     private(set) var revision: UInt64 = 0
     private var onChange: () -> Void = {}
     /// Called when tests may still say otherwise: no host beyond the gateway answered, or some do again.
     var onContradiction: () -> Void = {}
+    /// What the machine's own connections show.
+    var traffic: () -> [TrafficEvidence] = { [] }
+    /// Whether connections show that all is well, so that nothing needs to be sent to find that out.
+    var isProvedByTraffic: () -> Bool = { false }
+    /// Whether a gateway or a probe fails now.
+    var isFailing: () -> Bool = { false }
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, clock: any TimeSource) {
         self.engine = engine
@@ -83,7 +100,7 @@ final class DiagnosisWatch {
     var verdicts: [VerdictTracker.Standing] { requested?.verdicts ?? keeper.standing }
 
     /// Whether it examines by itself, again and again.
-    var isContinuous: Bool { settings.isEnabled }
+    var isPeriodic: Bool { automatic?.interval != nil }
 
     /// What the last examination found by asking; `nil` without one.
     var summary: ExaminationSummary? { requested.map(\.summary) ?? lastSummary }
@@ -91,54 +108,67 @@ final class DiagnosisWatch {
     /// Begins to examine, if the configuration says so.
     ///
     /// `onChange` is called when the document shows what an examination found, or how far it is.
-    func start(_ settings: TargetSettings, onChange: @escaping () -> Void) {
+    func start(_ configuration: Configuration, onChange: @escaping () -> Void) {
         self.onChange = onChange
-        take(settings)
+        apply(configuration)
     }
 
-    /// Takes what the configuration says; what stands is taken back when there is to be no diagnosis any more.
-    func take(_ new: TargetSettings) {
-        guard new != settings else { return }
-        settings = new
+    /// Applies the configuration; what stands is cleared when there is to be no diagnosis any more.
+    func apply(_ configuration: Configuration) {
+        let (new, newCheck) = (configuration.diagnosis, configuration.connectivity.check)
+        guard new != settings || newCheck != check else { return }
+        (settings, check) = (new, newCheck)
+        automatic = new.automaticExamination(newCheck)
         cancel()
         if requested != nil { forget() }
-        guard new.isEnabled else {
+        guard let automatic else {
             for standing in keeper.standing { publish(.cleared(standing)) }
             keeper = VerdictTracker()
-            lastSummary = nil
+            (lastSummary, lastDocument, lastFinding) = (nil, .idle, .sound)
             return show(.idle)
         }
-        schedule = DiagnosisSchedule(at: clock.boot)
+        schedule = DiagnosisSchedule(at: clock.boot, interval: automatic.interval)
         plan()
     }
 
-    /// Examines at once because somebody asked for it, also where the diagnosis is off.
+    /// Examines at once because a request came, also where the diagnosis is off.
     func runNow() throws -> RunStart {
         guard !isStopped else { throw Problem(.notReady, status: 503, detail: "The service is stopping.") }
         let wish = schedule.runNow(isRunning: examination != nil, at: clock.boot)
         guard wish == .granted else { return RunStart(wish) }
-        if settings.isEnabled { cancelTimer() }
-        try examine()
+        cancelTimer()
+        try examine(isRequested: !isPeriodic)
         return .started
     }
 
     /// Examines soon when a path changed.
     func take(_ update: EngineUpdate) {
-        guard settings.isEnabled else {
-            for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
-            return
-        }
+        for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
+        guard automatic != nil else { return }
         carriers.note(DiagnosisSurroundings(engine.core).carriers, at: update.at)
-        guard !update.isFirst, !update.paths.isEmpty else { return }
+        guard isPeriodic ? !update.isFirst : isFailing() || !keeper.standing.isEmpty, !update.paths.isEmpty else { return }
         schedule.pathChanged(at: clock.boot)
         plan()
     }
 
     /// Examines soon when a probe answers again, or fails.
     func probeChanged() {
-        guard settings.isEnabled else { return }
+        guard automatic != nil, isPeriodic || isFailing() || !keeper.standing.isEmpty else { return }
         let isFrugal = standing.isEmpty && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
+        plan()
+    }
+
+    /// Examines at once when connections are not answered any more, or are again.
+    func trafficChanged(isPath: Bool) {
+        guard automatic != nil else { return }
+        if isPath, !isRequested, let running = examination {
+            // What it found out until now is from before.
+            running.cancel()
+            examination = nil
+            schedule.abandon()
+        }
+        schedule.trafficChanged(isPath: isPath, at: clock.boot)
         plan()
     }
 
@@ -155,16 +185,22 @@ final class DiagnosisWatch {
     }
 
     private func plan() {
-        guard settings.isEnabled, !isStopped, examination == nil else { return }
+        guard automatic != nil, !isStopped, examination == nil else { return }
         cancelTimer()
-        timer = loop.schedule(at: schedule.next) { [unowned self] in
+        guard let next = schedule.next else { return }
+        timer = loop.schedule(at: next) { [unowned self] in
             timer = nil
+            if lastFinding == .sound, isPeriodic, isProvedByTraffic(), !isFailing() {
+                schedule.postpone(at: clock.boot)
+                return plan()
+            }
             // What cannot begin is tried again by the schedule.
-            try? examine()
+            try? examine(isRequested: false)
         }
     }
 
-    private func examine() throws {
+    private func examine(isRequested: Bool) throws {
+        self.isRequested = isRequested
         schedule.begin(at: clock.boot)
         let around = DiagnosisSurroundings(engine.core)
         do {
@@ -198,9 +234,10 @@ final class DiagnosisWatch {
     }
 
     private func order(_ around: DiagnosisSurroundings) -> ExaminationOrder {
-        var order = ExaminationOrder(targets: settings.effectiveTargets, servers: around.servers)
+        let targets = isRequested ? settings?.effectiveTargets : automatic?.targets
+        var order = ExaminationOrder(targets: targets ?? Targets(), servers: around.servers)
         order.policy = around.policy
-        guard settings.isEnabled else {
+        guard !isRequested else {
             // As `nwpath diagnose` does: nobody kept an eye on anything before.
             order.limit = .seconds(15)
             return order
@@ -213,20 +250,26 @@ final class DiagnosisWatch {
 
     private func take(_ result: ExaminationResult, isFrugal: Bool) {
         let now = clock.boot
-        let diagnosis = Judge(budgets: settings.effectiveTargets.budgets).judge(result.evidence)
+        var result = result
+        result.evidence.traffic = traffic()
+        let diagnosis = Judge(budgets: (settings ?? TargetSettings()).targets.budgets).judge(result.evidence)
         metrics.count(result)
-        guard settings.isEnabled else { return takeRequested(diagnosis, result, at: now) }
-        let changes = keeper.take(diagnosis, at: now)
+        guard !isRequested else { return takeRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
+        if requested != nil { forget() }
+        let stalled = AddressFamily.allCases.filter(result.evidence.isStalled)
+        let changes = keeper.take(diagnosis, at: now, stalled: Set(stalled))
         for change in changes { publish(change) }
+        lastFinding = finding(diagnosis)
         schedule.end(
-            finding(diagnosis),
+            lastFinding,
             isFrugal: isFrugal,
             at: now,
             chance: Double.random(in: 0..<1)
         )
         let standing = Set(keeper.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
-        let validity = DiagnosisSchedule.validity(pause: schedule.next - now)
+        let pause = schedule.next.map { $0 - now } ?? DiagnosisSchedule.interval
+        let validity = DiagnosisSchedule.validity(pause: pause)
         let before = lastSummary
         lastSummary = summary(diagnosis, result, ended: now, validity: validity)
         let isRecovered = before?.reachedInternet == false && lastSummary?.reachedInternet == true
@@ -237,12 +280,19 @@ final class DiagnosisWatch {
             VerdictDocument(standing.verdict, since: moment(standing).description)
         }
         document.severity = keeper.standing.first?.verdict.severity.rawValue
+        lastDocument = document
         show(document)
         plan()
     }
 
     /// Shows for a while what was found; it raises nothing, for nobody looks a second time.
-    private func takeRequested(_ diagnosis: Diagnosis, _ result: ExaminationResult, at now: Duration) {
+    private func takeRequested(
+        _ diagnosis: Diagnosis,
+        _ result: ExaminationResult,
+        isFrugal: Bool,
+        at now: Duration
+    ) {
+        schedule.end(lastFinding, isFrugal: isFrugal, at: now, chance: 0)
         let validity = RequestedDiagnosis.validity
         let requested = RequestedDiagnosis(
             diagnosis.verdicts,
@@ -250,12 +300,13 @@ final class DiagnosisWatch {
         )
         self.requested = requested
         if requested.summary?.isSilent == true { onContradiction() }
-        cancelTimer()
-        timer = loop.schedule(at: requested.end) { [unowned self] in
-            timer = nil
+        if let forgetTimer { loop.cancel(forgetTimer) }
+        forgetTimer = loop.schedule(at: requested.end) { [unowned self] in
+            forgetTimer = nil
             forget()
         }
         show(document(diagnosis, result))
+        plan()
     }
 
     private func summary(
@@ -274,8 +325,9 @@ final class DiagnosisWatch {
     }
 
     private func forget() {
-        requested = nil
-        show(.idle)
+        if let forgetTimer { loop.cancel(forgetTimer) }
+        (forgetTimer, requested) = (nil, nil)
+        show(lastDocument)
     }
 
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
@@ -296,7 +348,7 @@ final class DiagnosisWatch {
         return DiagnosisDocument(
             diagnosis,
             path: DiagnosedPath(result.evidence),
-            targets: settings.origin,
+            targets: targetsOrigin,
             effort: DiagnosisDocument.Effort(
                 time: time,
                 duration: result.duration,
@@ -306,6 +358,11 @@ final class DiagnosisWatch {
             ),
             since: { _ in time }
         )
+    }
+
+    private var targetsOrigin: String {
+        let isLocal = !isRequested && automatic?.targets.anchors.isEmpty == true
+        return isLocal ? "local" : (settings ?? TargetSettings()).origin
     }
 
     private func show(_ new: DiagnosisDocument) {

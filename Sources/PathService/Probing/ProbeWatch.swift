@@ -94,6 +94,9 @@ final class ProbeWatch {
         if !update.paths.isEmpty && !update.isFirst { probes.pathChanged() }
     }
 
+    /// Whether a probe failed as often as its threshold, and not succeeded since.
+    var isFailing: Bool { probes.states.contains { $0.schedule.isFailing } }
+
     /// Runs every probe at once because an examination found otherwise than they did.
     func runAll() { probes.runAll() }
 

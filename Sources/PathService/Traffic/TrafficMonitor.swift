@@ -16,7 +16,7 @@ internal import Traffic
 /// Nothing is sent. A reading takes one datagram of the kernel in a turn of the loop, so that path events are never held up.
 /// Confined to the daemon's loop.
 final class TrafficMonitor {
-    private let loop: EventLoop
+    let loop: EventLoop
     private let hub: EventHub
     private let engine: PathEngine
     private let recorder: NetlinkRecorder?

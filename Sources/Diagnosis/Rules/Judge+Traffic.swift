@@ -1,0 +1,65 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+internal import Addressing
+
+/// What the machine's own connections show; the tests of an examination say where it is broken.
+extension Judge {
+    func trafficFaults(_ evidence: Evidence) -> [Verdict] {
+        evidence.traffic.compactMap { traffic in
+            switch (traffic.state, traffic.destination) {
+            case (.proved, _): nil
+            case (.stalled, nil): stalled(traffic, evidence)
+            case (.stalled, let destination?): silent(traffic, destination)
+            case (.lossy, _): lossy(traffic)
+            }
+        }
+    }
+
+    private func stalled(_ traffic: TrafficEvidence, _ evidence: Evidence) -> Verdict {
+        let isContradicted = evidence.reach(traffic.family)?.isAlive == true || !traffic.isPublic
+        let gateway = evidence.gateways.first { $0.address == traffic.gateway && $0.interface == traffic.interface }
+        let answers = gateway?.isHeard == true ? "; the gateway itself answers" : ""
+        return Verdict(
+            .trafficStalled,
+            isContradicted ? .degraded : .broken,
+            .likely,
+            family: traffic.family,
+            about: traffic.gateway.map { "\($0)" } ?? traffic.interface,
+            say: traffic.sentence + answers,
+            action: answers.isEmpty
+                ? "check the router, then the modem and the provider" : "check the modem and the provider",
+            evidence: figures(traffic)
+        )
+    }
+
+    private func silent(_ traffic: TrafficEvidence, _ destination: String) -> Verdict {
+        Verdict(
+            .trafficDestinationStalled,
+            .warning,
+            .likely,
+            family: traffic.family,
+            about: destination,
+            say: traffic.sentence + "; other destinations answer",
+            action: "ask whoever runs the hosts in \(destination)",
+            evidence: figures(traffic)
+        )
+    }
+
+    private func lossy(_ traffic: TrafficEvidence) -> Verdict {
+        Verdict(
+            .trafficLoss,
+            traffic.destination == nil ? .degraded : .warning,
+            .likely,
+            family: traffic.family,
+            about: traffic.destination ?? traffic.gateway.map { "\($0)" } ?? traffic.interface,
+            say: traffic.sentence,
+            action: traffic.destination.map { "ask whoever runs the hosts in \($0)" }
+                ?? "check the cable or radio link, then the provider",
+            evidence: figures(traffic)
+        )
+    }
+
+    private func figures(_ traffic: TrafficEvidence) -> [Verdict.Fact] {
+        [.init("connections", traffic.connections), .init("unanswered", traffic.unanswered)]
+    }
+}
