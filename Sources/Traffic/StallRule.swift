@@ -27,9 +27,10 @@ struct StallCandidate {
 struct StallRule {
     /// Transmissions in a row that nothing answered, of all connections together: with a loss of 5 % one in 10⁸ by chance.
     static let leastTransmissions = 6
-    /// The share of segments sent again from which on a path is lossy, and that below which it is so no more.
+    /// The share of segments sent again from which on a path is lossy after a while, and that below which it is so no more.
     static let lossLimit = 0.03
     static let lossEnd = 0.015
+    static let lossHold = Duration.seconds(5)
     /// How long a destination that is one host, or two, is waited for.
     static let hostPatience = Duration.seconds(2)
     /// Destinations of a path that are reported at the same time.
@@ -90,7 +91,12 @@ struct StallRule {
             raised: now,
             lastSeen: now
         )
-        for index in destinations { groups[index]?.figures.stall = nil }
+        // Loss was the beginning of it.
+        paths[index].figures.endLoss()
+        for place in groups.indices where groups[place]?.path == index {
+            groups[place]?.figures.stall = nil
+            groups[place]?.figures.endLoss()
+        }
         return [.stalled(finding(path: index, unanswered: evidence.count))]
     }
 
@@ -100,10 +106,7 @@ struct StallRule {
         paths[index].resumed = now
         // What was sent again meanwhile is no loss of its own.
         paths[index].figures.loss.clear()
-        for place in groups.indices where groups[place]?.path == index {
-            groups[place]?.figures.stall = nil
-            groups[place]?.figures.loss.clear()
-        }
+        for place in groups.indices where groups[place]?.path == index { groups[place]?.figures.loss.clear() }
         return [.resumed(finding, duration: now - stall.since)]
     }
 
@@ -160,39 +163,38 @@ struct StallRule {
             guard let ratio = paths[index].figures.loss.ratio(at: now, of: 50) else {
                 return now - standing.lastSeen > .seconds(60) ? endLoss(path: index, standing) : []
             }
-            paths[index].figures.lossiness?.lastSeen = now
+            paths[index].figures.noteLoss(at: now)
             return ratio < Self.lossEnd ? endLoss(path: index, standing) : []
         }
         let isOfPath = lossy.count >= 3 || lossy.count == 2 && measured.count == 2
-        if isOfPath, (paths[index].figures.loss.ratio(at: now, of: 200) ?? 0) >= Self.lossLimit {
-            paths[index].figures.lossiness = StandingTrouble(since: now, raised: now, lastSeen: now)
-            for member in members { groups[member]?.figures.lossiness = nil }
+        if paths[index].figures.beginLoss(isOfPath, at: now) {
+            for member in members { groups[member]?.figures.endLoss() }
             return [.lossy(finding(path: index, unanswered: paths[index].figures.unanswered))]
         }
         return members.flatMap { loss(ofGroup: $0, isLossy: lossy.contains($0)) }
     }
 
     private mutating func endLoss(path index: Int, _ standing: StandingTrouble) -> [TrafficChange] {
-        paths[index].figures.lossiness = nil
+        paths[index].figures.endLoss()
         let finding = finding(path: index, unanswered: paths[index].figures.unanswered)
         return [.resumed(finding, duration: now - standing.since)]
     }
 
     private mutating func loss(ofGroup index: Int, isLossy: Bool) -> [TrafficChange] {
-        guard let group = groups[index] else { return [] }
+        guard var group = groups[index] else { return [] }
         let figures = group.figures
         guard let standing = figures.lossiness else {
-            guard isLossy, figures.loss.ratio(at: now, of: 200) ?? 0 >= Self.lossLimit else { return [] }
-            groups[index]?.figures.lossiness = StandingTrouble(since: now, raised: now, lastSeen: now)
-            return [.lossy(finding(group, unanswered: figures.unanswered))]
+            let begins = group.figures.beginLoss(isLossy, at: now)
+            groups[index] = group
+            return begins ? [.lossy(finding(group, unanswered: figures.unanswered))] : []
         }
         if let ratio = figures.loss.ratio(at: now, of: 50) {
-            groups[index]?.figures.lossiness?.lastSeen = now
+            groups[index]?.figures.noteLoss(at: now)
             guard ratio < Self.lossEnd else { return [] }
         } else {
             guard now - standing.lastSeen > .seconds(60) else { return [] }
         }
-        groups[index]?.figures.lossiness = nil
+        groups[index]?.figures.endLoss()
         return [.resumed(finding(group, unanswered: figures.unanswered), duration: now - standing.since)]
     }
 

@@ -31,7 +31,9 @@ struct TrafficFigures {
     var lastSeen = Duration.zero
     var loss = LossWindow()
     var stall: StandingTrouble?
-    var lossiness: StandingTrouble?
+    private(set) var lossiness: StandingTrouble?
+    /// Since when there is loss that may be the beginning of an outage.
+    private var lossBegan: Duration?
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -59,6 +61,24 @@ struct TrafficFigures {
         lastAnswer = max(lastAnswer ?? time, time)
         if isProof { lastProof = max(lastProof ?? time, time) }
     }
+
+    /// Notes whether segments are lost now.
+    /// - Returns: Whether they have been for so long that it is to be reported.
+    mutating func beginLoss(_ isLossy: Bool, at now: Duration) -> Bool {
+        guard isLossy, loss.ratio(at: now, of: 200) ?? 0 >= StallRule.lossLimit else {
+            lossBegan = nil
+            return false
+        }
+        let began = lossBegan ?? now
+        lossBegan = began
+        guard now - began >= StallRule.lossHold else { return false }
+        lossiness = StandingTrouble(since: began, raised: now, lastSeen: now)
+        return true
+    }
+
+    mutating func endLoss() { (lossiness, lossBegan) = (nil, nil) }
+
+    mutating func noteLoss(at now: Duration) { lossiness?.lastSeen = now }
 
     func state(at now: Duration) -> TrafficState {
         if stall != nil { return .stalled }

@@ -288,7 +288,7 @@ import Testing
     }
 
     @Test func `nothing is examined by the service unless it is switched on`() throws {
-        #expect(!TargetSettings().isEnabled)
-        #expect(try read("diagnosis: {enabled: true}").diagnosis.isEnabled)
+        #expect(TargetSettings().isEnabled)
+        #expect(try !read("diagnosis: {enabled: false}").diagnosis.isEnabled)
     }
 }

@@ -13,10 +13,10 @@ import Testing
     private static func pauses(_ findings: [DiagnosisSchedule.Finding], isFrugal: Bool = false) -> [Duration] {
         var schedule = DiagnosisSchedule(at: .zero)
         return findings.map { finding in
-            let now = schedule.next
+            let now = schedule.next ?? .zero
             schedule.begin(at: now)
             schedule.end(finding, isFrugal: isFrugal, at: now, chance: 0)
-            return schedule.next - now
+            return (schedule.next ?? .zero) - now
         }
     }
 
@@ -26,6 +26,38 @@ import Testing
         #expect(schedule.next == .seconds(7))
         schedule.end(.sound, isFrugal: false, at: .seconds(8), chance: 0.5)
         #expect(schedule.next == .seconds(8 + 57))
+    }
+
+    @Test func `without an interval only what fails is examined, until it is in order`() {
+        var schedule = DiagnosisSchedule(at: .seconds(7), interval: nil)
+        #expect(schedule.next == nil)
+        schedule.trafficChanged(isPath: true, at: .seconds(8))
+        #expect(schedule.next == .seconds(8))
+        schedule.begin(at: .seconds(8))
+        schedule.end(.broken, isFrugal: false, at: .seconds(11), chance: 0)
+        #expect(schedule.next == .seconds(12))
+        schedule.begin(at: .seconds(12))
+        schedule.end(.sound, isFrugal: false, at: .seconds(15), chance: 0)
+        #expect(schedule.next == nil)
+    }
+
+    @Test func `a stall begins a round at once, though one has just begun`() {
+        var schedule = DiagnosisSchedule(at: .zero)
+        schedule.begin(at: .seconds(60))
+        schedule.abandon()
+        schedule.trafficChanged(isPath: true, at: .milliseconds(60_200))
+        #expect(schedule.next == .milliseconds(60_200))
+        // One destination that answers no more is no reason to examine again and again.
+        schedule.begin(at: .milliseconds(60_200))
+        schedule.end(.sound, isFrugal: false, at: .seconds(63), chance: 0)
+        schedule.trafficChanged(isPath: false, at: .seconds(64))
+        #expect(schedule.next == .milliseconds(70_200))
+    }
+
+    @Test func `what connections prove needs no round`() {
+        var schedule = DiagnosisSchedule(at: .zero)
+        schedule.postpone(at: .seconds(60))
+        #expect(schedule.next == .seconds(120))
     }
 
     @Test func `what is not certain is examined again soon, what stays broken less often, and never seldom`() {
@@ -143,7 +175,7 @@ import Testing
     @Test func `it counts like the round of a network in order`() {
         var schedule = DiagnosisSchedule(at: .seconds(200))
         schedule.end(.sound, isFrugal: false, at: .seconds(200), chance: 0)
-        #expect(RequestedDiagnosis.validity == DiagnosisSchedule.validity(pause: schedule.next - .seconds(200)))
+        #expect(RequestedDiagnosis.validity == DiagnosisSchedule.validity(pause: (schedule.next ?? .zero) - .seconds(200)))
         #expect(Self.found().end == .seconds(350))
     }
 

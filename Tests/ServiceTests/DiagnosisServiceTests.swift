@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    @Test func `by default nothing is examined and nothing sent`() async throws {
+    @Test func `without an interval nothing is examined and nothing sent while all is well`() async throws {
         let far = try Self.connect()
-        let (service, _) = try await Self.start("")
+        let (service, _) = try await Self.start("interval: off, ")
         let value = try service.json("/api/v1/diagnosis")
         #expect(value["verdicts"]?.array?.isEmpty == true && value["time"] == .null)
         let text = try service.get("/metrics")

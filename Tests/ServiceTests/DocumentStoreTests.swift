@@ -50,6 +50,7 @@ private final class StoreFixture {
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
         let probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: scratch.path)
         let diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
+        let traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: nil)
         let parts = DaemonParts(registry: MetricRegistry())
         parts.add(part)
         store = DocumentStore(
@@ -59,11 +60,13 @@ private final class StoreFixture {
             services: nil,
             probes: probes,
             diagnosis: diagnosis,
+            traffic: traffic,
             headline: HeadlineWatch(
                 engine,
                 hub: hub,
                 probes: probes,
                 diagnosis: diagnosis,
+                traffic: traffic,
                 hostName: HostNameWatch(loop: loop),
                 loop: loop
             ),
