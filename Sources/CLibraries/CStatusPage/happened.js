@@ -48,8 +48,8 @@ function belongs(event, { first, followers }) {
 
 /** Whether a probe or the diagnosis says what a headline beside it says too. */
 function isTold(event, all) {
-  const isFault = /(failed|detected|raised)$/.test(event.event);
-  return /^(probe|captive_portal|verdict)/.test(event.event) && all.some((other) => other.headline && isBad(other.headline.state) === isFault
+  const isFault = /(failed|detected|raised|stalled|lossy)$/.test(event.event);
+  return /^(probe|captive_portal|verdict|traffic)/.test(event.event) && all.some((other) => other.headline && isBad(other.headline.state) === isFault
     && Math.abs(ms(other.time) - ms(event.time)) <= 15000);
 }
 
@@ -71,7 +71,7 @@ function tone({ first, followers }) {
   const all = [first, ...followers];
   if (all.some((event) => event.severity === 'error')) return 'bad';
   if (all.some((event) => event.severity === 'warning')) return 'warn';
-  return /(recovered|reachable|cleared)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
+  return /(recovered|reachable|cleared|resumed)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
 }
 const toneWords = { bad: 'outage', warn: 'warning', untested: 'not tested', ok: 'good', '': 'note' };
 

@@ -50,7 +50,7 @@ function showTime(history, probes, records) {
     measured.map((probe) => {
       const record = records.get(probe.name);
       const [top, unit, factor] = scaleOf(record);
-      return lane(probe.name, figures(record, unit, factor), 36, curve(probe, record, top), top && [`${inUnit(top, factor)} ${unit}`, '0']);
+      return lane(probe.name, figures(record, unit, factor), 36, curve(probe.interval_seconds, record, top), top > 0 && [`${inUnit(top, factor)} ${unit}`, '0']);
     }),
     !time.areAllShown && probes.length > mostLanes && button(`All ${probes.length} probes`, { 'data-key': 'all' }, () => { time.areAllShown = true; want(true); }),
   ]);
@@ -67,7 +67,7 @@ function axisText(date, isFirst) {
   return isFirst && !isToday(date) ? `${weekday(date)} ${hourAndMinute(date)}` : hourAndMinute(date);
 }
 
-const place = (moment_) => Number((1000 * (moment_ - time.from) / (time.to - time.from)).toFixed(2));
+const place = (moment_, { from, to } = time) => Number((1000 * (moment_ - from) / (to - from)).toFixed(2));
 const picture = (height, ...children) => drawing('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' }, ...children);
 const lane = (name, note, height, drawn, scale) =>
   element('div', { class: 'lane' }, element('p', {}, element('b', { title: name }, name), note), picture(height, drawn),
@@ -112,12 +112,12 @@ function figures(record, unit, factor) {
 }
 
 /** The median as a line, from the least to p95 as a band, what was lost as red cells. */
-function curve(probe, record, top) {
+function curve(interval, record, top, axis = time) {
   const step = record.step_seconds * 1000;
-  const known = record.steps.map((cell) => ({ ...cell, at: min(ms(cell.start) + step / 2, time.to) })).filter((cell) => cell.at >= time.from);
+  const known = record.steps.map((cell) => ({ ...cell, at: min(ms(cell.start) + step / 2, axis.to) })).filter((cell) => cell.at >= axis.from);
   const answered = known.filter((cell) => isSaid(cell.median_seconds));
   const height = (seconds) => (35 - 33 * min(1, seconds / (top || 1))).toFixed(1);
-  const widest = 2.5 * max(step, probe.interval_seconds * 1000);
+  const widest = 2.5 * max(step, interval * 1000);
   const pieces = [];
   for (const cell of answered) {
     const piece = pieces.at(-1);
@@ -125,14 +125,14 @@ function curve(probe, record, top) {
     else pieces.push([cell]);
   }
   const line = (piece, value) => piece.flatMap((cell) => piece.length > 1 ? [[cell.at, cell]] : [[cell.at - step / 2, cell], [cell.at + step / 2, cell]])
-    .map(([at, cell]) => `${place(at)},${height(cell[value])}`);
+    .map(([at, cell]) => `${place(at, axis)},${height(cell[value])}`);
   return [
     pieces.map((piece) => drawing('polygon', { class: 'band', points: [...line(piece, 'p95_seconds'), ...line(piece, 'min_seconds').reverse()].join(' ') })),
     pieces.map((piece) => drawing('polyline', { class: 'median', points: line(piece, 'median_seconds').join(' ') })),
     known.filter((cell) => cell.lost > 0).map((cell) => {
       const tall = max(6, 36 * cell.lost / cell.sent);
       const start = ms(cell.start);
-      return drawing('rect', { class: 'down', x: place(start), width: max(2, place(start + step) - place(start) - 1), y: 36 - tall, height: tall });
+      return drawing('rect', { class: 'down', x: place(start, axis), width: max(2, place(start + step, axis) - place(start, axis) - 1), y: 36 - tall, height: tall });
     }),
   ];
 }

@@ -98,6 +98,7 @@ async function refresh(isFull) {
   jobs.push(probes);
   if (tells('path.', 'headline.', 'daemon.', 'probe.')) jobs.push(Promise.all([readHistory(), probes]).then(readRecords));
   if (tells('service', 'census')) jobs.push(readServices());
+  jobs.push(readTraffic(!isNew && events.some((event) => /^(traffic|config)/.test(event.event))));
   jobs.push(ask('api/v1/diagnosis').then((answer) => { state.diagnosis = answer; }));
   await Promise.all(jobs);
   if (opened.at && !outageAt(ms(opened.at))?.end) await readOutage();
@@ -115,6 +116,7 @@ function show() {
   showDays(state.days);
   showSpans();
   showTime(state.history, state.probes, state.records);
+  showTraffic(traffic);
   showHappened(state.events);
   showMachine(status);
   showNearby(status, state.services, state.past);
@@ -313,7 +315,10 @@ function tick() {
   if (document.hidden) return;
   if (stream) say('here');
   if (stream ? stream.readyState === EventSource.CLOSED && Date.now() >= reopenAt : Date.now() - heard > silence) openStream();
-  if (!contact.isLost) return countOn();
+  if (!contact.isLost) {
+    if (traffic.now?.enabled) readTraffic();
+    return countOn();
+  }
   showLoss();
   const rest = Math.ceil((contact.retryAt - Date.now()) / 1000);
   if (rest > 0) return setText('retry', `trying again in ${rest} s`);

@@ -28,11 +28,11 @@ function build(node, attributes, children) {
 
 /** An element with attributes and children; strings become text nodes. */
 const element = (name, attributes = {}, ...children) => build(document.createElement(name), attributes, children);
-/** A part of a line. */
-const inline = (...parts) => element('span', ...parts);
 /** The same for SVG. */
 const drawing = (name, attributes = {}, ...children) =>
   build(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+/** A part of a line. */
+const inline = (...parts) => element('span', ...parts);
 
 function button(text, attributes, act) {
   const made = element('button', { type: 'button', ...attributes }, text);
