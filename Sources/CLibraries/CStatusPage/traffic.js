@@ -8,7 +8,7 @@ async function readTraffic(isNews) {
   if (!isNews && Date.now() < traffic.at + 1e4) return;
   traffic.at = Date.now();
   // What is read beside it finds that there is no contact.
-  const read = await Promise.all(['', '/history?since=1h'].map((rest) => ask(`api/v1/traffic${rest}`))).catch(() => null);
+  const read = await Promise.all(['', '/history'].map((rest) => ask(`api/v1/traffic${rest}`))).catch(() => null);
   if (!read) return;
   [traffic.now, traffic.history] = read;
   show();
@@ -33,10 +33,10 @@ function showTraffic({ now: all, history }) {
 }
 
 function trafficLanes(steps, step) {
-  const axis = { from: ms(steps[0].time), to: ms(steps.at(-1).time) + step * 1000 };
+  const axis = { from: ms(steps[0].start), to: max(now(), ms(steps.at(-1).start) + step * 1000) };
   const stalled = steps.filter((cell) => cell.stalled);
   const drawn = (name, key, isShare) => {
-    const cells_ = steps.map((cell) => ({ start: cell.time, min_seconds: 0, median_seconds: cell[key], p95_seconds: cell[key], lost: cell.stalled, sent: 1 }));
+    const cells_ = steps.map((cell) => ({ ...cell, min_seconds: 0, median_seconds: cell[key], p95_seconds: cell[key], lost: cell.stalled, sent: 1 }));
     const record = { step_seconds: step, steps: cells_ };
     const scale = scaleOf(record);
     const [top, unit, factor] = isShare ? [max(0.01, scale[0]), '%', 100] : scale;
@@ -46,5 +46,5 @@ function trafficLanes(steps, step) {
   };
   return [drawn('Round trip', 'rtt_seconds'), drawn('Sent again', 'retransmit_ratio', true),
     element('div', { class: 'axis', 'aria-hidden': 'true' }, [hourAndMinute(new Date(axis.from)), 'now'].map((text) => inline({}, text))),
-    stalled.length > 0 && element('p', { class: 'bad' }, `Stalled for up to ${duration(stalled.length * step)}, last at ${toTheSecond(new Date(stalled.at(-1).time))}.`)];
+    stalled.length > 0 && element('p', { class: 'bad' }, `Stalled for up to ${duration(stalled.length * step)}, last at ${toTheSecond(new Date(stalled.at(-1).start))}.`)];
 }

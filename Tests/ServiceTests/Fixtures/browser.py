@@ -518,14 +518,14 @@ def progress(driver, diagnosis):
 def traffic_document(state="proved", **more):
     figures = {"state": state, "connections": 212, "unanswered": 3, "last_answer_seconds": 0.04, "retransmit_ratio": 0.002,
                "rtt_seconds": {"p50": 0.018, "p90": 0.04, "p99": 0.07}} | more
-    path = figures | {"interface": {"name": "up0"}, "gateway": "192.0.2.1", "family": "ipv4", "destinations": 17, "groups": []}
+    path = figures | {"interface": {"name": "up0"}, "gateway": "192.0.2.1", "family": "ipv4", "range": "public", "destinations": 17, "groups": []}
     return figures | {"enabled": True, "paths": [path] if figures["connections"] else []}
 
 
 def traffic_history():
     """An hour: four minutes in which the service did not run, and two stalls of ten and of twenty seconds."""
     end = time.time() // 10 * 10
-    steps = [{"time": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(end - 3600 + 10 * index)), "connections": 12,
+    steps = [{"start": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(end - 3600 + 10 * index)), "connections": 12,
               "rtt_seconds": None if index in (300, 301) else 0.018 + 0.004 * (index % 7) / 7, "retransmit_ratio": 0.002 * (index % 3),
               "stalled": index in (90, 300, 301)} for index in range(360) if not 200 <= index < 224]
     return {"step_seconds": 10, "steps": steps}
@@ -534,7 +534,7 @@ def traffic_history():
 def traffic(driver):
     """Round trips and what was sent again in the last hour, and the state in words; at most one request in ten seconds."""
     def change(found, history):
-        extra.update({"/api/v1/traffic": json.dumps(found), "/api/v1/traffic/history?since=1h": json.dumps(history)})
+        extra.update({"/api/v1/traffic": json.dumps(found), "/api/v1/traffic/history": json.dumps(history)})
 
     def shows(words, kind=""):
         page.run("traffic.at = 0")

@@ -139,7 +139,7 @@ class Exporter(http.server.BaseHTTPRequestHandler):
             reachable = int(not (broken and "gateway" in cause.more))
             yield f'nwpath_gateway_reachable{{device="eth0",family="ipv4",gateway="192.0.2.1"}} {reachable}'
         for family in ("ipv4", "ipv6"):
-            labels = f'device="eth0",gateway="{"192.0.2.1" if family == "ipv4" else "fe80::1"}",family="{family}"'
+            labels = f'device="eth0",gateway="{"192.0.2.1" if family == "ipv4" else "fe80::1"}",family="{family}",range="public"'
             # What was not answered is sent again for a while after the mend.
             again = cause.more.get("stalled") == family and GOOD <= now < GOOD + BROKEN + 60
             lossy = broken and cause.more.get("loss") and family == "ipv4"
