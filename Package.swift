@@ -44,7 +44,8 @@ let package = Package(
             name: "CStatusPage",
             path: "Sources/CLibraries/CStatusPage",
             exclude: [
-                "page.html", "page.css", "text.js", "headline.js", "lanes.js", "happened.js", "nearby.js", "live.js",
+                "page.html", "page.css", "text.js", "headline.js", "lanes.js", "traffic.js", "happened.js", "nearby.js",
+                "live.js",
             ]
         ),
         .target(name: "CTLSShims", dependencies: ["COpenSSL"], path: "Sources/CLibraries/CTLSShims"),

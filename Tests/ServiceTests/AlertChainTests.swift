@@ -85,7 +85,7 @@ import Testing
             return last.code == 0 && last.output.contains(", 0 empty, ")
         }
         let summary = last.output.lines.last ?? ""
-        #expect(summary.hasPrefix("4 dashboards, 51 panels; "), "\(last.output)")
+        #expect(summary.hasPrefix("4 dashboards, 54 panels; "), "\(last.output)")
         #expect(summary.hasSuffix(", 0 bad"), "\(last.output)")
         // Only what the check names may be missing, each line with what it needs.
         let absent = last.output.lines.filter { $0.hasPrefix("not configured  ") }

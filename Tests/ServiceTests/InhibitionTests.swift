@@ -31,29 +31,36 @@ import Testing
         "cable pulled": [
             "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathRequiredInterfaceDown", "NwpathPathUnsatisfied",
             "NwpathPathOutageRecorded", "NwpathPathFlapping", "NwpathWatchedServiceMissing", "NwpathProbeFailing",
+            "NwpathTrafficStalled", "NwpathTrafficLoss",
         ],
         "no default route": [
             "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathPathDNSUnavailable", "NwpathProbeFailing",
         ],
         "gateway dead": [
             "NwpathWayOutBroken", "NwpathGatewayUnreachable", "NwpathNetworkBroken", "NwpathProbeFailing",
-            "NwpathProbeSlow",
+            "NwpathProbeSlow", "NwpathTrafficStalled",
         ],
         "upstream dead": [
             "NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathNetworkWarning", "NwpathProbeFailing",
+            "NwpathTrafficStalled",
+        ],
+        "upstream dead, and only the traffic shows it": [
+            "NwpathTrafficStalled", "NwpathTrafficLoss", "NwpathProbeFailing", "NwpathProbeSlow",
+            "NwpathGatewayUnreachable",
         ],
         "portal": ["NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathProbeFailing"],
         "DNS dead": ["NwpathWayOutBroken", "NwpathNetworkBroken", "NwpathNetworkDegraded", "NwpathProbeFailing"],
         "IPv6 dead": [
             "NwpathNetworkBroken", "NwpathPathIPv6Lost", "NwpathGatewayUnreachable", "NwpathNetworkDegraded",
-            "NwpathNetworkWarning", "NwpathProbeFailing", "NwpathProbeSlow",
+            "NwpathNetworkWarning", "NwpathProbeFailing", "NwpathProbeSlow", "NwpathTrafficStalled",
+            "NwpathTrafficLoss",
         ],
         "IPv6 lost": ["NwpathPathIPv6Lost", "NwpathProbeFailing"],
         "daemon dead": [
             "NwpathDown", "NwpathWayOutBroken", "NwpathPathFlapping", "NwpathProbeFailing", "NwpathCensusStale",
         ],
         "edge silent": ["NwpathSilent", "NwpathWayOutBroken", "NwpathServiceCensusCollapsed", "NwpathNetworkBroken"],
-        "slow": ["NwpathNetworkDegraded", "NwpathProbeSlow", "NwpathProbeFailing"],
+        "slow": ["NwpathNetworkDegraded", "NwpathProbeSlow", "NwpathProbeFailing", "NwpathTrafficLoss"],
     ]
 
     private func cases() -> [Case] {
@@ -71,6 +78,11 @@ import Testing
             let gateway = "NwpathGatewayUnreachable"
             cases.append(Case(gateway, told: false, ("instance", host), ("device", "eth0")))
             cases.append(Case(gateway, told: true, ("instance", host), ("device", "eth1")))
+        }
+        cases.append(Case("NwpathTrafficStalled", told: true, ("instance", "l"), ("gateway", "192.0.2.1")))
+        for (gateway, isTold) in [("192.0.2.1", false), ("192.0.2.2", true)] {
+            let labels = [("instance", "l"), ("gateway", gateway)]
+            cases.append(Case("NwpathGatewayUnreachable", told: isTold, labels[0], labels[1]))
         }
         cases.append(Case("NwpathGatewayUnreachable", told: true, ("instance", "j")))
         cases.append(Case("NwpathInterfaceFlapping", told: true, ("instance", "k")))

@@ -107,7 +107,7 @@ import Testing
         try await loop.eventually(within: .seconds(60), "all services") {
             try service.json("/api/v1/services")["services"]?.array?.count == 500
         }
-        try Browser("crowd,rare", in: scratch).finish()
+        try Browser("crowd,rare,traffic", in: scratch).finish()
     }
 
     @Test func `names of strangers do nothing but stand there`() async throws {

@@ -32,6 +32,7 @@ enum TestableBlocks {
     @Test(
         arguments: [
             "README.md", "docs/api.md", "docs/events.md", "docs/metrics.md", "docs/configuration.md", "docs/mdns.md",
+            "docs/traffic.md",
         ]
     )
     func `the commands of the documents work`(document: String) async throws {

@@ -10,8 +10,8 @@ const opened = { at: null, events: null };
 function outageAt(moment_) {
   for (const history_ of [state.day, state.history, state.days]) {
     const found = history_?.outages.find((outage) => {
-      const start = Date.parse(outage.start);
-      return (start - together <= moment_ || start - Date.parse(history_.since) < 1500) && (!outage.end || moment_ < Date.parse(outage.end));
+      const start = ms(outage.start);
+      return (start - together <= moment_ || start - ms(history_.since) < 1500) && (!outage.end || moment_ < ms(outage.end));
     });
     if (found) return found;
   }
@@ -38,7 +38,7 @@ function serviceLine(first, count) {
 
 /** Whether an event follows from the first one of a group. */
 function belongs(event, { first, followers }) {
-  const distance = Date.parse(event.time) - Date.parse(first.time);
+  const distance = ms(event.time) - ms(first.time);
   if (event.cause?.seq !== undefined) return event.cause.seq === first.seq;
   if (isOfService(event) && event.event === first.event) return distance <= 60000;
   if (!first.cause || distance > together) return false;
@@ -48,9 +48,9 @@ function belongs(event, { first, followers }) {
 
 /** Whether a probe or the diagnosis says what a headline beside it says too. */
 function isTold(event, all) {
-  const isFault = /(failed|detected|raised)$/.test(event.event);
-  return /^(probe|captive_portal|verdict)/.test(event.event) && all.some((other) => other.headline && isBad(other.headline.state) === isFault
-    && Math.abs(Date.parse(other.time) - Date.parse(event.time)) <= 15000);
+  const isFault = /(failed|detected|raised|stalled|lossy)$/.test(event.event);
+  return /^(probe|captive_portal|verdict|traffic)/.test(event.event) && all.some((other) => other.headline && isBad(other.headline.state) === isFault
+    && Math.abs(ms(other.time) - ms(event.time)) <= 15000);
 }
 
 /** Groups of one cause each, newest first. */
@@ -71,7 +71,7 @@ function tone({ first, followers }) {
   const all = [first, ...followers];
   if (all.some((event) => event.severity === 'error')) return 'bad';
   if (all.some((event) => event.severity === 'warning')) return 'warn';
-  return /(recovered|reachable|cleared)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
+  return /(recovered|reachable|cleared|resumed)$/.test(first.event) && !first.event.endsWith('unreachable') ? 'ok' : '';
 }
 const toneWords = { bad: 'outage', warn: 'warning', untested: 'not tested', ok: 'good', '': 'note' };
 
@@ -109,11 +109,11 @@ function showHappened(events) {
   const today = groups.filter((group) => isToday(new Date(group.first.time))).length;
   setText('count', today > 0 ? `${plural(today, 'change')} today` : '');
   const rows = groups.slice(0, mostRows).map((group) => ({ key: `${group.first.stream} ${group.first.seq}`, time: group.first.time, tone: tone(group),
-    line: line(group), outage: tone(group) === 'bad' ? outageAt(Date.parse(group.first.time) + 1) : undefined }));
-  const open = opened.at && (outageAt(Date.parse(opened.at)) ?? { start: opened.at, end: opened.at });
+    line: line(group), outage: tone(group) === 'bad' ? outageAt(ms(group.first.time) + 1) : undefined }));
+  const open = opened.at && (outageAt(ms(opened.at)) ?? { start: opened.at, end: opened.at });
   if (open && !rows.some((row) => row.outage?.start === open.start)) {
     rows.push({ key: open.start, time: open.start, tone: 'bad', line: [brief(open.message || 'Outage'), ''], outage: open });
-    rows.sort((left, right) => Date.parse(right.time) - Date.parse(left.time));
+    rows.sort((left, right) => ms(right.time) - ms(left.time));
   }
   // A group and the ones that follow from it may be about one outage: its first row opens it.
   const first = new Map(rows.map((row) => [row.outage?.start, row.key]));
@@ -125,18 +125,19 @@ function row({ key, time: at_, tone: kind, line: [text, note], outage }, open) {
   const isOpen = open && open.start === outage?.start;
   const lasted = outage && outage.start !== outage.end && (outage.end ? duration(outage.duration_seconds) : ['for ', age(outage.start)]);
   const said = [text, ' ', (note || lasted) && element('em', {}, note, note && lasted && '; ', lasted)];
-  return element('li', {}, moment(at_, withSeconds), element('span', { class: `dot ${kind}` }, aside(toneWords[kind])),
+  return element('li', {}, moment(at_, withSeconds), inline({ class: `dot ${kind}` }, aside(toneWords[kind])),
     outage ? element('div', {}, button(said, { class: 'row', 'data-key': key, 'aria-expanded': String(Boolean(isOpen)) }, () => {
-      history.replaceState(null, '', isOpen ? location.pathname + location.search : `#outage=${outage.start}`);
+      if (isOpen) leave();
+      else history.replaceState(null, '', `#outage=${outage.start}`);
       goTo();
-    })) : element('span', {}, said),
+    })) : inline({}, said),
     isOpen && detail(open));
 }
 
 /** Cause, what was found, and the events, from a little before the outage to a little after its end. */
 function detail(outage) {
-  const end = outage.end ? Date.parse(outage.end) + 3000 : Infinity;
-  const events = opened.events?.filter((event) => Date.parse(event.time) <= end && Date.parse(event.time) >= Date.parse(opened.at) - 2000 && !quiet.has(event.event));
+  const end = outage.end ? ms(outage.end) + 3000 : Infinity;
+  const events = opened.events?.filter((event) => ms(event.time) <= end && ms(event.time) >= ms(opened.at) - 2000 && !quiet.has(event.event));
   const found = (events ?? []).filter((event) => event.event === 'verdict.raised');
   const length = outage.end === outage.start ? '' : outage.end
     ? [' to ', moment(outage.end, toTheSecond), `, ${duration(outage.duration_seconds)}`] : [', for ', age(outage.start), ' so far'];
@@ -197,7 +198,7 @@ function showEvery() {
   update('every-list', found.slice(0, every.shown).map((event) => [event.stream, event.seq]), () => found.length === 0
     ? element('li', {}, element('em', {}, every.events.length === 0 ? 'Nothing yet' : 'Nothing matches')) : found.slice(0, every.shown).map((event) => {
       const kind_ = { error: 'bad', warning: 'warn' }[event.severity] ?? '';
-      return element('li', {}, moment(event.time, toTheSecond), element('span', { class: `dot ${kind_}` }, aside(event.severity)),
-        element('span', {}, event.message, ' ', element('em', {}, event.event)));
+      return element('li', {}, moment(event.time, toTheSecond), inline({ class: `dot ${kind_}` }, aside(event.severity)),
+        inline({}, event.message, ' ', element('em', {}, event.event)));
     }));
 }

@@ -55,7 +55,7 @@ const trouble = (link) => ({ lower_layer_down: 'no carrier' }[link?.problem] ?? 
 
 /** What stands under the name of a node: one figure, or what is wrong. */
 function figure(node, status) {
-  if (typeof node.round_trip_seconds === 'number') return delay(node.round_trip_seconds);
+  if (isSaid(node.round_trip_seconds)) return delay(node.round_trip_seconds);
   const link = status.interfaces.find((other) => other.name === node.name);
   const gateway = status.gateways.find((other) => other.address === node.name);
   switch (node.condition) {
@@ -153,8 +153,8 @@ function showAsking(status) {
       // Browsers have a clipboard for pages of this machine and encrypted ones.
       navigator.clipboard && button('Copy', { 'data-key': 'copy' }, () => navigator.clipboard.writeText(command).then(() => note('Copied.'), () => note('The browser refused.'))),
       asking.hasToken && button('Use a token', { 'data-key': 'token' }, () => { byId('rights').hidden = false; byId('token').focus(); })]),
-    running && element('span', { role: 'status' }, running.layers.length > 0 ? `Testing: ${running.layers.map(words).join(', ')}` : 'Testing'),
-    !running && asking.word && element('span', { role: 'status', class: 'mute' }, asking.word),
+    running && inline({ role: 'status' }, running.layers.length > 0 ? `Testing: ${running.layers.map(words).join(', ')}` : 'Testing'),
+    !running && asking.word && inline({ role: 'status', class: 'mute' }, asking.word),
   ]);
 }
 
@@ -165,7 +165,7 @@ function note(word) {
 
 /** Begins a session by the link that this page was opened by. */
 async function redeem(secret) {
-  history.replaceState(null, '', location.pathname + location.search);
+  leave();
   const response = await fetch('api/v1/page/sessions', { method: 'POST', headers: { 'X-NWPath-Link': secret } }).catch(lost);
   if (response?.ok) setSession((await response.json()).token);
   else if (response) note('This link was used, or is older than a minute: run nwpath page again.');
@@ -227,14 +227,14 @@ function showDiagnosis(found) {
   byId('diagnosis').hidden = !found?.time || found.ladder.length === 0;
   if (byId('diagnosis').hidden) return;
   update('diagnosis', found, () => [
-    element('h2', {}, 'Diagnosis ', element('span', {}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
+    element('h2', {}, 'Diagnosis ', inline({}, moment(found.time, toTheSecond), ` in ${duration(found.duration_seconds)}`)),
     found.verdicts.map((verdict) => element('p', {}, element('b', {}, sentence(verdict.message ?? words(verdict.code))), ' ',
       verdict.hint && marked(sentence(verdict.hint)))),
     found.verdicts.length === 0 && element('p', {}, 'No problems found.'),
     element('ol', {}, found.ladder.map((rung) => {
       const [kind, sign, word] = rungs[rung.state] ?? ['mute', '○'];
       const said = rung.message ?? (rung.codes.join(', ') || word || words(rung.state));
-      return element('li', {}, element('span', { class: kind, 'aria-hidden': 'true' }, `${sign} `), `${words(rung.layer)} `, element('em', {}, said));
+      return element('li', {}, inline({ class: kind, 'aria-hidden': 'true' }, `${sign} `), `${words(rung.layer)} `, element('em', {}, said));
     })),
   ]);
 }

@@ -81,8 +81,8 @@ async function readRecords() {
 async function readServices() {
   state.services = (await ask('api/v1/services'))?.services ?? [];
   const past = state.services.length > 0 ? [] : (await ask('api/v1/services/history'))?.services ?? [];
-  const end = Math.max(...past.map((service) => Date.parse(service.last_seen)));
-  state.past = past.filter((service) => end - Date.parse(service.last_seen) < goneFor * 1000);
+  const end = max(...past.map((service) => ms(service.last_seen)));
+  state.past = past.filter((service) => end - ms(service.last_seen) < goneFor * 1000);
 }
 
 /** Reads everything that may have changed and shows it. */
@@ -98,9 +98,10 @@ async function refresh(isFull) {
   jobs.push(probes);
   if (tells('path.', 'headline.', 'daemon.', 'probe.')) jobs.push(Promise.all([readHistory(), probes]).then(readRecords));
   if (tells('service', 'census')) jobs.push(readServices());
+  jobs.push(readTraffic(!isNew && events.some((event) => /^(traffic|config)/.test(event.event))));
   jobs.push(ask('api/v1/diagnosis').then((answer) => { state.diagnosis = answer; }));
   await Promise.all(jobs);
-  if (opened.at && !outageAt(Date.parse(opened.at))?.end) await readOutage();
+  if (opened.at && !outageAt(ms(opened.at))?.end) await readOutage();
   show();
 }
 
@@ -115,6 +116,7 @@ function show() {
   showDays(state.days);
   showSpans();
   showTime(state.history, state.probes, state.records);
+  showTraffic(traffic);
   showHappened(state.events);
   showMachine(status);
   showNearby(status, state.services, state.past);
@@ -147,7 +149,7 @@ function goTo() {
     showDrawer();
   }
   if (name !== 'services' && byId('drawer').open) byId('drawer').close();
-  const outage = name === 'outage' && Date.parse(value) ? value : null;
+  const outage = name === 'outage' && ms(value) ? value : null;
   if (outage !== opened.at) openOutage(outage);
 }
 
@@ -218,10 +220,10 @@ function openStream() {
   stream.onerror = () => {
     stream.close();
     reopenAt = Date.now() + pause * 1000;
-    pause = Math.min(30, pause * 2);
+    pause = min(30, pause * 2);
     announce('closed');
   };
-  for (const name of names) stream.addEventListener(name, () => announce('event'));
+  for (const name of names) on(stream, name, () => announce('event'));
 }
 
 function closeStream(isTold) {
@@ -278,7 +280,7 @@ function lost() {
   if (!contact.isLost) contact.since = contact.at ?? contact.since;
   contact.isLost = true;
   contact.retryAt = Date.now() + contact.pause * 1000;
-  contact.pause = Math.min(30, contact.pause * 2);
+  contact.pause = min(30, contact.pause * 2);
   showLoss();
   // Read out once, not at every second.
   byId('cause').setAttribute('aria-live', 'off');
@@ -288,7 +290,7 @@ function showLoss() {
   const last = state.status && headlines[state.status.headline.state]?.[1];
   byId('hero').dataset.state = 'lost';
   setText('word', contact.isRefused ? 'Not allowed' : 'No contact');
-  const length = `for ${duration(Math.floor((Date.now() - contact.since) / 1000))}`;
+  const length = `for ${duration(floor((Date.now() - contact.since) / 1000))}`;
   update('since', length, () => length);
   setText('message', contact.isRefused ? 'nwpath requires another password now.' : 'nwpath does not answer.');
   const hint = [contact.isRefused && 'Load this page again and log in.',
@@ -313,7 +315,10 @@ function tick() {
   if (document.hidden) return;
   if (stream) say('here');
   if (stream ? stream.readyState === EventSource.CLOSED && Date.now() >= reopenAt : Date.now() - heard > silence) openStream();
-  if (!contact.isLost) return countOn();
+  if (!contact.isLost) {
+    if (traffic.now?.enabled) readTraffic();
+    return countOn();
+  }
   showLoss();
   const rest = Math.ceil((contact.retryAt - Date.now()) / 1000);
   if (rest > 0) return setText('retry', `trying again in ${rest} s`);
@@ -323,29 +328,29 @@ function tick() {
 }
 
 for (const [name, act] of [['drawer-search', 'input'], ['drawer-type', 'change']]) {
-  byId(name).addEventListener(act, () => {
+  on(name, act, () => {
     drawer.shown = 50;
     showDrawer();
   });
 }
-byId('drawer-more').addEventListener('click', () => { drawer.shown += 200; showDrawer(); });
-byId('drawer-close').addEventListener('click', () => byId('drawer').close());
-byId('drawer').addEventListener('close', () => { if (location.hash.startsWith('#services')) history.replaceState(null, '', location.pathname + location.search); });
-byId('every-since').addEventListener('change', readEvery);
-byId('every-kind').addEventListener('change', showEvery);
-byId('every-search').addEventListener('input', showEvery);
-byId('every-more').addEventListener('click', () => { every.shown += 500; showEvery(); });
-byId('rights').addEventListener('submit', (event) => {
+on('drawer-more', 'click', () => { drawer.shown += 200; showDrawer(); });
+on('drawer-close', 'click', () => byId('drawer').close());
+on('drawer', 'close', () => { if (location.hash.startsWith('#services')) leave(); });
+on('every-since', 'change', readEvery);
+on('every-kind', 'change', showEvery);
+on('every-search', 'input', showEvery);
+on('every-more', 'click', () => { every.shown += 500; showEvery(); });
+on('rights', 'submit', (event) => {
   event.preventDefault();
   asking.token = byId('token').value;
   byId('token').value = '';
   askNow();
 });
 watchPointer();
-window.addEventListener('hashchange', goTo);
-window.addEventListener('resize', () => showDay());
-window.addEventListener('pagehide', () => closeStream(true));
-document.addEventListener('visibilitychange', lookOn);
+on(window, 'hashchange', goTo);
+on(window, 'resize', () => showDay());
+on(window, 'pagehide', () => closeStream(true));
+on(document, 'visibilitychange', lookOn);
 setInterval(tick, 1000);
 setInterval(feel, 10000);
 setInterval(() => document.hidden || want(true), 60000);

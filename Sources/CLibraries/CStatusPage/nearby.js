@@ -16,15 +16,15 @@ function showMachine(status) {
   const gateways = status.gateways.map((gateway) => gateway.address);
   const monitors = status.monitors.map(({ monitor, path }) => [monitor, path.status === 'satisfied']);
   update('machine', [some, links.length, cost, gateways, status.dns, monitors], () => [
-    some.map((link) => pair(link.name, [link.usable ? 'up' : element('span', { class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
+    some.map((link) => pair(link.name, [link.usable ? 'up' : inline({ class: link.required || used.includes(link.name) || links.length === 1 ? 'bad' : 'mute' },
       trouble(link)), linkType(link) && `, ${linkType(link)}`, link.required && ', required'], ...addresses(link).map(code))),
     links.length > some.length && [element('dt'), element('dd', {}, button(`${links.length - some.length} more`, { 'data-key': 'links' }, () => { areAllLinksShown = true; show(); }))],
     pair('Gateways', ...(gateways.length > 0 ? gateways.map(code) : ['none'])),
     pair('DNS', ...(status.dns.servers.length > 0 ? status.dns.servers.map((server, index) => [code(server), index === 0 && status.dns.source ? ` (${status.dns.source})` : '']) : ['none']),
-      ...(status.dns.usable || status.dns.servers.length === 0 ? [] : [element('span', { class: 'bad' }, 'not in reach')])),
+      ...(status.dns.usable || status.dns.servers.length === 0 ? [] : [inline({ class: 'bad' }, 'not in reach')])),
     cost.length > 0 && pair('Cost', cost.join(', ')),
     monitors.length > 1 && pair('Monitors', monitors.map(([name, isGood], index) => [index > 0 ? ' · ' : '', `${name} `,
-      element('span', { class: isGood ? 'ok' : 'bad' }, isGood ? '✓' : '✗', aside(isGood ? ' satisfied' : ' unsatisfied'))])),
+      inline({ class: isGood ? 'ok' : 'bad' }, isGood ? '✓' : '✗', aside(isGood ? ' satisfied' : ' unsatisfied'))])),
   ]);
 }
 
@@ -51,7 +51,7 @@ function showNearby(status, present_, past) {
   const types = counted(services);
   const chips = types.length > mostChips + 1 ? types.slice(0, mostChips) : types;
   update('types', [types, status.services?.last_census === null], () => types.length === 0
-    ? element('span', { class: 'mute' }, status.services?.last_census ? 'No services found on this network.' : 'Looking for services; none found yet.')
+    ? inline({ class: 'mute' }, status.services?.last_census ? 'No services found on this network.' : 'Looking for services; none found yet.')
     : [chips.map(([type, [count, name]]) => jump(`services=${encodeURIComponent(type)}`, { class: 'chip', 'data-key': type }, `${name} `, element('b', {}, count))),
       types.length > chips.length && jump('services', { class: 'chip', 'data-key': 'more' }, `+${types.length - chips.length} types`)]);
 }
@@ -89,7 +89,7 @@ function showDrawer() {
 /** The text of a service; it stays open when the drawer is drawn again. */
 function text(key, title, pairs) {
   const node = element('details', { open: drawer.open.has(key) }, element('summary', { 'data-key': `text ${key}` }, title), element('dl', {}, pairs));
-  node.addEventListener('toggle', () => (node.open ? drawer.open.add(key) : drawer.open.delete(key)));
+  on(node, 'toggle', () => (node.open ? drawer.open.add(key) : drawer.open.delete(key)));
   return node;
 }
 

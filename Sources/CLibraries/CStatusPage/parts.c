@@ -15,6 +15,7 @@ static const unsigned char script[] = {
 #embed "text.js" suffix(,)
 #embed "headline.js" suffix(,)
 #embed "lanes.js" suffix(,)
+#embed "traffic.js" suffix(,)
 #embed "happened.js" suffix(,)
 #embed "nearby.js" suffix(,)
 #embed "live.js"

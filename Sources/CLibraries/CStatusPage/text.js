@@ -9,6 +9,12 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+const { floor, max, min, round } = Math;
+/** A moment, or a text of one, in milliseconds. */
+const ms = Date.parse;
+/** Has something done whenever an event comes. */
+const on = (node, type, act) => at(node).addEventListener(type, act);
+
 const isSaid = (value) => value !== undefined && value !== null && value !== false;
 const present = (children) => children.flat(3).filter(isSaid);
 
@@ -25,10 +31,12 @@ const element = (name, attributes = {}, ...children) => build(document.createEle
 /** The same for SVG. */
 const drawing = (name, attributes = {}, ...children) =>
   build(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
+/** A part of a line. */
+const inline = (...parts) => element('span', ...parts);
 
 function button(text, attributes, act) {
   const made = element('button', { type: 'button', ...attributes }, text);
-  made.addEventListener('click', act);
+  on(made, 'click', act);
   return made;
 }
 
@@ -40,6 +48,9 @@ function link(key, scheme, address, port, path, text) {
 
 /** A link to another place of this page. */
 const jump = (place, attributes, ...children) => element('a', { href: `#${place}`, ...attributes }, ...children);
+
+/** Takes the place of this page out of its address. */
+const leave = () => history.replaceState(null, '', location.pathname + location.search);
 
 /** Puts new children into a node when what they show is different; what has the focus keeps it. */
 const shown = new WeakMap();
@@ -58,7 +69,7 @@ const words = (text) => String(text).replaceAll('_', ' ');
 const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
 const pair = (name, ...values) => [element('dt', {}, name), element('dd', {}, values.map((value) => element('div', {}, value)))];
 /** A word for everybody beside what only a shape or a colour says. */
-const aside = (text) => element('span', { class: 'hidden' }, text);
+const aside = (text) => inline({ class: 'hidden' }, text);
 const natural = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' }).compare;
 
 /** A text whose `commands` stand between backticks. */
@@ -74,11 +85,11 @@ function sentence(text, names = []) {
 /** Such as `3 d 4 h`, `4 min 12 s` or `0.7 s`; at most two units. */
 function duration(seconds) {
   if (!Number.isFinite(seconds)) return '?';
-  if (seconds > 0 && seconds < 0.95) return `${Math.max(0.1, seconds).toFixed(1)} s`;
-  let rest = Math.max(0, Math.round(seconds));
+  if (seconds > 0 && seconds < 0.95) return `${max(0.1, seconds).toFixed(1)} s`;
+  let rest = max(0, round(seconds));
   const parts = [];
   for (const [unit, size] of [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]]) {
-    const count = Math.floor(rest / size);
+    const count = floor(rest / size);
     rest -= count * size;
     if (count > 0) parts.push(`${count} ${unit}`);
     else if (parts.length > 0) break;
@@ -89,9 +100,9 @@ function duration(seconds) {
 
 /** How long an answer took: `98 µs`, `0.4 ms`, `11 ms`, `1.2 s`. */
 function delay(seconds) {
-  if (seconds < 0.0001) return `${Math.round(seconds * 1e6)} µs`;
+  if (seconds < 0.0001) return `${round(seconds * 1e6)} µs`;
   if (seconds < 0.00995) return `${(seconds * 1000).toFixed(1)} ms`;
-  return seconds < 0.9995 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+  return seconds < 0.9995 ? `${round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
 /** The unit that a chart up to so many seconds has, and what divides by it. */
@@ -99,20 +110,20 @@ const unitOf = (seconds) => (seconds < 0.001 ? ['µs', 1e6] : seconds < 1 ? ['ms
 /** A number of a chart, with two digits that count. */
 function inUnit(seconds, factor) {
   const value = seconds * factor;
-  return value >= 9.95 ? String(Math.round(value)) : String(Number(value.toFixed(value < 0.095 ? 2 : 1)));
+  return value >= 9.95 ? String(round(value)) : String(Number(value.toFixed(value < 0.095 ? 2 : 1)));
 }
 
 /** Rounded down, so that 100.0 % is what had no outage. */
-const percent = (share) => `${(share === 100 ? 100 : Math.min(99.9, Math.floor(share * 10 + 1e-6) / 10)).toFixed(1)} %`;
+const percent = (share) => `${(share === 100 ? 100 : min(99.9, floor(share * 10 + 1e-6) / 10)).toFixed(1)} %`;
 
 // The service's clock, as far as its `Date` header tells: durations are counted on one clock.
 let clockOffset = 0;
 const now = () => Date.now() + clockOffset;
 function readClock(response) {
-  const offset = Date.parse(response.headers.get('Date')) - Date.now();
+  const offset = ms(response.headers.get('Date')) - Date.now();
   if (Number.isFinite(offset)) clockOffset = Math.abs(offset) > 3000 ? offset : 0;
 }
-const secondsSince = (time) => Math.max(0, (now() - Date.parse(time)) / 1000);
+const secondsSince = (time) => max(0, (now() - ms(time)) / 1000);
 
 const digits = (number) => String(number).padStart(2, '0');
 const hourAndMinute = (date) => `${digits(date.getHours())}:${digits(date.getMinutes())}`;

@@ -403,10 +403,10 @@ def scales(page):
     lanes = page.run("return [...document.querySelectorAll('.lane')].filter(n => n.querySelector('.scale')).map(n => "
                      "[n.querySelector('p span')?.textContent ?? '', n.querySelector('.scale span').textContent])")
     for figure, top in lanes:
-        assert re.fullmatch(r"[0-9.]+ (µs|ms|s)", top), top
-        assert figure == "" or figure.split()[-1] == top.split()[1] and len(re.findall("µs|ms|s", figure)) == 1, (figure, top)
+        assert re.fullmatch(r"[0-9.]+ (µs|ms|s|%)", top), top
+        assert figure == "" or figure.split()[-1] == top.split()[1] and len(re.findall("µs|ms|s|%", figure)) == 1, (figure, top)
     touching = page.run("""
-        const boxes = [...document.querySelectorAll('.lane p *, .scale span, #axis span')].filter(n => n.offsetWidth > 0)
+        const boxes = [...document.querySelectorAll('.lane p *, .scale span, .axis span')].filter(n => n.offsetWidth > 0)
             .map(n => [n.textContent, n.getBoundingClientRect()]);
         return boxes.flatMap(([text, box], index) => boxes.slice(index + 1).filter(([, other]) => box.left < other.right - 0.5
             && other.left < box.right - 0.5 && box.top < other.bottom - 0.5 && other.top < box.bottom - 0.5)
@@ -513,6 +513,68 @@ def progress(driver, diagnosis):
         page.wait("what was found", lambda: page.is_shown("#diagnosis") and "and nothing beyond it does. Check the modem" in page.text("#diagnosis"))
         same(page.items("#diagnosis li"), ["✓ gateway sound", "✗ wan wan.unreachable", "○ dns hidden by wan.unreachable"])
         every_view(page, "rare-diagnosed")
+
+
+def traffic_document(state="proved", **more):
+    figures = {"state": state, "connections": 212, "unanswered": 3, "last_answer_seconds": 0.04, "retransmit_ratio": 0.002,
+               "rtt_seconds": {"p50": 0.018, "p90": 0.04, "p99": 0.07}} | more
+    path = figures | {"interface": {"name": "up0"}, "gateway": "192.0.2.1", "family": "ipv4", "range": "public", "destinations": 17, "groups": []}
+    return figures | {"enabled": True, "paths": [path] if figures["connections"] else []}
+
+
+def traffic_history():
+    """An hour: four minutes in which the service did not run, and two stalls of ten and of twenty seconds."""
+    end = time.time() // 10 * 10
+    steps = [{"start": time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(end - 3600 + 10 * index)), "connections": 12,
+              "rtt_seconds": None if index in (300, 301) else 0.018 + 0.004 * (index % 7) / 7, "retransmit_ratio": 0.002 * (index % 3),
+              "stalled": index in (90, 300, 301)} for index in range(360) if not 200 <= index < 224]
+    return {"step_seconds": 10, "steps": steps}
+
+
+def traffic(driver):
+    """Round trips and what was sent again in the last hour, and the state in words; at most one request in ten seconds."""
+    def change(found, history):
+        extra.update({"/api/v1/traffic": json.dumps(found), "/api/v1/traffic/history": json.dumps(history)})
+
+    def shows(words, kind=""):
+        page.run("traffic.at = 0")
+        page.wait_for("#traffic h2", words)
+        same([page.text("#traffic h2"), page.is_shown("#traffic"), page.run(
+            "return document.querySelector('#traffic h2 span').className")], ["Traffic " + words, True, kind])
+
+    requests = "return performance.getEntriesByType('resource').filter(one => one.name.endsWith('/api/v1/traffic')).length"
+    extra = {}
+    change(traffic_document(), traffic_history())
+    with Page(driver, between(extra=extra)) as page:
+        page.ready()
+        shows("212 connections answered within 40 ms, 0.2 % sent again")
+        same(page.items("#traffic .lane b"), ["Round trip", "Sent again"])
+        same(page.items("#traffic .lane p span"), ["19 ms", "0.4 %"])
+        same(page.items("#traffic .scale span:first-child"), ["30 ms", "1 %"])
+        same([page.count("#traffic rect.down"), page.count("#traffic polyline")], [6, 5])
+        assert re.fullmatch(r"Stalled for up to 30 s, last at \d\d:\d\d:\d\d\.", page.text("#traffic p.bad")), page.text("#traffic")
+        every_view(page, "traffic")
+        change(traffic_document("stalled", connections=150, unanswered=148, last_answer_seconds=1.4), traffic_history())
+        shows("stalled: 148 of 150 connections via 192.0.2.1 without answer for 1 s", "bad")
+        every_view(page, "traffic-stalled")
+        change(traffic_document("lossy", retransmit_ratio=0.05), traffic_history())
+        shows("lossy: 212 connections via 192.0.2.1 answered within 40 ms, 5.0 % sent again", "warn")
+        seen = page.run(requests)
+        for _ in range(3):
+            page.driver.execute_async_script("const done = arguments[0]; want(true); setTimeout(done, 500)")
+        same(page.run(requests), seen)
+        page.run("Object.defineProperty(document, 'hidden', { value: true, configurable: true }); traffic.at = 0")
+        time.sleep(2.5)
+        same(page.run(requests), seen)
+        page.run("delete document.hidden")
+        page.wait("the next one", lambda: page.run(requests) > seen)
+        change(traffic_document("unknown", connections=0, rtt_seconds=None, last_answer_seconds=None), {"step_seconds": 10, "steps": []})
+        shows("no connections")
+        same(page.count("#traffic .lane"), 0)
+        change({"enabled": False, "state": "unknown", "connections": 0, "paths": []}, {"step_seconds": 10, "steps": []})
+        page.run("traffic.at = 0")
+        page.wait("nothing", lambda: not page.is_shown("#traffic"))
+        page.expect_quiet()
 
 
 TOKEN = json.dumps({"token_file": "/etc/nwpath/token"})

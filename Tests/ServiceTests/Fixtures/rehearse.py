@@ -41,23 +41,32 @@ class Cause:
 
 
 CAUSES = {
-    "cable": Cause(WAY_OUT, "offline", 0, Verdict("link.no-carrier", "link", "broken"), "web names six", "no_carrier"),
+    "cable": Cause(WAY_OUT, "offline", 0, Verdict("link.no-carrier", "link", "broken"), "web names six", "no_carrier",
+                   stalled="ipv4"),
     "no-default": Cause(
         WAY_OUT, "local_only", 0, Verdict("route.no-default", "local", "broken"), "web names six", "no_default_route"),
     "gateway": Cause(
-        WAY_OUT, "local_only", 5, Verdict("gateway.unresolved", "gateway", "broken"), "web names six", gateway=0),
-    "upstream": Cause(WAY_OUT, "no_internet", 15, Verdict("wan.down", "wan", "broken"), "web names six", lag=30),
-    "upstream-probes": Cause(WAY_OUT, "no_internet", 60, None, "web names six", lag=10),
+        WAY_OUT, "local_only", 5, Verdict("gateway.unresolved", "gateway", "broken"), "web names six", gateway=0,
+        stalled="ipv4"),
+    "upstream": Cause(
+        WAY_OUT, "no_internet", 15, Verdict("wan.down", "wan", "broken"), "web names six", lag=30, stalled="ipv4"),
+    "upstream-probes": Cause(WAY_OUT, "no_internet", 60, None, "web names six", lag=10, stalled="ipv4"),
+    # Nothing is tested beyond the gateway: only the connections show it, or the verdict on them.
+    "upstream-traffic": Cause("NwpathTrafficStalled", "connected", stalled="ipv4"),
+    "upstream-verdict": Cause(
+        "NwpathNetworkBroken", "connected", 0, Verdict("traffic.stalled", "wan", "broken"), stalled="ipv4", lag=10),
+    "loss": Cause("NwpathTrafficLoss", loss=True),
     "portal": Cause(
         WAY_OUT, "login_needed", 15, Verdict("captive.portal", "captive", "broken"), "web six", portal=1, lag=30),
     "dns": Cause(WAY_OUT, "dns_broken", 15, Verdict("dns.unreachable", "dns", "broken"), "names", lag=30),
-    "ipv6": Cause("NwpathNetworkBroken", "slow", 15, Verdict("ipv6.broken", "wan", "broken"), "six", lag=30),
+    "ipv6": Cause("NwpathNetworkBroken", "slow", 15, Verdict("ipv6.broken", "wan", "broken"), "six", lag=30,
+                  stalled="ipv6"),
     "ipv6-lost": Cause("NwpathPathIPv6Lost", "online", 0, None, "six", ipv6=0),
     "daemon": Cause("NwpathDown", dead=True),
     # Nobody writes meanwhile; the headline of such a host knows of the mend late.
     "silent": Cause("NwpathSilent", "no_internet", 5, Verdict("wan.down", "wan", "broken"), "web", "no_carrier", 300),
     "slow": Cause("NwpathNetworkDegraded", "slow", 15, Verdict("perf.high-latency", "performance", "degraded"), lag=30,
-                  slow=True),
+                  slow=True, loss=True),
     # Every eighth scrape fails while the cable is pulled.
     "gaps": Cause(WAY_OUT, "offline", 0, Verdict("link.no-carrier", "link", "broken"), "web", "no_carrier", gaps=True),
 }
@@ -129,6 +138,15 @@ class Exporter(http.server.BaseHTTPRequestHandler):
         if not down:
             reachable = int(not (broken and "gateway" in cause.more))
             yield f'nwpath_gateway_reachable{{device="eth0",family="ipv4",gateway="192.0.2.1"}} {reachable}'
+        for family in ("ipv4", "ipv6"):
+            labels = f'device="eth0",gateway="{"192.0.2.1" if family == "ipv4" else "fe80::1"}",family="{family}",range="public"'
+            # What was not answered is sent again for a while after the mend.
+            again = cause.more.get("stalled") == family and GOOD <= now < GOOD + BROKEN + 60
+            lossy = broken and cause.more.get("loss") and family == "ipv4"
+            yield f"nwpath_traffic_stalled{{{labels}}} {int(again and broken)}"
+            yield f"nwpath_traffic_connections{{{labels}}} 12"
+            yield f"nwpath_traffic_unanswered{{{labels}}} {12 if again and broken else 0}"
+            yield f"nwpath_traffic_retransmit_ratio{{{labels}}} {0.3 if again else 0.08 if lossy else 0.001}"
         yield f"nwpath_path_captive_portal{{{monitor}}} {int(broken and 'portal' in cause.more)}"
         # Names of services come back a while after the network.
         found = not (cause.reason and GOOD + 120 <= now < GOOD + BROKEN + 240)
