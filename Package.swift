@@ -139,7 +139,8 @@ let package = Package(
             name: "PathService",
             dependencies: [
                 "CSystemd", "CLinuxShims", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "Traffic",
-                "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement",
+                "PathModel", "Providers", "PathEngine", "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination",
+                "Judgement",
                 "Documents", "EventHub", "EventLog", "Metrics", "StatusServer", "Configuration",
             ]
         ),
@@ -200,7 +201,7 @@ let package = Package(
             name: "DocumentsTests",
             dependencies: [
                 "Documents", "EventHub", "Addressing", "DNSWire", "LinuxIO", "MulticastDNS", "Netlink", "OrderedJSON",
-                "PathModel", "Probes", "Diagnosis", "Judgement", "TestSupport",
+                "PathModel", "Probes", "Diagnosis", "Judgement", "TestSupport", "Traffic",
             ]
         ),
         .testTarget(name: "EventHubTests", dependencies: ["OrderedJSON", "LinuxIO", "EventHub", "TestSupport"]),
@@ -248,7 +249,7 @@ let package = Package(
             name: "NetlinkTests",
             dependencies: ["CLinuxShims", "Addressing", "LinuxIO", "Netlink", "TestSupport"]
         ),
-        .testTarget(name: "TrafficTests", dependencies: ["Addressing", "Netlink", "Traffic", "LinuxIO", "TestSupport"]),
+        .testTarget(name: "TrafficTests", dependencies: ["Addressing", "Netlink", "Traffic"]),
         .testTarget(name: "PathModelTests", dependencies: ["Addressing", "Netlink", "PathModel", "TestSupport"]),
         .testTarget(
             name: "ReplayTests",

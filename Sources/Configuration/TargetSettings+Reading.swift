@@ -36,7 +36,7 @@ extension TargetSettings {
         return targets
     }
 
-    /// The targets of the service where nobody asked for an examination, and how often it makes one while nothing fails.
+    /// The targets of the service where none is requested, and how often it makes one while nothing fails.
     ///
     /// Without anchors it stays with this machine's own gateways and name servers, unless well-known public hosts are
     /// tested anyhow.

@@ -105,7 +105,8 @@ struct MaskingGraph {
     /// What packets that arrive somewhere else look like.
     private static let misdirected: Set<VerdictCode> = [
         .linkLoss, .linkClientIsolation, .mdnsBlocked, .gatewayUnresolved, .gatewayNotForwarding, .wanDown,
-        .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficDestinationStalled, .dnsUnreachable, .dnsServerDead, .dnsTCPBlocked,
+        .upstreamBlackhole, .ipv4Broken, .ipv6Broken, .trafficStalled, .trafficDestinationStalled, .dnsUnreachable,
+        .dnsServerDead, .dnsTCPBlocked,
         .transportPortBlocked, .transportUDPBlocked, .targetDown,
     ]
 

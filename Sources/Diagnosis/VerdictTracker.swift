@@ -2,7 +2,7 @@
 
 public import Addressing
 
-/// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``Patience``.
+/// Turns rounds of diagnosis into verdicts that are raised and cleared, each after its ``HoldDown``.
 ///
 /// Pure: rounds and moments in, changes out.
 public struct VerdictTracker: Hashable, Sendable {
@@ -93,10 +93,11 @@ public struct VerdictTracker: Hashable, Sendable {
             // A layer that could not be looked at says nothing about its faults.
             case .notAssessed where seen[key] == nil: continue
             default:
-                let isShown = verdict.severity == .broken && !stalled.isEmpty
+                let isShown =
+                    verdict.severity == .broken && !stalled.isEmpty
                     && (verdict.family.map(stalled.contains) ?? true)
-                let patience = Patience(for: key.code, isShownByTraffic: isShown)
-                changes += take(key, isSeen: seen[key] != nil, patience, at: now)
+                let holdDown = HoldDown(for: key.code, isShownByTraffic: isShown)
+                changes += take(key, isSeen: seen[key] != nil, holdDown, at: now)
             }
         }
         return changes.filter(\.isRaised) + changes.filter { !$0.isRaised }
@@ -108,18 +109,18 @@ public struct VerdictTracker: Hashable, Sendable {
         return [.cleared(record.standing)]
     }
 
-    private mutating func take(_ key: Key, isSeen: Bool, _ patience: Patience, at now: Duration) -> [Change] {
+    private mutating func take(_ key: Key, isSeen: Bool, _ holdDown: HoldDown, at now: Duration) -> [Change] {
         guard var record = records[key] else { return [] }
         record.rounds.append(isSeen)
-        record.rounds = Array(record.rounds.suffix(max(patience.window, patience.goodRounds)))
+        record.rounds = Array(record.rounds.suffix(max(holdDown.window, holdDown.goodRounds)))
         defer { records[key] = record.rounds.contains(true) || record.isRaised ? record : nil }
-        let bad = record.rounds.suffix(patience.window).count { $0 }
-        if !record.isRaised, bad >= patience.rounds, now - record.firstSeen >= patience.age {
+        let bad = record.rounds.suffix(holdDown.window).count { $0 }
+        if !record.isRaised, bad >= holdDown.rounds, now - record.firstSeen >= holdDown.age {
             record.isRaised = true
             return [.raised(record.standing)]
         }
-        let last = record.rounds.suffix(patience.goodRounds)
-        if record.isRaised, last.count == patience.goodRounds, !last.contains(true) {
+        let last = record.rounds.suffix(holdDown.goodRounds)
+        if record.isRaised, last.count == holdDown.goodRounds, !last.contains(true) {
             record.isRaised = false
             record.rounds = []
             return [.cleared(record.standing)]

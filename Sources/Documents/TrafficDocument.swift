@@ -5,7 +5,7 @@ public import LinuxIO
 public import OrderedJSON
 public import Traffic
 
-/// Turns times of readings, whose clock stands still while the machine is suspended, into those of the calendar.
+/// Converts times of readings, whose clock stands still while the machine is suspended, into those of the calendar.
 public struct TrafficCalendar: Sendable {
     private let now: WallTime
     private let awake: Duration

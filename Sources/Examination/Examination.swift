@@ -347,7 +347,8 @@ public final class Examination: Cancelable {
                 let entry = try? kernel.neighbor(gateway.address, index: link.index)
             else { continue }
             switch entry.state {
-            case .reachable where entry.confirmed.map { $0 <= duration } == true || owners == nil && isHeard(gateway):
+            case .reachable
+            where entry.confirmed.map { $0 <= duration } == true || owners == nil && isAnswering(gateway):
                 let owner = HardwareAddress(entry.hardwareAddress).map { Set([$0.description]) } ?? []
                 evidence.gateways[place].hardwareAddresses = .known(owner)
             case .failed, .incomplete: evidence.gateways[place].hardwareAddresses = .known([])
@@ -357,8 +358,8 @@ public final class Examination: Cancelable {
     }
 
     /// Whether anything came back from it or through it: an entry that was confirmed before says nothing of now.
-    private func isHeard(_ gateway: GatewayEvidence) -> Bool {
-        gateway.isHeard
+    private func isAnswering(_ gateway: GatewayEvidence) -> Bool {
+        gateway.isAnswering
             || evidence.reach.contains { $0.family == gateway.address.family && $0.isAlive == true }
     }
 

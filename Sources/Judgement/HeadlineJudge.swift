@@ -83,7 +83,8 @@ public struct HeadlineJudge {
     }
 
     private var finding: Finding {
-        unsatisfied ?? silentGateways ?? portal ?? stopped ?? stalled ?? recovering ?? silent ?? withoutNames ?? checking ?? worse
+        unsatisfied ?? silentGateways ?? portal ?? stopped ?? stalled ?? recovering ?? silent ?? withoutNames
+            ?? checking ?? worse
             ?? good
     }
 
@@ -485,12 +486,13 @@ extension HeadlineFacts {
             traffic.stalledSince == nil && (traffic.answered ?? .zero) > standing.lastSeen && verdict.stopsEverything
                 && (verdict.family == nil || verdict.family == traffic.family)
         }
-        return isAnswered || probes.contains { probe in
-            guard let answered = probe.answered, answered > standing.lastSeen else { return false }
-            if verdict.code.layer == .dns { return probe.position == .nameServer }
-            return probe.position == .beyond && verdict.stopsEverything
-                && (verdict.family == nil || verdict.family == probe.family)
-        }
+        return isAnswered
+            || probes.contains { probe in
+                guard let answered = probe.answered, answered > standing.lastSeen else { return false }
+                if verdict.code.layer == .dns { return probe.position == .nameServer }
+                return probe.position == .beyond && verdict.stopsEverything
+                    && (verdict.family == nil || verdict.family == probe.family)
+            }
     }
 }
 

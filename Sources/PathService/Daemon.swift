@@ -35,7 +35,7 @@ public final class Daemon {
     /// `nil` without multicast DNS.
     let services: ServiceWatch?
     let probes: ProbeWatch
-    let diagnosis: DiagnosisWatch
+    let diagnosis: DiagnosisService
     let traffic: TrafficMonitor
     let headline: HeadlineWatch
     let store: DocumentStore
@@ -100,19 +100,10 @@ public final class Daemon {
         services =
             configuration.mdns.isEnabled
             ? ServiceWatch(settings, hub: hub, loop: loop, clock: clock, hostName: host) : nil
-        let stateDirectory = configuration.stateDirectory
-        probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: stateDirectory)
-        diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
+        probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: configuration.stateDirectory)
+        diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: recorder)
-        headline = HeadlineWatch(
-            engine,
-            hub: hub,
-            probes: probes,
-            diagnosis: diagnosis,
-            traffic: traffic,
-            hostName: hostName,
-            loop: loop
-        )
+        headline = HeadlineWatch(engine, hub: hub, probes: probes, diagnosis: diagnosis, hostName: hostName, loop: loop)
         let registry = MetricRegistry()
         self.registry = registry
         parts = DaemonParts(registry: registry)
@@ -226,6 +217,7 @@ public final class Daemon {
             }
         }
         diagnosis.onContradiction = { [unowned self] in probes.runAll() }
+        headline.traffic = { [unowned traffic] in traffic.observations(of: $0) }
         diagnosis.traffic = { [unowned traffic] in traffic.evidence }
         diagnosis.isProvedByTraffic = { [unowned self] in traffic.isProving(engine.core.path) }
         diagnosis.isFailing = { [unowned self] in

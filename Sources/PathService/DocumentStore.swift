@@ -36,7 +36,7 @@ final class DocumentStore {
     /// The active probes; their results are no events, so their documents count them in their tags.
     let probes: ProbeWatch
     private var probeRevision: UInt64 = 0
-    let diagnosis: DiagnosisWatch
+    let diagnosis: DiagnosisService
     private var diagnosisRevision: UInt64 = 0
     private let traffic: TrafficMonitor
     private var trafficRevision: UInt64 = 0
@@ -72,7 +72,7 @@ final class DocumentStore {
         parts: DaemonParts,
         services: ServiceWatch?,
         probes: ProbeWatch,
-        diagnosis: DiagnosisWatch,
+        diagnosis: DiagnosisService,
         traffic: TrafficMonitor,
         headline: HeadlineWatch,
         clock: any TimeSource,

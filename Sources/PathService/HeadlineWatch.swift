@@ -19,13 +19,14 @@ final class HeadlineWatch {
     private let hub: EventHub
     private let engine: PathEngine
     private let probes: ProbeWatch
-    private let diagnosis: DiagnosisWatch
-    private let traffic: TrafficMonitor
+    private let diagnosis: DiagnosisService
     private let hostName: HostNameWatch
     private var tracker = HeadlineTracker()
     private var seconds = HeadlineSeconds()
     private var uplink = UplinkTracker()
     private var timer: EventLoop.Timer?
+    /// What connections through the gateways of a path show.
+    var traffic: (Path) -> [TrafficObservation] = { _ in [] }
     /// Receives each headline, also where it is the same as before.
     var onJudgement: (Headline) -> Void = { _ in }
     /// Receives a line for people about each change that is published.
@@ -35,8 +36,7 @@ final class HeadlineWatch {
         _ engine: PathEngine,
         hub: EventHub,
         probes: ProbeWatch,
-        diagnosis: DiagnosisWatch,
-        traffic: TrafficMonitor,
+        diagnosis: DiagnosisService,
         hostName: HostNameWatch,
         loop: EventLoop
     ) {
@@ -44,7 +44,6 @@ final class HeadlineWatch {
         self.hub = hub
         self.probes = probes
         self.diagnosis = diagnosis
-        self.traffic = traffic
         self.hostName = hostName
         self.loop = loop
     }
@@ -57,7 +56,7 @@ final class HeadlineWatch {
         facts.verdicts = diagnosis.verdicts
         facts.examination = diagnosis.summary
         facts.awaitsExamination = diagnosis.isPeriodic && (diagnosis.summary?.ended ?? .zero) < statusSince
-        facts.traffic = traffic.observations(of: core.path)
+        facts.traffic = traffic(core.path)
         facts.reportedSince = tracker.reportedSince
         facts.probes = probes.states.map { probe in
             ProbeObservation(probe, state: core.state, servers: core.path.dns.servers) { [engine] address, route in

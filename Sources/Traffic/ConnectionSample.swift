@@ -17,6 +17,10 @@ struct ConnectionSample {
     let isUnanswered: Bool
     /// Whether it is an attempt to connect that was sent more than once.
     let isAttempt: Bool
+    /// Whether it has been unanswered for several timeouts.
+    let isCutOff: Bool
+    /// Whether its segments wait in a queue, which it may have filled itself.
+    let isQueued: Bool
     /// When what is unanswered was first sent.
     let start: Duration
     /// How long after that an answer to others may still come from before.
@@ -42,10 +46,13 @@ struct ConnectionSample {
             isAttempt
             || isWaiting && !isConnecting && connection.retransmissions > 0 && !connection.isProbingWindow
                 && before(connection.lastAcknowledged) + Self.recent <= now
+        isCutOff = connection.retransmissions >= 3
+        let least = connection.leastRoundTrip ?? connection.roundTrip
+        isQueued = connection.roundTrip >= least + 50_000 && connection.roundTrip / 3 >= least
         transmissions = Int(connection.retransmissions) + 1
         roundTrip = connection.roundTrip
         leastRoundTrip = connection.leastRoundTrip ?? connection.roundTrip
-        // Timeouts double: all before the present one took as long as it will, less one.
+        // Timeouts double: all before the present one lasted as long as it will, less one.
         let timeout = Duration.microseconds(Int64(connection.timeout))
         let passed =
             connection.backoff == 0

@@ -2,7 +2,7 @@
 
 internal import Addressing
 
-/// A connection that nothing answers, though the same peer answered a moment before.
+/// A connection that nothing answers, though the same peer answered just before.
 struct StallCandidate {
     let group: Int
     let path: Int
@@ -32,7 +32,7 @@ struct StallRule {
     static let lossEnd = 0.015
     static let lossHold = Duration.seconds(5)
     /// How long a destination that is one host, or two, is waited for.
-    static let hostPatience = Duration.seconds(2)
+    static let hostHold = Duration.seconds(2)
     /// Destinations of a path that are reported at the same time.
     static let mostDestinations = 8
 
@@ -40,7 +40,7 @@ struct StallRule {
     private(set) var groups: [TrafficGroup?]
     private let byPath: [Int: [StallCandidate]]
     private let byGroup: [Int: [StallCandidate]]
-    /// Whether something began to wait a moment ago.
+    /// Whether something began to wait just now.
     let isSuspicious: Bool
     private let now: Duration
 
@@ -93,9 +93,9 @@ struct StallRule {
         )
         // Loss was the beginning of it.
         paths[index].figures.endLoss()
-        for place in groups.indices where groups[place]?.path == index {
-            groups[place]?.figures.stall = nil
-            groups[place]?.figures.endLoss()
+        for member in groups.indices where groups[member]?.path == index {
+            groups[member]?.figures.stall = nil
+            groups[member]?.figures.endLoss()
         }
         return [.stalled(finding(path: index, unanswered: evidence.count))]
     }
@@ -105,8 +105,8 @@ struct StallRule {
         paths[index].figures.stall = nil
         paths[index].resumed = now
         // What was sent again meanwhile is no loss of its own.
-        paths[index].figures.loss.clear()
-        for place in groups.indices where groups[place]?.path == index { groups[place]?.figures.loss.clear() }
+        paths[index].figures.clearLoss()
+        for member in groups.indices where groups[member]?.path == index { groups[member]?.figures.clearLoss() }
         return [.resumed(finding, duration: now - stall.since)]
     }
 
@@ -119,7 +119,7 @@ struct StallRule {
             guard last.map({ $0 > stall.raised }) ?? false || now - stall.lastSeen > .seconds(60) else { return [] }
             let finding = finding(group, unanswered: group.figures.unanswered)
             groups[index]?.figures.stall = nil
-            groups[index]?.figures.loss.clear()
+            groups[index]?.figures.clearLoss()
             return [.resumed(finding, duration: now - stall.since)]
         }
         guard paths[group.path].figures.stall == nil, group.figures.unanswered > 0 else { return [] }
@@ -133,9 +133,10 @@ struct StallRule {
         let start = max(resumed, evidence.map(\.start).min() ?? now)
         // A path that is about to be accused is waited for.
         let answeredElsewhere = (paths[group.path].figures.lastAnswer ?? .zero) > start + StallCandidate.margin
-        let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : Self.hostPatience)
+        let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : Self.hostHold)
         let isAll = group.figures.waiting == group.figures.unanswered
-        guard isLong || isOfSeveral && answeredElsewhere, isOfSeveral || isAll, hasWaited(evidence, since: last, least: 4),
+        guard isLong || isOfSeveral && answeredElsewhere, isOfSeveral || isAll,
+            hasWaited(evidence, since: last, least: 4),
             groups.count(where: { $0?.path == group.path && $0?.figures.stall != nil }) < Self.mostDestinations
         else { return [] }
         var stalled = group
@@ -157,10 +158,10 @@ struct StallRule {
     private mutating func loss(ofPath index: Int) -> [TrafficChange] {
         guard paths[index].figures.stall == nil else { return [] }
         let members = groups.indices.filter { groups[$0]?.path == index && groups[$0]?.figures.stall == nil }
-        let measured = members.filter { (groups[$0]?.figures.loss.sum(at: now).segments ?? 0) >= 50 }
-        let lossy = measured.filter { (groups[$0]?.figures.loss.ratio(at: now) ?? 0) >= Self.lossLimit }
+        let measured = members.filter { (groups[$0]?.figures.accidents.sum(at: now).segments ?? 0) >= 50 }
+        let lossy = measured.filter { (groups[$0]?.figures.accidents.ratio(at: now) ?? 0) >= Self.lossLimit }
         if let standing = paths[index].figures.lossiness {
-            guard let ratio = paths[index].figures.loss.ratio(at: now, of: 50) else {
+            guard let ratio = paths[index].figures.accidents.ratio(at: now, of: 50) else {
                 return now - standing.lastSeen > .seconds(60) ? endLoss(path: index, standing) : []
             }
             paths[index].figures.noteLoss(at: now)
@@ -188,7 +189,7 @@ struct StallRule {
             groups[index] = group
             return begins ? [.lossy(finding(group, unanswered: figures.unanswered))] : []
         }
-        if let ratio = figures.loss.ratio(at: now, of: 50) {
+        if let ratio = figures.accidents.ratio(at: now, of: 50) {
             groups[index]?.figures.noteLoss(at: now)
             guard ratio < Self.lossEnd else { return [] }
         } else {

@@ -30,6 +30,8 @@ struct TrafficFigures {
     var lastProof: Duration?
     var lastSeen = Duration.zero
     var loss = LossWindow()
+    /// The same of connections that do not fill a queue.
+    var accidents = LossWindow()
     var stall: StandingTrouble?
     private(set) var lossiness: StandingTrouble?
     /// Since when there is loss that may be the beginning of an outage.
@@ -65,7 +67,7 @@ struct TrafficFigures {
     /// Notes whether segments are lost now.
     /// - Returns: Whether they have been for so long that it is to be reported.
     mutating func beginLoss(_ isLossy: Bool, at now: Duration) -> Bool {
-        guard isLossy, loss.ratio(at: now, of: 200) ?? 0 >= StallRule.lossLimit else {
+        guard isLossy, accidents.ratio(at: now, of: 200) ?? 0 >= StallRule.lossLimit else {
             lossBegan = nil
             return false
         }
@@ -74,6 +76,11 @@ struct TrafficFigures {
         guard now - began >= StallRule.lossHold else { return false }
         lossiness = StandingTrouble(since: began, raised: now, lastSeen: now)
         return true
+    }
+
+    mutating func clearLoss() {
+        loss.clear()
+        accidents.clear()
     }
 
     mutating func endLoss() { (lossiness, lossBegan) = (nil, nil) }
@@ -89,7 +96,7 @@ struct TrafficFigures {
         return isSlow ? .slow : .proved
     }
 
-    /// Whether round trips are much longer than they could be: there is a queue in the way.
+    /// Whether round trips are much longer than they could be: they wait in a queue.
     private var isSlow: Bool {
         guard !roundTrips.isEmpty else { return false }
         let median = roundTrips.sorted()[roundTrips.count / 2]

@@ -18,7 +18,7 @@ public struct TrafficHistory: Hashable, Sendable {
 
     public init() {}
 
-    /// Takes what a reading found: of several in a step the last counts, but a stall is kept, and the worst loss.
+    /// Records what a reading found: of several in a step the last counts, but a stall is kept, and the worst loss.
     public mutating func record(_ report: TrafficReport, isStalled: Bool, at now: Duration) {
         let number = now.components.seconds / Self.step.components.seconds
         var step = Step(

@@ -34,7 +34,7 @@ public struct TrafficPath: Hashable, Sendable {
 public enum TrafficState: String, Hashable, Sendable, CaseIterable {
     /// There was an answer in the last ten seconds.
     case proved
-    /// Answers take much longer than they could.
+    /// Answers are much slower than they could be.
     case slow
     /// More segments are sent again than is acceptable.
     case lossy
@@ -83,6 +83,24 @@ public struct TrafficFinding: Hashable, Sendable {
     public var loss: Double?
     /// Since when it is so, on the clock of the readings.
     public var since: Duration
+
+    public init(
+        path: TrafficPath,
+        destination: IPPrefix?,
+        connections: Int,
+        unanswered: Int,
+        lastAnswer: Duration?,
+        loss: Double?,
+        since: Duration
+    ) {
+        self.path = path
+        self.destination = destination
+        self.connections = connections
+        self.unanswered = unanswered
+        self.lastAnswer = lastAnswer
+        self.loss = loss
+        self.since = since
+    }
 }
 
 /// What stands of a path or a destination.

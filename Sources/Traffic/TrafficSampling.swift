@@ -4,7 +4,7 @@ public import Netlink
 
 /// Decides when the counters of TCP are read, and when all connections are.
 ///
-/// Pure: counters, results and times in, the next step out. A machine without connections outside loopback is looked at only
+/// Pure: counters, results and times in, the next step out. A machine without connections outside loopback is polled only
 /// when something else wakes the process (``isDue(_:)``); one whose connections are silent, every four seconds; a busy one,
 /// four times a second, which costs a tenth of what reading its connections would.
 public struct TrafficSampling: Hashable, Sendable {
@@ -14,7 +14,7 @@ public struct TrafficSampling: Hashable, Sendable {
         public var connections: Int
         public var isSuspicious: Bool
         public var isStalled: Bool
-        /// The processor time that it took.
+        /// The processor time that it needed.
         public var cost: Duration
 
         public init(connections: Int, isSuspicious: Bool = false, isStalled: Bool = false, cost: Duration = .zero) {
@@ -29,7 +29,7 @@ public struct TrafficSampling: Hashable, Sendable {
     static let slowest = Duration.seconds(4)
     /// Between readings of a machine on which nothing happens that could be lost.
     static let routine = Duration.seconds(10)
-    /// The share of a processor that readings may take, and that of the first ones after something was sent again.
+    /// The share of a processor for readings, and that of the first ones after something was sent again.
     static let share = 0.015
     static let urgentShare = 0.06
 
@@ -65,7 +65,7 @@ public struct TrafficSampling: Hashable, Sendable {
         lastGate.map { now - $0 >= (result.connections > 0 ? interval : .seconds(1)) } ?? true
     }
 
-    /// Takes the counters.
+    /// Records the counters.
     /// - Returns: Whether all connections are to be read now.
     public mutating func gate(_ new: TCPCounters, at now: Duration) -> Bool {
         lastGate = now

@@ -9,7 +9,7 @@ public import Netlink
 /// suspended, as the kernel's ages do. Memory is bounded: ``mostGroups`` groups, ``mostCounters`` connections whose losses
 /// are counted.
 public struct TrafficTracker {
-    /// What a look-up of the kernel's route needs; connections of one key share a group.
+    /// What a query for the kernel's route needs; connections of one key share a group.
     public struct RouteKey: Hashable, Sendable {
         public var source: IPAddress
         /// An address of the group's prefix.
@@ -36,7 +36,7 @@ public struct TrafficTracker {
     private struct Route {
         /// `nil` where there is none, or where packets stay on this machine.
         var group: Int?
-        /// Since when packets leave that way: answers from before came another one.
+        /// Since when packets use that path: those from before used another.
         var since: Duration
         var generation: UInt32
     }
@@ -56,10 +56,12 @@ public struct TrafficTracker {
         var duplicates: UInt32
         var segments: UInt32
         var reading: UInt32
+        /// Whether it was cut off: what it sent meanwhile was not lost one by one.
+        var isCutOff: Bool
     }
 
     private(set) var paths: [Path] = []
-    /// Places of groups that were forgotten are used again.
+    /// Indices of groups that were forgotten are used again.
     private(set) var groups: [TrafficGroup?] = []
     private var free: [Int] = []
     private var groupIndices: [GroupKey: Int] = [:]
@@ -73,7 +75,7 @@ public struct TrafficTracker {
     /// Whether the last reading saw what may become a stall within seconds.
     public private(set) var isSuspicious = false
     private var reading: UInt32 = 0
-    /// Answers from before are no sign of life: peers may have given up while this machine was suspended.
+    /// Answers from before prove nothing: peers may have given up while this machine was suspended.
     private var resumedAt = Duration.zero
 
     public init() {}
@@ -102,24 +104,31 @@ public struct TrafficTracker {
     }
 
     /// Adds a connection of this reading.
-    /// - Parameter route: Finds the path of packets to a destination; `nil` where there is none, or where they stay on
-    ///   this machine. It is called once for each group until the routes change.
+    /// - Parameters:
+    ///   - connection: As the kernel shows it now.
+    ///   - now: When it was read.
+    ///   - route: Finds the path of packets to a destination; `nil` where there is none, or where they stay on this
+    ///     machine. It is called once for each group until the routes change.
     public mutating func add(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
         guard connection.state != .listening else {
             newListening.insert(connection.sourcePort)
             return
         }
-        guard !connection.destination.isLoopback, let (group, since) = place(connection, at: now, route) else { return }
+        guard !connection.destination.isLoopback, let (group, since) = locate(connection, at: now, route) else {
+            return
+        }
         let sample = ConnectionSample(connection, at: now)
+        // What used another path before, and was not answered since, says nothing of this one.
+        guard sample.answer.map({ $0 >= since }) ?? true else { return }
         groups[group]?.figures.add(sample, at: now)
         groups[group]?.note(connection.destination)
         guard let path = groups[group]?.path else { return }
         paths[path].figures.add(sample, at: now)
-        count(connection, group: group, at: now)
+        count(connection, sample, group: group, at: now)
         guard sample.isUnanswered, candidates.count < Self.mostGroups else { return }
         if let answer = sample.answer {
-            // What was moved to another path, or forgotten by a network after a pause, is nobody's fault.
-            guard answer >= since, answer >= resumedAt, sample.start - answer <= .seconds(60) else { return }
+            // What a network has forgotten after a pause is nobody's fault.
+            guard answer >= resumedAt, sample.start - answer <= .seconds(60) else { return }
         }
         candidates.append(
             StallCandidate(
@@ -139,12 +148,12 @@ public struct TrafficTracker {
     /// A connection ended.
     public mutating func end(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
         guard connection.segmentsReceived > 0 || connection.bytesAcknowledged > 0, !connection.destination.isLoopback,
-            let (group, since) = place(connection, at: now, route)
+            let (group, since) = locate(connection, at: now, route)
         else { return }
         // A connection that was refused has no times; the refusal came just now.
         let age = min(connection.lastAcknowledged, connection.lastReceived)
         let answer = age < 600_000 ? now - .milliseconds(Int64(age)) : now
-        count(connection, group: group, at: now)
+        count(connection, ConnectionSample(connection, at: now), group: group, at: now)
         counters[connection.cookie] = nil
         guard answer >= since, let path = groups[group]?.path else { return }
         let isProof = connection.destinationPort != 80
@@ -245,29 +254,41 @@ public struct TrafficTracker {
 
     // MARK: - Parts
 
-    private mutating func count(_ connection: TCPConnection, group: Int, at now: Duration) {
+    private mutating func count(
+        _ connection: TCPConnection,
+        _ sample: ConnectionSample,
+        group: Int,
+        at now: Duration
+    ) {
         let new = Counters(
             retransmitted: connection.retransmitted,
             duplicates: connection.duplicates,
             segments: connection.segments,
-            reading: reading
+            reading: reading,
+            isCutOff: sample.isCutOff
         )
         let old = counters[connection.cookie]
         // Where there is no room, losses of new connections are not counted.
         guard old != nil || counters.count < Self.mostCounters else { return }
         counters[connection.cookie] = new
         // Of what the first reading finds, nobody knows when it was lost.
-        guard old != nil || reading > 1, let path = groups[group]?.path else { return }
+        guard old != nil || reading > 1, !sample.isCutOff, old?.isCutOff != true, let path = groups[group]?.path else {
+            return
+        }
         let segments = new.segments &- (old?.segments ?? 0)
         let again = new.retransmitted &- (old?.retransmitted ?? 0)
         let duplicates = new.duplicates &- (old?.duplicates ?? 0)
         let lost = again > duplicates ? again - duplicates : 0
         groups[group]?.figures.loss.add(segments: segments, lost: lost, at: now)
         paths[path].figures.loss.add(segments: segments, lost: lost, at: now)
+        // A sender that fills a queue loses segments by itself.
+        guard !sample.isQueued else { return }
+        groups[group]?.figures.accidents.add(segments: segments, lost: lost, at: now)
+        paths[path].figures.accidents.add(segments: segments, lost: lost, at: now)
     }
 
-    /// The group of a connection, and since when its packets go that way.
-    private mutating func place(
+    /// The group of a connection, and since when its packets use that path.
+    private mutating func locate(
         _ connection: TCPConnection,
         at now: Duration,
         _ route: (RouteKey) -> TrafficPath?

@@ -332,7 +332,7 @@ private struct Row {
         ("2001:db8::1", false),
     ])
     func `addresses without a meaning in the Internet are known`(text: String, isPrivate: Bool) throws {
-        #expect(SourceChoice.isPrivate(try #require(IPAddress(text))) == isPrivate)
+        #expect(try #require(IPAddress(text)).isPrivate == isPrivate)
     }
 }
 

@@ -55,6 +55,7 @@ private struct Key: Sendable, CustomTestStringConvertible {
             ["64KiB", "4GiB", "0", "65537"],
             ["65535", "63KiB", "4294967297", "-1", "1TiB", "1.5MiB"]
         ),
+        Key("traffic.enabled", ["false"], ["0", "'false'", "off"]),
         Key("log.max_age", ["60s", "366d", "0"], ["59s", "367d", "59999ms", "8785h", "1w"]),
         Key("log.keep", ["0", "1000"], ["1001", "-1", "4.0", "'4'"]),
         Key("debounce.quiet", ["0", "1ms", "1s"], ["999us", "11s", "10001ms"]),

@@ -32,7 +32,7 @@ import Testing
                 "tls_server_config", "log", "debounce", "connectivity", "probes", "probes.active", "interfaces",
                 "monitors",
                 "views", "gateway_liveness", "dns", "providers", "mdns", "diagnosis", "diagnosis.dns", "diagnosis.nq",
-                "diagnosis.budgets", "limits",
+                "diagnosis.budgets", "traffic", "limits",
             ]
         )
     }

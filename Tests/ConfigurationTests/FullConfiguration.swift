@@ -92,7 +92,8 @@ let fullConfiguration = """
           port: 8353
       max_types: 10
     diagnosis:
-      enabled: true
+      enabled: false
+      interval: 5m
       anchors:
         - {name: a, host: a.anchor.test, addr4: 203.0.113.80, addr6: "2001:db8:ff::80"}
         - {name: b, addr4: 203.0.113.81}
@@ -111,6 +112,8 @@ let fullConfiguration = """
         max_seconds: 6
       peers: [10.77.0.20]
       budgets: {rtt_ms: 200, jitter_ms: 12.5, loss_pct: 1, down_mbps: 1.0, up_mbps: 0.25, rpm: 100}
+    traffic:
+      enabled: false
     limits:
       max_connections: 100
       max_streams: 10

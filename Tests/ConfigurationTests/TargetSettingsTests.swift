@@ -231,8 +231,9 @@ import Testing
         }
         #expect(
             fields.map(\.name) == [
-                "enabled", "anchors", "http_path", "http_port", "https_port", "udp_echo_port", "dns", "ntp", "ca", "nq",
-                "peers", "budgets",
+                "enabled", "interval", "anchors", "http_path", "http_port", "https_port", "udp_echo_port", "dns", "ntp",
+                "ca",
+                "nq", "peers", "budgets",
             ]
         )
         #expect(keys["anchors"]?["type"] == "array")
@@ -287,8 +288,24 @@ import Testing
         #expect(own.effectiveTargets.names.nonexistentZone == nil && own.effectiveTargets.answersChallenge)
     }
 
-    @Test func `nothing is examined by the service unless it is switched on`() throws {
-        #expect(TargetSettings().isEnabled)
-        #expect(try !read("diagnosis: {enabled: false}").diagnosis.isEnabled)
+    @Test func `without anchors the service examines only what fails, and goes beyond name servers only in public`()
+        throws
+    {
+        let none = TargetSettings()
+        let local = try #require(none.automaticExamination(.local))
+        #expect(local.targets.anchors.isEmpty && local.targets.names.queriesRoot && local.interval == nil)
+        let wide = try #require(none.automaticExamination(.public))
+        #expect(wide.targets.anchors == Targets.publicDefaults.anchors && wide.interval == nil)
+        #expect(none.automaticExamination(.off) == nil)
+        #expect(try read("diagnosis: {enabled: false}").diagnosis.automaticExamination(.public) == nil)
+    }
+
+    @Test func `with anchors the service examines once a minute as well`() throws {
+        let own = try read("diagnosis: {anchors: [{name: a, addr4: 192.0.2.1}]}").diagnosis
+        #expect(own.automaticExamination(.off)?.interval == .seconds(60))
+        #expect(own.automaticExamination(.off)?.targets == own.targets)
+        let seldom = try read("diagnosis: {interval: 0, anchors: [{name: a, addr4: 192.0.2.1}]}").diagnosis
+        #expect(seldom.automaticExamination(.local)?.targets == own.targets)
+        #expect(seldom.automaticExamination(.local).map { $0.interval == nil } == true)
     }
 }

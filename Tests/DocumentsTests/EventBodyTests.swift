@@ -53,7 +53,7 @@ struct Example: Sendable, CustomTestStringConvertible {
     private static let dns = DNSDocument(Sample.dns)
     private static let noDNS = DNSDocument(DNSState(servers: Sample.dns.servers, source: "resolved"))
 
-    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts + streams
+    static let all = headlines + paths + interfaces + gateways + services + probes + verdicts + traffic + streams
 
     // MARK: - Paths
 

@@ -175,7 +175,9 @@ import Testing
     @Test func `it counts like the round of a network in order`() {
         var schedule = DiagnosisSchedule(at: .seconds(200))
         schedule.end(.sound, isFrugal: false, at: .seconds(200), chance: 0)
-        #expect(RequestedDiagnosis.validity == DiagnosisSchedule.validity(pause: (schedule.next ?? .zero) - .seconds(200)))
+        #expect(
+            RequestedDiagnosis.validity == DiagnosisSchedule.validity(pause: (schedule.next ?? .zero) - .seconds(200))
+        )
         #expect(Self.found().end == .seconds(350))
     }
 

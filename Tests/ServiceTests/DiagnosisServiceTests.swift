@@ -33,7 +33,7 @@ import Testing
 
     @Test func `without an interval nothing is examined and nothing sent while all is well`() async throws {
         let far = try Self.connect()
-        let (service, _) = try await Self.start("interval: off, ")
+        let (service, _) = try await Self.start("interval: 0, ")
         let value = try service.json("/api/v1/diagnosis")
         #expect(value["verdicts"]?.array?.isEmpty == true && value["time"] == .null)
         let text = try service.get("/metrics")

@@ -49,7 +49,7 @@ private final class StoreFixture {
         engine = try PathEngine(loop: loop, settings: EngineSettings())
         let daemon = OverviewDocument.Daemon(version: "0", pid: 1, started: clock.wall)
         let probes = ProbeWatch(engine, loop: loop, hub: hub, clock: clock, stateDirectory: scratch.path)
-        let diagnosis = DiagnosisWatch(engine, loop: loop, hub: hub, clock: clock)
+        let diagnosis = DiagnosisService(engine, loop: loop, hub: hub, clock: clock)
         let traffic = TrafficMonitor(engine, loop: loop, hub: hub, recorder: nil)
         let parts = DaemonParts(registry: MetricRegistry())
         parts.add(part)
@@ -66,7 +66,6 @@ private final class StoreFixture {
                 hub: hub,
                 probes: probes,
                 diagnosis: diagnosis,
-                traffic: traffic,
                 hostName: HostNameWatch(loop: loop),
                 loop: loop
             ),

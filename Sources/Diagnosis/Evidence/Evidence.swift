@@ -1,6 +1,6 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
-/// Everything that was found out in one round; what is missing was not asked and is not judged.
+/// Everything that was found out in one round; what is missing was not tested and is not evaluated.
 public struct Evidence: Hashable, Sendable {
     /// The interfaces that could carry traffic, the most wanted one first.
     public var links: [LinkEvidence] = []

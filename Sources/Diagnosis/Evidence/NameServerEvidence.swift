@@ -4,7 +4,7 @@ public import Addressing
 
 public struct NameServerEvidence: Hashable, Sendable {
     public var address: IPAddress
-    /// A unique name under a wildcard, over UDP; asked three times before it counts as silent.
+    /// A unique name under a wildcard, over UDP; queried three times before it counts as silent.
     public var ipv4: Answer = .notAsked
     /// What ``ipv4`` should be, where the addresses of the wildcard are configured.
     public var wildcard: IPAddress?

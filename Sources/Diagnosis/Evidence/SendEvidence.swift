@@ -70,9 +70,9 @@ public struct GatewayEvidence: Hashable, Sendable {
     public var othersAnswer: Assessment<Bool> = .notAsked
 
     /// Whether an IP packet of its came back.
-    public var isHeard: Bool { answersEcho.value == true || answersHopLimit.value == true }
+    public var isAnswering: Bool { answersEcho.value == true || answersHopLimit.value == true }
     /// Whether it is known to be there.
-    var isSeen: Bool { isHeard || hardwareAddresses.value?.isEmpty == false }
+    var isSeen: Bool { isAnswering || hardwareAddresses.value?.isEmpty == false }
 
     /// Makes evidence of a router that was not asked yet.
     public init(_ address: IPAddress, on interface: String) {

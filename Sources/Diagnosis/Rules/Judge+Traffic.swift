@@ -18,7 +18,7 @@ extension Judge {
     private func stalled(_ traffic: TrafficEvidence, _ evidence: Evidence) -> Verdict {
         let isContradicted = evidence.reach(traffic.family)?.isAlive == true || !traffic.isPublic
         let gateway = evidence.gateways.first { $0.address == traffic.gateway && $0.interface == traffic.interface }
-        let answers = gateway?.isHeard == true ? "; the gateway itself answers" : ""
+        let answers = gateway?.isAnswering == true ? "; the gateway itself answers" : ""
         return Verdict(
             .trafficStalled,
             isContradicted ? .degraded : .broken,
@@ -40,7 +40,7 @@ extension Judge {
             family: traffic.family,
             about: destination,
             say: traffic.sentence + "; other destinations answer",
-            action: "ask whoever runs the hosts in \(destination)",
+            action: "report to the operator of the hosts in \(destination)",
             evidence: figures(traffic)
         )
     }
@@ -53,7 +53,7 @@ extension Judge {
             family: traffic.family,
             about: traffic.destination ?? traffic.gateway.map { "\($0)" } ?? traffic.interface,
             say: traffic.sentence,
-            action: traffic.destination.map { "ask whoever runs the hosts in \($0)" }
+            action: traffic.destination.map { "report to the operator of the hosts in \($0)" }
                 ?? "check the cable or radio link, then the provider",
             evidence: figures(traffic)
         )

@@ -32,7 +32,7 @@ public struct ConnectionSocket: ~Copyable {
         self.recorder = recorder
     }
 
-    /// The socket's number, for an event loop to watch.
+    /// The socket's descriptor, to be registered with an event loop.
     public var descriptor: Int32 { socket.descriptor }
 
     /// Begins to read the connections of a family; what is left of a dump before is passed over.
@@ -129,7 +129,7 @@ public struct ConnectionEndSocket: ~Copyable {
         self.socket = socket
     }
 
-    /// The socket's number, for an event loop to watch.
+    /// The socket's descriptor, to be registered with an event loop.
     public var descriptor: Int32 { socket.descriptor }
 
     /// Reads at most `limit` messages, without waiting.

@@ -3,7 +3,7 @@
 internal import Glibc
 internal import LinuxIO
 
-/// Counters of all TCP sockets of a network namespace, loopback included: a cheap sign of what a dump would show.
+/// Counters of all TCP sockets of a network namespace, loopback included: a cheap indication of what a dump would show.
 ///
 /// Source: the lines `Tcp:` of `/proc/net/snmp` (RFC 4022).
 public struct TCPCounters: Hashable, Sendable {

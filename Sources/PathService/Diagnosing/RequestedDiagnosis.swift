@@ -25,7 +25,7 @@ struct RequestedDiagnosis {
         end = summary.ended + summary.validity
     }
 
-    /// Takes a change of the path: of another way nobody found anything.
+    /// Handles a change of the path: of another one nothing is known.
     mutating func take(_ change: PathChange) {
         guard let previous = change.previous, Way(previous) != Way(change.current) else { return }
         verdicts = []

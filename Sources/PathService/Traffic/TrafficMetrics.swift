@@ -39,7 +39,9 @@ enum TrafficMetrics {
         for family in [connections, unanswered, stalled, loss, roundTrip, age] { writer.declare(family) }
         for entry in report.paths {
             let path = entry.path
-            let labels = [path.interface, path.gateway.map { "\($0)" } ?? "", path.family.rawValue, path.range.rawValue]
+            let labels = [
+                path.interface, path.gateway.map { "\($0)" } ?? "", path.family.rawValue, path.range.rawValue,
+            ]
             let figures = entry.figures
             writer.write(connections, Double(figures.connections), labels: labels)
             writer.write(unanswered, Double(figures.unanswered), labels: labels)

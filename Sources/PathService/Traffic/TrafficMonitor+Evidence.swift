@@ -47,14 +47,15 @@ extension TrafficMonitor {
         }
     }
 
-    /// Whether several connections through each gateway of a path were answered a moment ago.
+    /// Whether several connections through each gateway of a path were answered just now.
     func isProving(_ path: Path) -> Bool {
         let used = report.paths.filter { path.uses($0.path) }
         let families = Set(used.map(\.path.family))
         let isWhole = AddressFamily.allCases.allSatisfy { family in
             !(family == .ipv4 ? path.supportsIPv4 : path.supportsIPv6) || families.contains(family)
         }
-        return isWhole && used.allSatisfy { [.proved, .slow].contains($0.figures.state) && $0.figures.connections >= 3 }
+        return isWhole
+            && used.allSatisfy { [.proved, .slow].contains($0.figures.state) && $0.figures.connections >= 3 }
     }
 }
 

@@ -13,7 +13,7 @@ internal import Traffic
 
 /// Reads the TCP connections of this machine as often as ``TrafficSampling`` says, and publishes what they show.
 ///
-/// Nothing is sent. A reading takes one datagram of the kernel in a turn of the loop, so that path events are never held up.
+/// Nothing is sent. A reading receives one datagram of the kernel in an iteration of the loop, so that path events are never held up.
 /// Confined to the daemon's loop.
 final class TrafficMonitor {
     let loop: EventLoop
@@ -43,7 +43,7 @@ final class TrafficMonitor {
     /// A socket with its registration; the socket is closed after it was unregistered.
     private struct Source<Reader> {
         let reader: Reader
-        let watch: EventLoop.Watch
+        let registration: EventLoop.Watch
     }
 
     init(_ engine: PathEngine, loop: EventLoop, hub: EventHub, recorder: NetlinkRecorder?) {
@@ -78,7 +78,7 @@ final class TrafficMonitor {
     /// The machine goes on after it was suspended.
     func resume() { tracker.resume(at: loop.clock.awake) }
 
-    /// Takes what the kernel said of its routes.
+    /// Receives what the kernel reported of its routes.
     func receive(_ batch: EventBatch) {
         guard batch.notices.contains(where: { $0.event.concernsRoutes || $0.event.concernsRules }) else { return }
         tracker.routesChanged(at: loop.clock.awake)
@@ -87,7 +87,7 @@ final class TrafficMonitor {
     /// Everything may have changed.
     func invalidateRoutes() { tracker.routesChanged(at: loop.clock.awake) }
 
-    /// Reads the counters if they are due; called in every turn of the loop, it wakes nobody.
+    /// Reads the counters if they are due; called in every iteration of the loop.
     func tick() {
         guard isEnabled, families.isEmpty, connections != nil, sampling.isDue(loop.clock.awake) else { return }
         readCounters()
@@ -98,10 +98,13 @@ final class TrafficMonitor {
     private func open() {
         do {
             let reader = try ConnectionReader(recorder)
-            let watch = try register(reader.descriptor) { [unowned self] in readConnections() }
-            connections = Source(reader: reader, watch: watch)
+            let registration = try register(reader.descriptor) { [unowned self] in readConnections() }
+            connections = Source(reader: reader, registration: registration)
             let ending = try ConnectionEndReader()
-            ends = Source(reader: ending, watch: try register(ending.descriptor) { [unowned self] in readEnds() })
+            ends = Source(
+                reader: ending,
+                registration: try register(ending.descriptor) { [unowned self] in readEnds() }
+            )
             failure = nil
         } catch {
             close()
@@ -109,7 +112,8 @@ final class TrafficMonitor {
         }
     }
 
-    private func register(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(NetlinkError) -> EventLoop.Watch {
+    private func register(_ descriptor: Int32, _ handler: @escaping () -> Void) throws(NetlinkError) -> EventLoop.Watch
+    {
         do {
             return try loop.watch(descriptor, for: .readable) { _ in handler() }
         } catch {
@@ -118,7 +122,9 @@ final class TrafficMonitor {
     }
 
     private func close() {
-        for watch in [connections?.watch, ends?.watch].compactMap(\.self) { loop.unwatch(watch) }
+        for registration in [connections?.registration, ends?.registration].compactMap(\.self) {
+            loop.unwatch(registration)
+        }
         (connections, ends, families) = (nil, nil, [])
         for timer in [timer, pause].compactMap(\.self) { loop.cancel(timer) }
         (timer, pause) = (nil, nil)
@@ -148,7 +154,7 @@ final class TrafficMonitor {
         requestNext()
     }
 
-    /// Asks for the next family, or ends the reading.
+    /// Requests the next family, or ends the reading.
     private func requestNext() {
         while let family = families.first {
             do {
@@ -217,10 +223,10 @@ final class TrafficMonitor {
         let count = ends.reader.read(upTo: most) { [unowned self] in tracker.end($0, at: now, route: path) }
         if count > 0 { sampling.connectionEnded() }
         guard count == most, pause == nil else { return }
-        try? loop.change(ends.watch, to: [])
+        try? loop.change(ends.registration, to: [])
         pause = loop.schedule(after: .milliseconds(100)) { [unowned self] in
             pause = nil
-            if let watch = self.ends?.watch { try? loop.change(watch, to: .readable) }
+            if let registration = self.ends?.registration { try? loop.change(registration, to: .readable) }
         }
     }
 
@@ -235,7 +241,8 @@ final class TrafficMonitor {
             uid: key.uid
         )
         guard let answer = try? engine.table.lookup(query).get(), answer.type == .unicast,
-            let index = answer.onlyInterface, let link = engine.core.state.links[index]
+            let index = answer.onlyInterface, let link = engine.core.state.links[index],
+            isUsable(source: key.source, by: index)
         else { return nil }
         return TrafficPath(
             index: index,
@@ -244,6 +251,17 @@ final class TrafficMonitor {
             family: key.destination.family,
             range: TrafficPath.Range(key.destination)
         )
+    }
+}
+
+extension TrafficMonitor {
+    /// Whether answers to a source address can come back: it is held by the interface, or by another one that is up.
+    private func isUsable(source: IPAddress, by index: Int) -> Bool {
+        let state = engine.core.state
+        return state.addresses.contains { holder, held in
+            held.contains { $0.value.address == source }
+                && (holder == index || state.links[holder].map { $0.flags.contains(.running) } ?? false)
+        }
     }
 }
 
@@ -269,7 +287,9 @@ private final class ConnectionReader {
 
     func request(_ family: AddressFamily) throws(NetlinkError) { try socket.request(family) }
 
-    func read(_ each: (TCPConnection) -> Void) throws(NetlinkError) -> ConnectionSocket.Progress { try socket.read(each) }
+    func read(_ each: (TCPConnection) -> Void) throws(NetlinkError) -> ConnectionSocket.Progress {
+        try socket.read(each)
+    }
 }
 
 private final class ConnectionEndReader {

@@ -79,7 +79,8 @@ extension Route {
             [.query("addresses", .words("true", "false"), "Whether remote addresses are shown.", example: "true")]
         ) { (_, query) throws(Problem) in try StatusDocument(traffic: query) },
         .document("/api/v1/traffic/history", "trafficHistory", "The traffic of the last hour.", "TrafficHistory") {
-            _, _ in .trafficHistory
+            _,
+            _ in .trafficHistory
         },
         .start("/api/v1/diagnosis", "runDiagnosis", "Examines the network at once.") { try $0.startDiagnosis($1) },
     ]

@@ -113,7 +113,7 @@ extension StatusDocument {
         self = .scrapeTargets(type: type, name: query["name"], interface: query["interface"], family: family)
     }
 
-    /// The traffic that a query asks for.
+    /// The traffic of a query.
     /// - Throws: ``Problem`` with status 400 for another value than `true` or `false`.
     init(traffic query: QueryParameters) throws(Problem) {
         let value = query["addresses"] ?? "false"

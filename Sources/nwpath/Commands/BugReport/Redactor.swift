@@ -253,7 +253,9 @@ struct Redactor {
     static func masked(_ address: IPAddress) -> String? {
         switch address {
         case .v4(let value):
-            guard !address.isPrivate, value >> 24 != 0, value != .max, !address.isLoopback, !address.isLinkLocal, !address.isMulticast else { return nil }
+            guard !address.isPrivate, value >> 24 != 0, value != .max, !address.isLoopback, !address.isLinkLocal,
+                !address.isMulticast
+            else { return nil }
             return "\(value >> 24).\(value >> 16 & 0xFF).x.x"
         case .v6(let value):
             guard !address.isLoopback, !address.isMulticast, !address.isUnspecified else { return nil }

@@ -1,7 +1,7 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 /// How long a fault must be seen before it is told, and be gone before it is taken back.
-public struct Patience: Hashable, Sendable {
+public struct HoldDown: Hashable, Sendable {
     /// In how many rounds it must be seen.
     public var rounds: Int
     /// Among how many of the last rounds.
@@ -12,7 +12,7 @@ public struct Patience: Hashable, Sendable {
     public var goodRounds: Int
 }
 
-extension Patience {
+extension HoldDown {
     /// What the kernel tells needs no second look; a lost packet does, unless many connections show the same.
     public init(for code: VerdictCode, isShownByTraffic: Bool = false) {
         switch code.layer {

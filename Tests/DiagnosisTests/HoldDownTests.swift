@@ -4,24 +4,55 @@ import Addressing
 import Diagnosis
 import Testing
 
-@Suite struct PatienceTests {
+@Suite struct HoldDownTests {
     @Test(arguments: VerdictCode.allCases)
     func `the further away a fault lies, the longer it is looked at`(code: VerdictCode) {
-        let patience = Patience(for: code)
-        #expect(patience.rounds <= patience.window && patience.rounds >= 1 && patience.goodRounds >= 1)
+        let holdDown = HoldDown(for: code)
+        #expect(holdDown.rounds <= holdDown.window && holdDown.rounds >= 1 && holdDown.goodRounds >= 1)
         switch code.layer {
+        // Many connections, or twenty seconds of them, were counted before.
+        case _ where code.rawValue.hasPrefix("traffic."):
+            #expect(holdDown.rounds == 1 && holdDown.age == .zero && holdDown.goodRounds == 1)
         case .address, .local:
-            #expect(patience.rounds == 1 && patience.age == .zero && patience.goodRounds == 1)
+            #expect(holdDown.rounds == 1 && holdDown.age == .zero && holdDown.goodRounds == 1)
         case .link:
             // Loss and multicast are measured, everything else is told by the kernel.
-            #expect(patience.rounds == (code == .linkLoss ? 3 : code == .mdnsBlocked ? 2 : 1))
+            #expect(holdDown.rounds == (code == .linkLoss ? 3 : code == .mdnsBlocked ? 2 : 1))
         case .gateway:
-            #expect(patience.rounds == 2 && patience.age == .seconds(1))
+            #expect(holdDown.rounds == 2 && holdDown.age == .seconds(1))
         case .captive, .wan, .dns, .transport, .application, .resolve, .route, .reach, .tcp, .tls, .http, .websocket:
-            #expect(patience.rounds == 2 && patience.age == .seconds(5))
+            #expect(holdDown.rounds == 2 && holdDown.age == .seconds(5))
         case .performance:
-            #expect(patience.rounds == 3 && patience.window == 5 && patience.age == .seconds(30))
+            #expect(holdDown.rounds == 3 && holdDown.window == 5 && holdDown.age == .seconds(30))
         }
+    }
+}
+
+@Suite struct ShownByTrafficTests {
+    @Test func `a break that many connections show is raised in the first round, and cleared as any other`() {
+        for code in [VerdictCode.wanDown, .upstreamBlackhole, .gatewayUnresolved] {
+            let holdDown = HoldDown(for: code, isShownByTraffic: true)
+            #expect(holdDown.rounds == 1 && holdDown.age == .zero && holdDown.goodRounds == 2)
+        }
+        #expect(HoldDown(for: .dnsServerDead, isShownByTraffic: true) == HoldDown(for: .dnsServerDead))
+    }
+
+    @Test func `only families whose connections are unanswered are taken for shown`() {
+        let diagnosis = Healthy.broken { $0.reach[0].anchors = $0.reach[0].anchors.map(\.silent) }
+        #expect(diagnosis.verdicts.map(\.code) == [.ipv4Broken])
+        var tracker = VerdictTracker()
+        #expect(tracker.take(diagnosis, at: .seconds(10), stalled: [.ipv6]).isEmpty)
+        tracker = VerdictTracker()
+        #expect(tracker.take(diagnosis, at: .seconds(10), stalled: [.ipv4]).count == 1)
+    }
+}
+
+extension ReachEvidence.Anchor {
+    fileprivate var silent: ReachEvidence.Anchor {
+        var anchor = self
+        (anchor.echo, anchor.datagrams) = (.known(false), .known(false))
+        anchor.ports = anchor.ports.mapValues { _ in .silent }
+        return anchor
     }
 }
 

@@ -38,7 +38,7 @@ struct DiagnosisSurroundings {
 /// changes.
 ///
 /// Without `diagnosis.enabled`, nothing is examined or sent but for ``runNow()``. Confined to the daemon's loop.
-final class DiagnosisWatch {
+final class DiagnosisService {
     private let loop: EventLoop
     private let hub: EventHub
     private let clock: any TimeSource
@@ -50,7 +50,7 @@ final class DiagnosisWatch {
     /// What is examined without being requested, and how often; `nil` when nothing is.
     private var automatic: (targets: Targets, interval: Duration?)?
     private var schedule: DiagnosisSchedule
-    private var keeper = VerdictTracker()
+    private var tracker = VerdictTracker()
     private var carriers = CarrierMemory()
     private var examination: Examination?
     private var timer: EventLoop.Timer?
@@ -94,10 +94,10 @@ final class DiagnosisWatch {
     }
 
     /// The verdicts that stand, worst first.
-    var standing: [VerdictTracker.Standing] { keeper.standing }
+    var standing: [VerdictTracker.Standing] { tracker.standing }
 
     /// The faults that the headline is judged from, worst first.
-    var verdicts: [VerdictTracker.Standing] { requested?.verdicts ?? keeper.standing }
+    var verdicts: [VerdictTracker.Standing] { requested?.verdicts ?? tracker.standing }
 
     /// Whether it examines by itself, again and again.
     var isPeriodic: Bool { automatic?.interval != nil }
@@ -122,8 +122,8 @@ final class DiagnosisWatch {
         cancel()
         if requested != nil { forget() }
         guard let automatic else {
-            for standing in keeper.standing { publish(.cleared(standing)) }
-            keeper = VerdictTracker()
+            for standing in tracker.standing { publish(.cleared(standing)) }
+            tracker = VerdictTracker()
             (lastSummary, lastDocument, lastFinding) = (nil, .idle, .sound)
             return show(.idle)
         }
@@ -146,14 +146,16 @@ final class DiagnosisWatch {
         for path in update.paths where path.monitor == MonitorPolicy.standardName { requested?.take(path.change) }
         guard automatic != nil else { return }
         carriers.note(DiagnosisSurroundings(engine.core).carriers, at: update.at)
-        guard isPeriodic ? !update.isFirst : isFailing() || !keeper.standing.isEmpty, !update.paths.isEmpty else { return }
+        guard isPeriodic ? !update.isFirst : isFailing() || !tracker.standing.isEmpty, !update.paths.isEmpty else {
+            return
+        }
         schedule.pathChanged(at: clock.boot)
         plan()
     }
 
     /// Examines soon when a probe answers again, or fails.
     func probeChanged() {
-        guard automatic != nil, isPeriodic || isFailing() || !keeper.standing.isEmpty else { return }
+        guard automatic != nil, isPeriodic || isFailing() || !tracker.standing.isEmpty else { return }
         let isFrugal = standing.isEmpty && engine.core.path.isFrugal
         schedule.probeChanged(isFrugal: isFrugal, at: clock.boot)
         plan()
@@ -257,7 +259,7 @@ final class DiagnosisWatch {
         guard !isRequested else { return takeRequested(diagnosis, result, isFrugal: isFrugal, at: now) }
         if requested != nil { forget() }
         let stalled = AddressFamily.allCases.filter(result.evidence.isStalled)
-        let changes = keeper.take(diagnosis, at: now, stalled: Set(stalled))
+        let changes = tracker.take(diagnosis, at: now, stalled: Set(stalled))
         for change in changes { publish(change) }
         lastFinding = finding(diagnosis)
         schedule.end(
@@ -266,7 +268,7 @@ final class DiagnosisWatch {
             at: now,
             chance: Double.random(in: 0..<1)
         )
-        let standing = Set(keeper.standing.map(\.since))
+        let standing = Set(tracker.standing.map(\.since))
         moments = moments.filter { standing.contains($0.key) }
         let pause = schedule.next.map { $0 - now } ?? DiagnosisSchedule.interval
         let validity = DiagnosisSchedule.validity(pause: pause)
@@ -276,10 +278,10 @@ final class DiagnosisWatch {
         if lastSummary?.isSilent == true || isRecovered { onContradiction() }
         var document = document(diagnosis, result)
         // What is shown as wrong is what was told, not what one round saw.
-        document.verdicts = keeper.standing.map { standing in
+        document.verdicts = tracker.standing.map { standing in
             VerdictDocument(standing.verdict, since: moment(standing).description)
         }
-        document.severity = keeper.standing.first?.verdict.severity.rawValue
+        document.severity = tracker.standing.first?.verdict.severity.rawValue
         lastDocument = document
         show(document)
         plan()
@@ -331,7 +333,7 @@ final class DiagnosisWatch {
     }
 
     private func finding(_ diagnosis: Diagnosis) -> DiagnosisSchedule.Finding {
-        let standing = Set(keeper.standing.map { FaultName($0.verdict) })
+        let standing = Set(tracker.standing.map { FaultName($0.verdict) })
         let seen = Set(diagnosis.verdicts.map(FaultName.init))
         guard standing == seen else {
             // A layer that was not assessed says nothing about its faults.
@@ -400,7 +402,7 @@ final class DiagnosisWatch {
     }
 }
 
-extension DiagnosisWatch: DaemonPart {
+extension DiagnosisService: DaemonPart {
     func register(in registry: MetricRegistry) {
         metrics.register(in: registry) { [unowned self] in standing }
     }
