@@ -16,7 +16,7 @@ extension Evidence {
         case .captive:
             return portal.api.value != nil || !portal.checks.isEmpty ? nil : gaps[.captive] ?? portal.api.reason
         case .wan:
-            let isShown = traffic.contains { $0.isPublic && $0.destination == nil }
+            let isShown = traffic.contains { $0.isBeyond && $0.destination == nil }
             return isShown || reach.contains { $0.isAlive != nil } ? nil : gaps[.wan] ?? Self.noTargets
         case .dns:
             guard let servers = dns.value else { return dns.reason }

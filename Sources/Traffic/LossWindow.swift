@@ -7,17 +7,18 @@ struct LossWindow: Hashable {
     private struct Second: Hashable {
         var number: Int64
         var segments: UInt32
-        var lost: UInt32
+        /// Those sent again, less those that turned out to have been received: they are reported later.
+        var lost: Int
     }
 
     private var seconds: [Second] = []
 
-    mutating func add(segments: UInt32, lost: UInt32, at now: Duration) {
-        guard segments > 0 || lost > 0 else { return }
+    mutating func add(segments: UInt32, lost: Int, at now: Duration) {
+        guard segments > 0 || lost != 0 else { return }
         let number = now.components.seconds
         if let last = seconds.indices.last, seconds[last].number == number {
             seconds[last].segments &+= segments
-            seconds[last].lost &+= lost
+            seconds[last].lost += lost
         } else {
             seconds.removeAll { $0.number <= number - Int64(Self.length) }
             seconds.append(Second(number: number, segments: segments, lost: lost))
@@ -27,11 +28,12 @@ struct LossWindow: Hashable {
     /// The data segments sent, those sent again included, and how many of them were.
     func sum(at now: Duration) -> (segments: Int, lost: Int) {
         let start = now.components.seconds - Int64(Self.length)
-        return seconds.reduce(into: (0, 0)) { sum, second in
+        let sum = seconds.reduce(into: (segments: 0, lost: 0)) { sum, second in
             guard second.number > start else { return }
-            sum.0 += Int(second.segments)
-            sum.1 += Int(second.lost)
+            sum.segments += Int(second.segments)
+            sum.lost += second.lost
         }
+        return (sum.segments, max(0, sum.lost))
     }
 
     /// The share that was sent again; `nil` of fewer than `least` segments.

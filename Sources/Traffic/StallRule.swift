@@ -178,7 +178,7 @@ struct StallRule {
     private mutating func endLoss(path index: Int, _ standing: StandingTrouble) -> [TrafficChange] {
         paths[index].figures.endLoss()
         let finding = finding(path: index, unanswered: paths[index].figures.unanswered)
-        return [.resumed(finding, duration: now - standing.since)]
+        return [.recovered(finding, duration: now - standing.since)]
     }
 
     private mutating func loss(ofGroup index: Int, isLossy: Bool) -> [TrafficChange] {
@@ -196,7 +196,7 @@ struct StallRule {
             guard now - standing.lastSeen > .seconds(60) else { return [] }
         }
         groups[index]?.figures.endLoss()
-        return [.resumed(finding(group, unanswered: figures.unanswered), duration: now - standing.since)]
+        return [.recovered(finding(group, unanswered: figures.unanswered), duration: now - standing.since)]
     }
 
     // MARK: - Findings

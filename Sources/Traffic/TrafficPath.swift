@@ -121,15 +121,22 @@ public struct TrafficProof: Hashable, Sendable {
 public enum TrafficChange: Hashable, Sendable {
     case stalled(TrafficFinding)
     case lossy(TrafficFinding)
-    /// What was stalled or lossy is no more; `duration` is how long it was.
+    /// What was stalled is answered again; `duration` is how long it was not.
     case resumed(TrafficFinding, duration: Duration)
+    /// What was lossy is no more.
+    case recovered(TrafficFinding, duration: Duration)
 
     /// Whether answers stay away or come again.
-    public var isOfAnswers: Bool { if case .lossy = self { false } else { true } }
+    public var isOfAnswers: Bool {
+        switch self {
+        case .stalled, .resumed: true
+        case .lossy, .recovered: false
+        }
+    }
 
     public var finding: TrafficFinding {
         switch self {
-        case .stalled(let finding), .lossy(let finding), .resumed(let finding, _): finding
+        case .stalled(let finding), .lossy(let finding), .resumed(let finding, _), .recovered(let finding, _): finding
         }
     }
 }

@@ -29,9 +29,9 @@ public struct TrafficSampling: Hashable, Sendable {
     static let slowest = Duration.seconds(4)
     /// Between readings of a machine on which nothing happens that could be lost.
     static let routine = Duration.seconds(10)
-    /// The share of a processor for readings, and that of the first ones after something was sent again.
+    /// The share of a processor for readings, but for the first few after something was sent again.
     static let share = 0.015
-    static let urgentShare = 0.06
+    static let mostUrgent = 3
 
     private var counters: TCPCounters?
     private var interval = Self.fastest
@@ -42,6 +42,8 @@ public struct TrafficSampling: Hashable, Sendable {
     private var hasReceived = false
     private var hasMoved = false
     private var fruitless = 0
+    /// Readings in a row since something was sent again.
+    private var urgent = 0
     private var result = Result(connections: 0)
     /// The connections opened before the last reading: a machine whose connections are all over loopback is not read again.
     private var openedAtReading: UInt64?
@@ -80,8 +82,9 @@ public struct TrafficSampling: Hashable, Sendable {
         guard result.connections > 0 else {
             return new.opened != openedAtReading && now - lastReading >= .seconds(fruitless > 4 ? 10 : 1)
         }
-        let cost = result.cost * (1 / (hasRetransmitted && fruitless < 3 ? Self.urgentShare : Self.share))
-        guard now - lastReading >= cost else { return false }
+        if !hasRetransmitted, now - lastReading >= .seconds(2) { urgent = 0 }
+        let isUrgent = hasRetransmitted && urgent < Self.mostUrgent
+        guard isUrgent || now - lastReading >= result.cost * (1 / Self.share) else { return false }
         if result.isSuspicious { return true }
         if result.isStalled { return hasReceived || now - lastReading >= .seconds(1) }
         let pause = min(Self.fastest * (1 << min(fruitless, 1)), .milliseconds(500))
@@ -94,6 +97,7 @@ public struct TrafficSampling: Hashable, Sendable {
         let isFruitless = hasRetransmitted && !new.isSuspicious && !new.isStalled || new.connections == 0
         fruitless = isFruitless ? min(fruitless + 1, 8) : 0
         result = new
+        if hasRetransmitted { urgent += 1 }
         if new.isSuspicious || new.isStalled { interval = Self.fastest }
         lastReading = now
         openedAtReading = counters?.opened

@@ -163,11 +163,12 @@ public struct TrafficTracker {
         paths[path].figures.lastSeen = now
     }
 
-    /// The reading is complete.
-    public mutating func end(at now: Duration) -> [TrafficChange] {
+    /// The reading is complete; with `isDoubtful` nothing begins because of it.
+    /// - Returns: What began and what is over.
+    public mutating func end(at now: Duration, isDoubtful: Bool = false) -> [TrafficChange] {
         listening = newListening
         if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
-        var rule = StallRule(candidates, paths: paths, groups: groups, at: now)
+        var rule = StallRule(isDoubtful ? [] : candidates, paths: paths, groups: groups, at: now)
         let changes = rule.changes
         (paths, groups, isSuspicious) = (rule.paths, rule.groups, rule.isSuspicious)
         for index in paths.indices {
@@ -265,20 +266,28 @@ public struct TrafficTracker {
             duplicates: connection.duplicates,
             segments: connection.segments,
             reading: reading,
-            isCutOff: sample.isCutOff
+            isCutOff: sample.isUnanswered && sample.isCutOff
         )
         let old = counters[connection.cookie]
         // Where there is no room, losses of new connections are not counted.
         guard old != nil || counters.count < Self.mostCounters else { return }
-        counters[connection.cookie] = new
-        // Of what the first reading finds, nobody knows when it was lost.
-        guard old != nil || reading > 1, !sample.isCutOff, old?.isCutOff != true, let path = groups[group]?.path else {
+        // What is unanswered now may be cut off, or no more there: it is counted once it is answered.
+        guard !sample.isUnanswered else {
+            counters[connection.cookie] =
+                old.map { kept in
+                    var kept = kept
+                    (kept.isCutOff, kept.reading) = (kept.isCutOff || sample.isCutOff, reading)
+                    return kept
+                } ?? new
             return
         }
+        counters[connection.cookie] = new
+        // Of what the first reading finds, it is not known when it was lost.
+        guard old != nil || reading > 1, old?.isCutOff != true, let path = groups[group]?.path else { return }
         let segments = new.segments &- (old?.segments ?? 0)
         let again = new.retransmitted &- (old?.retransmitted ?? 0)
         let duplicates = new.duplicates &- (old?.duplicates ?? 0)
-        let lost = again > duplicates ? again - duplicates : 0
+        let lost = Int(again) - Int(duplicates)
         groups[group]?.figures.loss.add(segments: segments, lost: lost, at: now)
         paths[path].figures.loss.add(segments: segments, lost: lost, at: now)
         // A sender that fills a queue loses segments by itself.

@@ -135,12 +135,13 @@ import Testing
             """
         let diagnosis = """
             diagnosis:
+              enabled: false
               anchors: [{name: far, addr4: 198.51.100.7, addr6: "2001:db8:7::7"}]
               http_port: 81
               dns: {wildcard: far.test, wildcard_a: 198.51.100.7}
 
             """
-        let names = "dns: {resolv_conf: \(scratch.file("resolv.conf"))}\n"
+        let names = "dns: {resolv_conf: \(scratch.file("resolv.conf"))}\ntraffic: {enabled: false}\n"
         try scratch.write(names + (threshold == nil ? "" : diagnosis + tests), to: "nwpath.yaml")
     }
 

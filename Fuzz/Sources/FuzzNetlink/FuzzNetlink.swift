@@ -31,5 +31,7 @@ import FuzzKit
         _ = PolicyRule(decoding: body)
         _ = Nexthop(decoding: body)
         _ = Neighbor(decoding: body)
+        _ = TCPConnection(decoding: body)
+        _ = TCPCounters(parsing: body.array)
     }
 }

@@ -15,8 +15,8 @@ public struct TrafficEvidence: Hashable, Sendable {
     public var gateway: IPAddress?
     /// The prefix; `nil` of everything beyond the path.
     public var destination: String?
-    /// Whether it is about public addresses.
-    public var isPublic: Bool
+    /// Whether it is about public addresses beyond the gateways of the path.
+    public var isBeyond: Bool
     public var connections: Int
     public var unanswered: Int
     /// Such as `148 of 150 connections through 192.0.2.1 on eth0 unanswered for 1.4 s`.
@@ -28,7 +28,7 @@ public struct TrafficEvidence: Hashable, Sendable {
         interface: String,
         gateway: IPAddress?,
         destination: String? = nil,
-        isPublic: Bool = true,
+        isBeyond: Bool = true,
         connections: Int,
         unanswered: Int = 0,
         sentence: String
@@ -38,7 +38,7 @@ public struct TrafficEvidence: Hashable, Sendable {
         self.interface = interface
         self.gateway = gateway
         self.destination = destination
-        self.isPublic = isPublic
+        self.isBeyond = isBeyond
         self.connections = connections
         self.unanswered = unanswered
         self.sentence = sentence
@@ -48,6 +48,6 @@ public struct TrafficEvidence: Hashable, Sendable {
 extension Evidence {
     /// Whether connections of a family to public addresses are unanswered on their whole path.
     public func isStalled(_ family: AddressFamily) -> Bool {
-        traffic.contains { $0.state == .stalled && $0.family == family && $0.destination == nil && $0.isPublic }
+        traffic.contains { $0.state == .stalled && $0.family == family && $0.destination == nil && $0.isBeyond }
     }
 }

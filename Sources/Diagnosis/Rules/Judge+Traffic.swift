@@ -16,7 +16,7 @@ extension Judge {
     }
 
     private func stalled(_ traffic: TrafficEvidence, _ evidence: Evidence) -> Verdict {
-        let isContradicted = evidence.reach(traffic.family)?.isAlive == true || !traffic.isPublic
+        let isContradicted = evidence.reach(traffic.family)?.isAlive == true || !traffic.isBeyond
         let gateway = evidence.gateways.first { $0.address == traffic.gateway && $0.interface == traffic.interface }
         let answers = gateway?.isAnswering == true ? "; the gateway itself answers" : ""
         return Verdict(

@@ -10,12 +10,15 @@ public struct TrafficChanged: EventBody {
     public let name: EventName
     private let finding: TrafficFinding
     private let duration: Duration?
+    private let isOfAnswers: Bool
 
     public init(_ change: TrafficChange) {
+        isOfAnswers = change.isOfAnswers
         switch change {
         case .stalled(let finding): (name, self.finding, duration) = (.trafficStalled, finding, nil)
         case .lossy(let finding): (name, self.finding, duration) = (.trafficLossy, finding, nil)
-        case .resumed(let finding, let length): (name, self.finding, duration) = (.trafficResumed, finding, length)
+        case .resumed(let finding, let length), .recovered(let finding, let length):
+            (name, self.finding, duration) = (.trafficResumed, finding, length)
         }
     }
 
@@ -25,6 +28,8 @@ public struct TrafficChanged: EventBody {
         switch name {
         case .trafficStalled: finding.unansweredSentence
         case .trafficLossy: finding.lossSentence
+        case _ where !isOfAnswers:
+            "Segments \(finding.direction) no longer lost after \(TrafficFinding.text(duration ?? .zero))"
         default: "Connections \(finding.direction) answered again after \(TrafficFinding.text(duration ?? .zero))"
         }
     }

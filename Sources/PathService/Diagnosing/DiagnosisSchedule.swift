@@ -61,7 +61,7 @@ struct DiagnosisSchedule: Hashable {
     }
 
     /// The round that runs was given up.
-    mutating func abandon() { (isRunning, lastStart, repetition) = (false, nil, nil) }
+    mutating func abandon() { (isRunning, lastStart, repetition, next) = (false, nil, nil, nil) }
 
     /// What becomes of the wish to examine at once.
     func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {

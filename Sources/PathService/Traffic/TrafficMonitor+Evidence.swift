@@ -4,6 +4,7 @@ internal import Addressing
 internal import Diagnosis
 internal import Judgement
 internal import LinuxIO
+internal import PathEngine
 internal import PathModel
 internal import Traffic
 
@@ -25,7 +26,7 @@ extension TrafficMonitor {
                 interface: finding.path.interface,
                 gateway: finding.path.gateway,
                 destination: finding.destination?.description,
-                isPublic: finding.path.range == .public,
+                isBeyond: engine.core.path.uses(finding.path),
                 connections: finding.connections,
                 unanswered: finding.unanswered,
                 sentence: state == .lossy ? finding.lossSentence : finding.unansweredSentence

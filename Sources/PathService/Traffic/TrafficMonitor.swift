@@ -18,7 +18,7 @@ internal import Traffic
 final class TrafficMonitor {
     let loop: EventLoop
     private let hub: EventHub
-    private let engine: PathEngine
+    let engine: PathEngine
     private let recorder: NetlinkRecorder?
     private var connections: Source<ConnectionReader>?
     private var ends: Source<ConnectionEndReader>?
@@ -29,6 +29,8 @@ final class TrafficMonitor {
     private var timer: EventLoop.Timer?
     private var pause: EventLoop.Timer?
     private var sampled: Duration?
+    /// Until when nobody is accused: this process hardly ran, and its peers may not have either.
+    private var doubtful = Duration.zero
     private var cost = Duration.zero
     private var lastReport = TrafficReport()
     private var families: [AddressFamily] = []
@@ -142,6 +144,8 @@ final class TrafficMonitor {
         timer = sampling.next.map { next in
             loop.schedule(after: max(.zero, next - loop.clock.awake)) { [unowned self] in
                 timer = nil
+                let now = loop.clock.awake
+                if now - next >= .seconds(1) { doubtful = now + .seconds(1) }
                 if families.isEmpty { readCounters() }
             }
         }
@@ -191,7 +195,7 @@ final class TrafficMonitor {
     private func endReading() {
         let started = ProcessorTime.ofThread
         let now = loop.clock.awake
-        let changes = tracker.end(at: now)
+        let changes = tracker.end(at: now, isDoubtful: now < doubtful)
         let report = tracker.report(at: now)
         lastReport = report
         history.record(report, isStalled: tracker.isStalled, at: now)
