@@ -151,7 +151,7 @@ let package = Package(
             dependencies: [
                 "CCurl", "Addressing", "OrderedJSON", "Spelling", "LinuxIO", "Netlink", "PathModel", "PathEngine",
                 "DNSWire", "MulticastDNS", "Diagnosis", "Probes", "Examination", "Judgement", "Documents", "EventHub",
-                "EventLog", "Configuration", "PathService",
+                "EventLog", "Configuration", "PathService", "Traffic",
             ]
         ),
 

@@ -17,7 +17,7 @@ struct Check: Command {
 
     static let specification = Specification<Check>(
         "check",
-        "Checks the path, the diagnosis, an interface, services or the daemon, as a Nagios or Icinga plugin.",
+        "Checks the path, the diagnosis, an interface, services, traffic or the daemon, as a Nagios or Icinga plugin.",
         discussion: """
             One line with performance data is printed. RANGE is [@]start:end of the monitoring plugins: a value \
             outside of it alerts, with @ one inside of it; ~ is minus infinity.
@@ -27,6 +27,9 @@ struct Check: Command {
             diagnosis found something broken, a warning when it found anything else; the ranges are for the number of \
             verdicts. interface: critical when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
             service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
+            traffic: critical when this machine's own connections are not answered any more, a warning when segments \
+            are lost, answers are slow or no attempt is answered; the ranges are for the seconds within which nine of \
+            ten connections are answered. \
             daemon: warns of its problems; the ranges are for the seconds until it answered.
             """,
         examples: [
@@ -35,6 +38,7 @@ struct Check: Command {
             CommandExample("nwpath check diagnosis", "what the diagnosis of the service found, once it is enabled"),
             CommandExample("nwpath check interface eth0", "one interface"),
             CommandExample("nwpath check service _ipp._tcp -c 2:", "at least two printers"),
+            CommandExample("nwpath check traffic -w 0.2", "a warning when answers take longer than 0.2 s"),
             CommandExample("nwpath check daemon -H 192.0.2.7 -t 5 -w 0.5", "of another machine"),
         ],
         arguments: [
@@ -57,8 +61,7 @@ struct Check: Command {
         check: { command in
             guard command.name != nil else { return nil }
             switch command.subject {
-            case .daemon: return "daemon takes no NAME"
-            case .diagnosis: return "diagnosis takes no NAME"
+            case .daemon, .diagnosis, .traffic: return "\(command.subject?.rawValue ?? "") takes no NAME"
             default: return nil
             }
         }
@@ -87,26 +90,29 @@ struct Check: Command {
         var connection = try ServiceConnection(common)
         let clock = KernelClock()
         let started = clock.boot
-        var judge = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
-        func ask(_ target: String) throws(CommandFailure) -> JSONValue {
+        var rules = CheckJudge(name: name, warning: warning, critical: critical, warnsOfExpense: warnsOfExpense)
+        func fetch(_ target: String, accepting: Set<Int> = []) throws(CommandFailure) -> JSONValue {
             let rest = timeout - (clock.boot - started)
-            let answer = try connection.get(target, timeout: max(.milliseconds(1), rest))
-            judge.answered = answer.date
+            let answer = try connection.get(target, accepting: accepting, timeout: max(.milliseconds(1), rest))
+            rules.answered = answer.date
             return answer.value
         }
         switch subject ?? .path {
         case .path:
-            let status = try ask("/api/v1/status")
-            return judge.path(status)
+            let status = try fetch("/api/v1/status")
+            return rules.path(status)
         case .diagnosis:
-            let diagnosis = try ask("/api/v1/diagnosis")
-            return judge.diagnosis(diagnosis)
+            let diagnosis = try fetch("/api/v1/diagnosis")
+            return rules.diagnosis(diagnosis)
         case .interface:
-            return judge.interface(try ask("/api/v1/interfaces"), configuration: try ask("/api/v1/config"))
-        case .service: return judge.service(try ask("/api/v1/services"), status: try ask("/api/v1/status"))
+            return rules.interface(try fetch("/api/v1/interfaces"), configuration: try fetch("/api/v1/config"))
+        case .service: return rules.service(try fetch("/api/v1/services"), status: try fetch("/api/v1/status"))
+        case .traffic:
+            let traffic = try fetch("/api/v1/traffic", accepting: [404])
+            return rules.traffic(traffic)
         case .daemon:
-            let status = try ask("/api/v1/status")
-            return judge.daemon(status, took: clock.boot - started)
+            let status = try fetch("/api/v1/status")
+            return rules.daemon(status, took: clock.boot - started)
         }
     }
 }

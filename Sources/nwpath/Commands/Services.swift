@@ -183,8 +183,8 @@ struct Services: Command {
         census.watch(limit: given, events: showsTypes ? "service_type." : "service.") { line in
             if isJSON && selection == ServiceSelection() { return Terminal.print(line) }
             guard let event = try? JSONValue(parsing: line), selection.concerns(event) else { return }
-            let sheet = Sheet(screen, now: KernelClock().wall)
-            Terminal.print(isJSON ? line : Watch.render(event, isJSON: false, sheet: sheet))
+            if isJSON { return Terminal.print(line) }
+            Terminal.print(Watch.render(event, isJSON: false, sheet: Sheet(screen, now: KernelClock().wall)))
         }
         return .success
     }

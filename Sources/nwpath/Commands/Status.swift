@@ -35,7 +35,7 @@ struct Status: Command {
 
     func run(_ common: CommonOptions) -> ExitStatus {
         attempt { () throws(CommandFailure) in
-            let (status, history) = try ask(common)
+            let (status, history, traffic) = try ask(common)
             let screen = Screen(common)
             let text = StatusText(sheet: Sheet(screen, now: KernelClock().wall))
             if common.isJSON {
@@ -43,7 +43,7 @@ struct Status: Command {
             } else if isBrief {
                 Terminal.print(text.brief(status, history: history))
             } else {
-                Terminal.print(monitor == nil ? text.overview(status) : text.monitor(status))
+                Terminal.print(monitor == nil ? text.overview(status, traffic: traffic) : text.monitor(status))
             }
             return hasExitCode && !isGood(status) ? .negative : .success
         }
@@ -56,17 +56,19 @@ struct Status: Command {
         return Headline.State(rawValue: headline.text("state"))?.isGood ?? false
     }
 
-    /// The status, and the last day where it is shown and known.
-    private func ask(_ common: CommonOptions) throws(CommandFailure) -> (status: JSONValue, history: JSONValue?) {
+    /// The status, and the last day and the traffic where they are shown and known.
+    private func ask(
+        _ common: CommonOptions
+    ) throws(CommandFailure) -> (status: JSONValue, history: JSONValue?, traffic: JSONValue?) {
         guard let monitor else {
             var source = try StatusReader(common)
             let status = try source.read("/api/v1/status") { kernel throws(CommandFailure) in try kernel.overview }
                 .value
-            guard isBrief, !common.isJSON, !common.isQuiet else { return (status, nil) }
-            return (status, source.day)
+            guard !common.isJSON, !common.isQuiet else { return (status, nil, nil) }
+            return isBrief ? (status, source.day, nil) : (status, nil, source.traffic)
         }
         var connection = try ServiceConnection(common)
-        return (try connection.get("/api/v1/paths/\(RequestText.encode(monitor))").value, nil)
+        return (try connection.get("/api/v1/paths/\(RequestText.encode(monitor))").value, nil, nil)
     }
 }
 

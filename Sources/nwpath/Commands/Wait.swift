@@ -22,8 +22,9 @@ struct Wait: Command {
             COND is connected (the default: no problem is known; the headline is online or connected), online \
             (something beyond the gateway has answered), path or satisfied (the kernel would send, whatever was \
             tested), unsatisfied, ipv4, ipv6, dns (a name server answers; where none is tested, one is reachable), \
-            not-expensive, interface=NAME (it can carry traffic and is not ignored) or service=TYPE[/NAME] (the \
-            census found it). All conditions must hold at the same time, unless --any is given.
+            not-expensive, traffic (this machine's own connections are answered), interface=NAME (it can carry \
+            traffic and is not ignored) or service=TYPE[/NAME] (the census found it). All \
+            conditions must hold at the same time, unless --any is given.
 
             It may be started before the service is up. On timeout the unmet conditions are printed.
             """,
@@ -102,22 +103,29 @@ struct Wait: Command {
         _ longest: Duration,
         _ clock: KernelClock
     ) throws(CommandFailure) -> String? {
+        let isOfTraffic = conditions.contains(.traffic)
+        // Whatever changes the status changes the tag of the traffic, too.
+        let route = isOfTraffic ? "/api/v1/traffic" : "/api/v1/status"
         let milliseconds = max(1, longest.nanoseconds / 1_000_000)
-        let patience = min(ServiceConnection.standardTimeout, machine.remaining(at: clock.boot) ?? .seconds(5))
+        let limit = min(ServiceConnection.standardTimeout, machine.remaining(at: clock.boot) ?? .seconds(5))
         let answer = try connection.get(
-            tag == nil ? "/api/v1/status" : "/api/v1/status?wait=\(milliseconds)ms",
+            tag == nil ? route : "\(route)?wait=\(milliseconds)ms",
             fields: tag.map { [("If-None-Match", $0)] } ?? [],
-            accepting: [304],
-            timeout: max(.milliseconds(1), tag == nil ? patience : longest + .seconds(1))
+            accepting: isOfTraffic ? [304, 404] : [304],
+            timeout: max(.milliseconds(1), tag == nil ? limit : longest + .seconds(1))
         )
         // Nothing has changed: what was found last still holds.
         guard !answer.value.isNull else { return answer.tag ?? tag }
+        let status = isOfTraffic ? try connection.get("/api/v1/status", timeout: limit).value : answer.value
         var services: [JSONValue] = []
         if (conditions.contains { $0.needsServices }) {
-            services = try connection.get("/api/v1/services", timeout: patience).value.list("services")
+            services = try connection.get("/api/v1/services", timeout: limit).value.list("services")
         }
-        let ignored = try ignored(in: answer.value, &connection, patience)
-        machine.look(answer.value, services: services, ignored: ignored, at: clock.boot)
+        let ignored = try ignored(in: status, &connection, limit)
+        let traffic = isOfTraffic ? answer.value : .null
+        machine.look(status, services: services, traffic: traffic, ignored: ignored, at: clock.boot)
+        // A service without this document has no tag to wait with.
+        if isOfTraffic, answer.tag == nil { Pause.sleep(min(.seconds(1), longest)) }
         return answer.tag
     }
 
@@ -125,12 +133,12 @@ struct Wait: Command {
     private func ignored(
         in status: JSONValue,
         _ connection: inout ServiceConnection,
-        _ patience: Duration
+        _ limit: Duration
     ) throws(CommandFailure) -> Set<String> {
         let told = Set(status.list("interfaces").flatMap(InterfaceText.names))
         let wanted = conditions.compactMap(\.interface).filter { !told.contains($0) }
         guard !wanted.isEmpty else { return [] }
-        let all = try connection.get("/api/v1/interfaces", timeout: patience).value.list("interfaces")
+        let all = try connection.get("/api/v1/interfaces", timeout: limit).value.list("interfaces")
         return Set(all.filter { $0.isTrue("ignored") }.flatMap(InterfaceText.names)).intersection(wanted)
     }
 

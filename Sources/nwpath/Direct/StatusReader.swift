@@ -49,6 +49,14 @@ struct StatusReader {
         mutating get { kernel == nil ? try? connection.get("/api/v1/history?since=24h").value : nil }
     }
 
+    /// What this machine's own connections show; `nil` from the kernel, and where the service does not read them.
+    var traffic: JSONValue? {
+        mutating get {
+            guard kernel == nil, let document = try? connection.get("/api/v1/traffic").value else { return nil }
+            return document.isTrue("enabled") ? document : nil
+        }
+    }
+
     private static func answer(_ value: JSONValue) throws(CommandFailure) -> ServiceConnection.Answer {
         ServiceConnection.Answer(value: value, bytes: try Screen.line(value), tag: nil, date: nil)
     }

@@ -39,9 +39,9 @@ enum AgeText {
 
     /// A moment to the minute, without the day when it is today's, such as `13:48`.
     static func minute(_ text: String?, now: WallTime) -> String {
-        local(text) { moment in
-            let minute = String(moment.clock.prefix(5))
-            return LocalTime(now)?.day == moment.day ? minute : "\(moment.day) \(minute)"
+        local(text) { time in
+            let minute = String(time.clock.prefix(5))
+            return LocalTime(now)?.day == time.day ? minute : "\(time.day) \(minute)"
         }
     }
 

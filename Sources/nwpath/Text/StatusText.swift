@@ -10,9 +10,15 @@ struct StatusText {
     let sheet: Sheet
 
     /// Everything that `/api/v1/status` has.
-    func overview(_ status: JSONValue) -> String {
+    ///
+    /// - Parameters:
+    ///   - status: `/api/v1/status`.
+    ///   - traffic: `/api/v1/traffic`; `nil` where connections are not read.
+    /// - Returns: Lines.
+    func overview(_ status: JSONValue, traffic: JSONValue? = nil) -> String {
         // The headline has judged what the path alone cannot tell.
-        var text = headline(status).map { $0 + facts(status, isJudged: true) } ?? monitor(status)
+        var text = headline(status) ?? verdict(status) + "\n"
+        text += facts(status, isJudged: status["headline"]?["state"]?.string != nil, traffic: traffic)
         let others = status.list("monitors").dropFirst()
         text += sheet.section("Monitors", others.map { verdict($0) + "\n" }.joined())
         let interfaces = InterfaceText(sheet: sheet).list(status.list("interfaces"), isIndented: true)
@@ -107,7 +113,7 @@ struct StatusText {
 
     private func age(since: String?) -> String {
         guard let age = AgeText.since(since, now: sheet.now) else { return "" }
-        return sheet.paint(", for \(age)") + sheet.paint(" (since \(AgeText.minute(since, now: sheet.now)))", .faint)
+        return ", for \(age)" + sheet.paint(" (since \(AgeText.minute(since, now: sheet.now)))", .faint)
     }
 
     /// One monitor: the verdict with its age, why and what to do, what the path can do.
@@ -116,7 +122,7 @@ struct StatusText {
     }
 
     /// What makes a path up; where the way out is judged as a whole, the path is one fact of several.
-    private func facts(_ monitor: JSONValue, isJudged: Bool = false) -> String {
+    private func facts(_ monitor: JSONValue, isJudged: Bool = false, traffic: JSONValue? = nil) -> String {
         let path = monitor["path"] ?? .null
         var table = TextTable([.init(""), .init("", canShrink: true)])
         func add(_ name: String, _ value: String, _ tone: Palette.Tone? = nil) {
@@ -133,6 +139,7 @@ struct StatusText {
         add("via", path.list("interfaces").map { "\($0.text("name")) (\($0.text("type")))" }.joined(separator: ", "))
         add("from", path.texts("sources").joined(separator: ", "))
         add("traits", Self.traits(path))
+        if let traffic { add("traffic", TrafficText.sentence(traffic), TrafficText.tone(TrafficText.state(traffic))) }
         add("warnings", path.texts("warnings").joined(separator: ", "), .warning)
         return sheet.indent(sheet.table(table, isIndented: true))
     }

@@ -3,10 +3,11 @@
 internal import Judgement
 internal import LinuxIO
 internal import OrderedJSON
+internal import Traffic
 
 /// What `nwpath check` looks at.
 enum CheckSubject: String, CaseIterable {
-    case path, diagnosis, interface, service, daemon
+    case path, diagnosis, interface, service, traffic, daemon
 }
 
 /// Decides what a monitoring system is told.
@@ -189,6 +190,47 @@ struct CheckJudge {
         var services = measure("services", Double(found.count))
         if warning == nil && critical == nil { services.critical = CheckRange("1:") }
         report.measures = [services]
+        report.judge()
+        return report
+    }
+
+    // MARK: - Traffic
+
+    /// Judges `/api/v1/traffic` by its state; the thresholds are for the round trip of nine of ten connections.
+    func traffic(_ document: JSONValue) -> CheckReport {
+        guard TrafficText.isKnown(document) else { return .unknown(TrafficText.missing) }
+        guard document.isTrue("enabled") else { return .unknown(TrafficText.off) }
+        let state: CheckReport.State =
+            switch TrafficText.state(document) {
+            case .proved, .unknown: .ok
+            case .lossy, .slow, .unanswered: .warning
+            case .stalled: .critical
+            }
+        var report = CheckReport(state: state, text: TrafficText.sentence(document))
+        let figures = TrafficText.Figures(document)
+        let median = document["rtt_seconds"]?["p50"]?.double
+        // Without traffic there is nothing that could be too slow.
+        let isMeasured = figures.roundTrip != nil
+        report.measures = [
+            CheckReport.Measure(label: "connections", value: Double(figures.connections), minimum: 0),
+            CheckReport.Measure(label: "unanswered", value: Double(figures.unanswered), minimum: 0),
+            CheckReport.Measure(label: "rtt_p50", value: median, unit: "s", minimum: 0),
+            CheckReport.Measure(
+                label: "rtt_p90",
+                value: figures.roundTrip,
+                unit: "s",
+                warning: isMeasured ? warning : nil,
+                critical: isMeasured ? critical : nil,
+                minimum: 0
+            ),
+            CheckReport.Measure(
+                label: "retransmit",
+                value: figures.loss.map { $0 * 100 },
+                unit: "%",
+                minimum: 0,
+                maximum: 100
+            ),
+        ]
         report.judge()
         return report
     }

@@ -2,6 +2,7 @@
 
 internal import Judgement
 internal import OrderedJSON
+internal import Traffic
 
 /// Something that `nwpath wait` waits for.
 enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
@@ -15,19 +16,22 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     case ipv6
     case dns
     case notExpensive
+    /// This machine's own connections are answered.
+    case traffic
     /// The interface can carry traffic.
     case interface(String)
     case service(type: String, name: String?)
 
     /// What a reader is told when a text is not a condition.
     static let expectation = """
-        connected, online, path, satisfied, unsatisfied, ipv4, ipv6, dns, not-expensive, interface=NAME or service=TYPE[/NAME]
+        connected, online, path, satisfied, unsatisfied, ipv4, ipv6, dns, not-expensive, traffic, interface=NAME or \
+        service=TYPE[/NAME]
         """
     /// The words that stand for themselves.
     static let words: [(word: String, condition: WaitCondition)] = [
         ("connected", .connected), ("online", .online), ("satisfied", .satisfied), ("path", .satisfied),
         ("unsatisfied", .unsatisfied), ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns),
-        ("not-expensive", .notExpensive),
+        ("not-expensive", .notExpensive), ("traffic", .traffic),
     ]
 
     init?(_ text: String) {
@@ -66,9 +70,15 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - status: What `/api/v1/status` says.
     ///   - services: What `/api/v1/services` lists.
+    ///   - traffic: What `/api/v1/traffic` says.
     ///   - ignored: The interfaces that exist and are left out of the status.
     /// - Returns: The reason in words; `nil` when it holds.
-    func missing(in status: JSONValue, services: [JSONValue], ignored: Set<String> = []) -> String? {
+    func missing(
+        in status: JSONValue,
+        services: [JSONValue],
+        traffic: JSONValue = .null,
+        ignored: Set<String> = []
+    ) -> String? {
         let path = status["path"] ?? .null
         let isSatisfied = path.text("status") == "satisfied"
         let sentence = status.text("message")
@@ -84,6 +94,7 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
         case .notExpensive:
             guard isSatisfied else { return sentence }
             return path.isTrue("is_expensive") ? "the path is expensive" : nil
+        case .traffic: return Self.missing(traffic)
         case .interface(let name):
             guard let found = status.list("interfaces").first(where: { InterfaceText.isNamed($0, name) }) else {
                 guard ignored.contains(name) else { return "there is no interface \(name)" }
@@ -104,6 +115,12 @@ enum WaitCondition: Hashable, Sendable, CustomStringConvertible {
             return "the service reports no headline"
         }
         return holds(state) ? nil : "\(state.word): \(headline.text("message"))"
+    }
+
+    private static func missing(_ traffic: JSONValue) -> String? {
+        guard TrafficText.isKnown(traffic) else { return TrafficText.missing }
+        guard traffic.isTrue("enabled") else { return TrafficText.off }
+        return TrafficText.state(traffic) == .proved ? nil : TrafficText.sentence(traffic)
     }
 
     /// Why no name server answers; `nil` when one does, or nothing tests it.

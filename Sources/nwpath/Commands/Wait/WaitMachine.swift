@@ -51,12 +51,13 @@ struct WaitMachine {
     mutating func look(
         _ status: JSONValue,
         services: [JSONValue],
+        traffic: JSONValue = .null,
         ignored: Set<String> = [],
         at now: Duration
     ) {
         loss = nil
         findings = conditions.map { condition in
-            let missing = condition.missing(in: status, services: services, ignored: ignored)
+            let missing = condition.missing(in: status, services: services, traffic: traffic, ignored: ignored)
             return Finding(condition: condition, missing: missing)
         }
         // A path that was lost and came back between two looks tells so by its time.
