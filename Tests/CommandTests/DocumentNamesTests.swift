@@ -40,7 +40,7 @@ import Testing
         let commands: [(words: [String], schema: String)] = [
             (["status"] + socket, "status"), (["interfaces"] + socket, "interfaces"),
             (["interfaces", "eth0"] + socket, "interfacestate"), (["gateways"] + socket, "gateways"),
-            (["dns"] + socket, "nameserverstate"), (["history"] + socket, "history"),
+            (["dns"] + socket, "nameserverstate"), (["traffic"] + socket, "traffic"), (["history"] + socket, "history"),
             (["services"] + socket, "services"), (["services", "--types"] + socket, "servicetypes"),
             (["probe"] + socket, "probes"), (["wait", "satisfied"] + socket, "wait"),
             (["watch", "--since", "1", "--no-follow"] + socket, "event"),

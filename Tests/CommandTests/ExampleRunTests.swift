@@ -16,7 +16,8 @@ import Testing
         "nwpath advertise Scanner _uscan._tcp 80 --host scanner --address 192.0.2.7 --subtype _eSCL",
         "nwpath browse", "nwpath browse _ipp._tcp", "nwpath probe http://example.test/ -i 5s -c 0",
         "nwpath resolve printer --watch",
-        "nwpath services --name 'Office*' --watch --json", "nwpath watch", "nwpath watch --json",
+        "nwpath services --name 'Office*' --watch --json", "nwpath traffic --watch",
+        "nwpath watch", "nwpath watch --json",
         "nwpath watch --json --event 'path.*'",
     ]
 

@@ -9,7 +9,7 @@ import Testing
 /// Every command that asks the daemon, as short as it can be.
 private let asking: [[String]] = [
     ["watch"], ["status", "--monitor", "default"], ["services"], ["services", "--types"], ["services", "--watch"],
-    ["services", "--once"], ["history"], ["reload"],
+    ["services", "--once"], ["history"], ["traffic"], ["traffic", "--watch"], ["reload"],
 ]
 
 @Suite(.inNamespace) struct FailureTests {

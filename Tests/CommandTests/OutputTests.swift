@@ -132,6 +132,7 @@ import Testing
         ["status"], ["status", "--monitor", "x"], ["interfaces"], ["interfaces", "--all"],
         ["interfaces", "eth0"], ["gateways"], ["dns"], ["services"], ["services", "-v"], ["services", "--types"],
         ["history"], ["history", "--outages"], ["history", "--csv"], ["watch", "--no-follow"],
+        ["traffic"], ["traffic", "--addresses"], ["check", "traffic"], ["wait", "traffic", "--timeout", "100ms"],
         ["watch", "--since", "1", "--no-follow"], ["wait", "--timeout", "100ms"],
         ["wait", "interface=x", "service=_a._tcp", "--timeout", "100ms"],
     ]
@@ -142,6 +143,7 @@ import Testing
             "since", "status", "hint", "unsatisfied_reason", "name", "type", "kind", "problem",
             "address", "interface", "family", "host", "part", "message", "start", "end", "reason", "monitor", "until",
             "next", "source", "scope", "operstate", "hardware_address", "master", "event", "severity", "time",
+            "destination", "range", "state",
         ]
         let texts = names.map { "\"\($0)\":\"\(bad)\"" }.joined(separator: ",")
         let lists = ["servers", "search", "sources", "warnings", "types", "flags", "underlying_types"]
@@ -150,7 +152,8 @@ import Testing
         let parts = ["interfaces", "gateways", "services", "outages", "problems", "monitors", "addresses", "events"]
             .map { "\"\($0)\":[\(inner),null,3,\"\(bad)\"]" }.joined(separator: ",")
         let paths = ["path", "dns"].map { "\"\($0)\":\(inner)" }.joined(separator: ",")
-        let rest = "\"availability_percent\":1e9,\"known_seconds\":-1,\"seq\":1,\"stream\":\"7f3a\""
+        let traffic = "\"enabled\":true,\"paths\":[{\"gateway\":\"\(bad)\",\(texts),\"groups\":[\(inner),3]},7]"
+        let rest = "\(traffic),\"availability_percent\":1e9,\"known_seconds\":-1,\"seq\":1,\"stream\":\"7f3a\""
         return "{\(texts.split(separator: "\"next\"").first ?? "")\(parts),\(paths),\(lists),\(rest)}"
     }()
 

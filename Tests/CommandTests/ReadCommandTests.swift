@@ -51,6 +51,7 @@ import Testing
         (["dns"], "/api/v1/dns"), (["services"], "/api/v1/services"),
         (["services", "--types"], "/api/v1/services/types"), (["services", "--past"], "/api/v1/services/history"),
         (["status", "--monitor", "default"], "/api/v1/paths/default"),
+        (["traffic"], "/api/v1/traffic"), (["traffic", "--addresses"], "/api/v1/traffic?addresses=true"),
     ])
     func `prints the very object of the API, on one line in a pipe`(words: [String], route: String) async throws {
         let service = try Service()

@@ -24,7 +24,7 @@ private func status(
     @Test(
         arguments: [
             ("satisfied", .satisfied), ("unsatisfied", .unsatisfied), ("connected", .connected), ("online", .online),
-            ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive),
+            ("ipv4", .ipv4), ("ipv6", .ipv6), ("dns", .dns), ("not-expensive", .notExpensive), ("traffic", .traffic),
             ("interface=eth0", .interface("eth0")),
             ("interface=a=b", .interface("a=b")),
             ("service=_ipp._tcp", .service(type: "_ipp._tcp", name: nil)),
