@@ -68,7 +68,7 @@ extension Route {
         .document(
             "/api/v1/diagnosis",
             "diagnosis",
-            "What is wrong with the network; empty unless diagnosis.enabled or requested.",
+            "What is wrong with the network; empty before something failed or it was requested.",
             "Diagnosis"
         ) { _, _ in .diagnosis },
         .document(

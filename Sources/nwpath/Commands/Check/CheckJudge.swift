@@ -86,7 +86,7 @@ struct CheckJudge {
     /// The thresholds are for the number of verdicts.
     func diagnosis(_ answer: JSONValue) -> CheckReport {
         guard let time = WallTime(answer.text("time")) else {
-            return .unknown("no diagnosis has run yet; set diagnosis.enabled: true")
+            return .unknown("no diagnosis has run yet: nothing has failed, or diagnosis.enabled is false")
         }
         let verdicts = answer.list("verdicts")
         let worst = verdicts.first?.text("severity")
