@@ -8,7 +8,6 @@ from service import Service, Watch, moment
 from topology import PREFIXES, SECOND_GATEWAY, addresses_of, destinations
 
 SETTLING, TIMEOUT = 6, 20  # seconds: before a fault, and until a report is given up
-DIAGNOSED = 12  # seconds that a verdict may take
 RATIOS = (0.005, 0.01, 0.02, 0.05)
 ROUTE_CHANGES = 20
 
@@ -23,12 +22,12 @@ class Lab:
         self.rows.append(judge.row(*words, **more))
         print(judge.table(self.rows[-1:]).splitlines()[-1], flush=True, file=self.options.progress)
 
-    def evidence(self, name, events):
-        """Keeps what belongs to a wrong result: records, sockets, and the document of that time."""
+    def evidence(self, name, service, watch, **more):
+        """Keeps what belongs to a result: records, sockets, and the document of now."""
         if self.options.evidence:
             with open(self.options.evidence, "a") as file:
-                file.write(json.dumps({"case": name, "time": time.time(), "events": events,
-                                       "sockets": self.world.sockets()[:80]}) + "\n")
+                file.write(json.dumps({"case": name, "time": time.time(), **more, "events": watch.events(),
+                                       "document": service.traffic(), "sockets": self.world.sockets()[:80]}) + "\n")
 
 
 # ---- Cuts
@@ -50,17 +49,17 @@ def cut_once(lab, service, clients, make, fault, name):
     begin = time.time()
     with make():
         stall = reported("traffic.stalled", TIMEOUT)
-        verdict = watch.first(lambda event: event["event"] == "verdict.raised", DIAGNOSED)
-        if not stall:
-            lab.evidence(f"{name}: not reported", watch.events() + [service.traffic()])
+        verdict = watch.first(lambda event: event["event"] == "verdict.raised", lab.options.named)
+        lab.evidence(name, service, watch, begin=begin)
     end = time.time()
     resumed = stall and reported("traffic.resumed", 2 * TIMEOUT)
+    with contextlib.suppress(measure.Failed):
+        measure.until(lambda: answers_after(clients, begin)[1], TIMEOUT, "an answer", 0.2)
     time.sleep(1)
     last, first = answers_after(clients, begin)
     events = watch.events()
     bad = judge.wrong(events, fault)
-    if bad or (stall and not resumed):
-        lab.evidence(f"{name}: {'wrong' if bad else 'not resumed'}", events + [service.traffic()])
+    lab.evidence(name, service, watch, begin=begin, end=end, last=last, first=first)
     beside = [event for event in judge.accusations(events) if event not in bad and not fault.explains(event["traffic"])]
     return {"reported": between(begin, stall), "since the last answer": between(last, stall),
             "named": between(begin, verdict), "first answer": first and first - end, "resumed": between(end, resumed),
@@ -84,7 +83,8 @@ def cut(lab, name, each, count, make, fault, families=(False,)):
             time.sleep(SETTLING)
         codes = judge.codes(before.events())
     wrong, beside = sum(one["wrong"] for one in found), sum(one["beside"] for one in found)
-    notes = {"reported": f"and {beside} of affected destinations", "named": " ".join(codes),
+    losses = judge.losses(before.events())
+    notes = {"reported": f"and {beside} of affected destinations" + ", ".join(["", *losses]), "named": " ".join(codes),
              "since the last answer": "reported", "first answer": "after the mend", "resumed": "after the mend",
              "since the first answer": "resumed"}
     for what in ("reported", "since the last answer", "named", "first answer", "resumed", "since the first answer"):
@@ -121,13 +121,11 @@ def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, service=N
             said = note(inside) if note else ""
         time.sleep(5)
         events = watch.events()
+        lab.evidence(name, service, watch)
     bad = judge.wrong(events, fault)
     right = [event for event in judge.accusations(events) if event not in bad]
-    lossy = [event for event in events if event["event"] == "traffic.lossy"]
     missed = int(fault.required and not right)
-    if bad or missed:
-        lab.evidence(name, events)
-    notes = [said, f"{len(right)} right" if right else "", f"{len(lossy)} lossy" if lossy else "",
+    notes = [said, f"{len(right)} right" if right else "", ", ".join(judge.losses(events)),
              " ".join(f"{state}:{count}" for state, count in states.items()), " ".join(judge.codes(events)),
              " ".join(event["headline"]["state"] for event in events if event["event"] == "headline.changed")]
     lab.row("no accusation", name, [lab.options.seconds], wrong=len(bad), missed=missed,
@@ -196,7 +194,8 @@ def bulk(lab):
         with world.client(destinations()), world.queue(10, 1_000_000):
             quiet(lab, "bulk through a deep queue",
                   disturbance=lambda: world.client(destinations(2), each=1, kind="bulk"),
-                  note=lambda _: f"round trips up to {world.slowest():.0f} ms")
+                  note=lambda _: "round trips up to {:.0f} ms; kernel {}/{}, dsack {}".format(
+                      world.slowest(), *world.segments()[::-1], world.total("dsack_dups")))
     finally:
         world.device.set(key, before)
 

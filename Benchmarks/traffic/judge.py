@@ -2,8 +2,6 @@
 """What records accuse, whether rightly, and the rows that come of it."""
 import statistics
 
-ACCUSING = ("traffic.stalled", "traffic.lossy")
-
 
 class Fault:
     """What a report of a fault must say, or may if it is not `required`: a scope, and what is affected."""
@@ -37,6 +35,12 @@ def wrong(events, fault=NOTHING):
     """The stalls that were reported, and are none."""
     return [event for event in accusations(events)
             if not fault.explains(event["traffic"]) and not fault.covers(event["traffic"])]
+
+
+def losses(events):
+    """Each report of loss, in short."""
+    found = [event["traffic"] for event in events if event["event"] == "traffic.lossy"]
+    return [f"lossy {traffic['destination'] or traffic['gateway']} {traffic['retransmit_ratio']:.3f}" for traffic in found]
 
 
 def codes(events):

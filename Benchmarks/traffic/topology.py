@@ -112,6 +112,10 @@ class World(Network):
         """`ss -tinoO` of the device: a line each."""
         return self.device.run("ss", "-HtinoO").stdout.splitlines()
 
+    def total(self, name):
+        """The sum of a number that `ss` prints of all connections."""
+        return sum(map(int, re.findall(rf"\b{name}:(\d+)", "\n".join(self.sockets()))))
+
     def segments(self, wanted=lambda peer: True):
         """Data segments sent and sent again, over the connections to the peers that are wanted."""
         out = again = 0
