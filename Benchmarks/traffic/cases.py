@@ -1,11 +1,11 @@
 # Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 """The measurements: each gets the lab and adds rows."""
-import contextlib, json, random, time
+import contextlib, functools, json, random, time
 
 import judge, measure
 from judge import Fault
 from service import Service, Watch, moment
-from topology import PREFIXES, SECOND_GATEWAY, addresses_of, destinations
+from topology import PREFIXES, PREFIXES6, SECOND_GATEWAY, destinations
 
 SETTLING, TIMEOUT = 6, 20  # seconds: before a fault, and until a report is given up
 RATIOS = (0.005, 0.01, 0.02, 0.05)
@@ -49,7 +49,7 @@ def cut_once(lab, service, clients, make, fault, name):
     begin = time.time()
     with make():
         stall = reported("traffic.stalled", TIMEOUT)
-        verdict = watch.first(lambda event: event["event"] == "verdict.raised", lab.options.named)
+        verdict = watch.first(judge.is_named, lab.options.named)
         lab.evidence(name, service, watch, begin=begin)
     end = time.time()
     resumed = stall and reported("traffic.resumed", 2 * TIMEOUT)
@@ -70,7 +70,7 @@ def between(begin, event):
     return moment(event) - begin if event and begin else None
 
 
-def cut(lab, name, each, count, make, fault, families=(False,)):
+def cut(lab, name, each, count, make, fault, families):
     """A kind of cut, as many times as there are rounds."""
     world, found = lab.world, []
     with contextlib.ExitStack() as stack:
@@ -91,26 +91,32 @@ def cut(lab, name, each, count, make, fault, families=(False,)):
         lab.row(name, what, [one[what] for one in found], note=notes[what], wrong=wrong if what == "reported" else None)
 
 
-def cuts(lab):
-    world = lab.world
-    plan = world.plan
+def cut_of(kind, each, count, lab):
+    """A kind of cut by its name."""
+    world, plan = lab.world, lab.world.plan
     everything = Fault("path", [plan.gateway], PREFIXES)
-    one = Fault("destination", [plan.gateway], PREFIXES[:1])
-    six = Fault("path", [plan.gateway6], [f"2001:db8:a{number}::/48" for number in range(1, 5)])
-    for each, count in ((5, 8), (1, 3)):
-        label = f"{each * count} connections"
-        cut(lab, f"cut beyond, {label}", each, count, world.beyond, everything)
-        cut(lab, f"cut at gateway, {label}", each, count, world.gateway, everything)
-        cut(lab, f"cut of one prefix, {label}", each, count, lambda: world.without(PREFIXES[0]), one)
-        cut(lab, f"cut of IPv6, {label} each", each, count, world.without_six, six, (False, True))
+    one, six = Fault("destination", [plan.gateway], PREFIXES[:1]), Fault("path", [plan.gateway6], PREFIXES6)
+    make, fault, families = {
+        "beyond": (world.beyond, everything, [False]), "gateway": (world.gateway, everything, [False]),
+        "prefix": (lambda: world.without(PREFIXES[0]), one, [False]),
+        "ipv6": (world.without_six, six, [False, True])}[kind]
+    cut(lab, f"cut {kind}, {each * count} connections", each, count, make, fault, families)
+
+
+CUTS = {f"cuts:{kind}-{each * count}": functools.partial(cut_of, kind, each, count)
+        for each, count in ((5, 8), (1, 3)) for kind in ("beyond", "gateway", "prefix", "ipv6")}
+
+
+def cuts(lab):
+    for case in CUTS.values():
+        case(lab)
 
 
 # ---- What is nobody's fault
 
-def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, service=None):
-    """Nothing may be accused but `fault` while `disturbance`, a context, is in place, and 5 s after it."""
-    with contextlib.ExitStack() as stack:
-        service = service or stack.enter_context(Service(lab.world, diagnosis=True))
+def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, lossy=()):
+    """Nothing may be accused but `fault` and loss of `lossy` while the context `disturbance` is in place, and after."""
+    with Service(lab.world, diagnosis=True) as service:
         time.sleep(SETTLING)
         watch, states = Watch(service), {}
         with disturbance() if disturbance else contextlib.nullcontext() as inside:
@@ -122,19 +128,21 @@ def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, service=N
         time.sleep(5)
         events = watch.events()
         lab.evidence(name, service, watch)
-    bad = judge.wrong(events, fault)
+    bad, alarms = judge.wrong(events, fault), judge.alarms(events)
     right = [event for event in judge.accusations(events) if event not in bad]
     missed = int(fault.required and not right)
     notes = [said, f"{len(right)} right" if right else "", ", ".join(judge.losses(events)),
              " ".join(f"{state}:{count}" for state, count in states.items()), " ".join(judge.codes(events)),
-             " ".join(event["headline"]["state"] for event in events if event["event"] == "headline.changed")]
-    lab.row("no accusation", name, [lab.options.seconds], wrong=len(bad), missed=missed,
+             " ".join(alarms)]
+    wrong = len(bad) + len(judge.wrong_losses(events, lossy)) + len(alarms)
+    lab.row("no accusation", name, [lab.options.seconds], wrong=wrong, missed=missed,
             note="; ".join(filter(None, notes)))
 
 
 def loss_of_one(lab):
     with lab.world.client(destinations()):
-        quiet(lab, "1 % loss to one server", disturbance=lambda: lab.world.lossy(destinations()[0], 0.01))
+        quiet(lab, "1 % loss to one server", lossy=PREFIXES[:1],
+              disturbance=lambda: lab.world.lossy(destinations()[0], 0.01))
 
 
 def dead_server(lab):
@@ -296,4 +304,4 @@ def cost_of(lab, count, interval):
 QUIET = (nothing_wrong, loss_of_one, dead_server, dead_server_of_eight, dead_prefix, stopped_peers, zero_windows,
          short_connections, uplink_replaced, uplink_lost, bulk, stopped_client)
 ALL = {"cuts": cuts, "quiet": no_accusation, "loss": loss, "cost": cost}
-SINGLE = {f"quiet:{case.__name__}": case for case in QUIET}
+SINGLE = {**CUTS, **{f"quiet:{case.__name__}": case for case in QUIET}}

@@ -37,10 +37,29 @@ def wrong(events, fault=NOTHING):
             if not fault.explains(event["traffic"]) and not fault.covers(event["traffic"])]
 
 
+def wrong_losses(events, lossy=()):
+    """The loss that was reported of a path, or of a destination that is not among the `lossy` ones."""
+    return [event for event in events
+            if event["event"] == "traffic.lossy" and event["traffic"]["destination"] not in lossy]
+
+
+def is_named(event):
+    """Whether a record says where the fault is; that connections stall is no place."""
+    if event["event"] == "headline.changed":
+        return not (event["headline"]["cause"] or "traffic.").startswith("traffic.")
+    return event["event"] == "verdict.raised"
+
+
+def alarms(events):
+    """The states of the connection as a whole that say that it is not well."""
+    states = [event["headline"]["state"] for event in events if event["event"] == "headline.changed"]
+    return [state for state in states if state not in ("online", "connected", "checking")]
+
+
 def losses(events):
     """Each report of loss, in short."""
     found = [event["traffic"] for event in events if event["event"] == "traffic.lossy"]
-    return [f"lossy {traffic['destination'] or traffic['gateway']} {traffic['retransmit_ratio']:.3f}" for traffic in found]
+    return [f"lossy {one['destination'] or one['gateway']} {one['retransmit_ratio']:.3f}" for one in found]
 
 
 def codes(events):

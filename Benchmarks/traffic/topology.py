@@ -2,6 +2,7 @@
 """The network of Tests/Lab with eight servers behind four prefixes per family and a second uplink, and its faults."""
 import contextlib, json, os, pathlib, re, signal, subprocess, sys
 
+from load import ECHO, ONCE
 from loads import narrowed
 from network import Line, Machine, Network, Plan
 
@@ -103,6 +104,10 @@ class World(Network):
             yield client
         finally:
             client.close()
+            # What a killed client leaves behind would be sent again for minutes.
+            for machine in (self.device, self.internet):
+                machine.run("ss", "-K", *(f"sport >= :{ECHO} and sport <= :{ONCE} or "
+                                          f"dport >= :{ECHO} and dport <= :{ONCE}").split())
 
     def delayed(self, milliseconds):
         """From now on each packet beyond the router takes so long each way, through a process."""
