@@ -114,7 +114,7 @@ def cuts(lab):
 
 # ---- What is nobody's fault
 
-def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, lossy=()):
+def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, lossy=(), after=5):
     """Nothing may be accused but `fault` and loss of `lossy` while the context `disturbance` is in place, and after."""
     with Service(lab.world, diagnosis=True) as service:
         time.sleep(SETTLING)
@@ -125,7 +125,8 @@ def quiet(lab, name, fault=judge.NOTHING, disturbance=None, note=None, lossy=())
                 document = service.traffic() or {"state": "no document"}
                 states[document["state"]] = states.get(document["state"], 0) + 1
             said = note(inside) if note else ""
-        time.sleep(5)
+            lab.evidence(name, service, watch)
+        time.sleep(after)
         events = watch.events()
         lab.evidence(name, service, watch)
     bad, alarms = judge.wrong(events, fault), judge.alarms(events)
@@ -187,10 +188,10 @@ def uplink_replaced(lab):
 
 
 def uplink_lost(lab):
-    """The old connections are dead; new ones, opened after 2 s, are not."""
+    """The old connections are dead; new ones, opened after 2 s, are not. So again when the first uplink is back."""
     with lab.world.client(destinations(), timeout=2):
         old = Fault("path", [lab.world.plan.gateway], PREFIXES, required=False)
-        quiet(lab, "uplink lost, another one comes", old, lab.world.uplink_lost)
+        quiet(lab, "uplink lost, another one comes", old, lab.world.uplink_lost, after=15)
 
 
 def bulk(lab):

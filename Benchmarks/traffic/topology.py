@@ -2,7 +2,6 @@
 """The network of Tests/Lab with eight servers behind four prefixes per family and a second uplink, and its faults."""
 import contextlib, json, os, pathlib, re, signal, subprocess, sys
 
-from load import ECHO, ONCE
 from loads import narrowed
 from network import Line, Machine, Network, Plan
 
@@ -105,9 +104,7 @@ class World(Network):
         finally:
             client.close()
             # What a killed client leaves behind would be sent again for minutes.
-            for machine in (self.device, self.internet):
-                machine.run("ss", "-K", *(f"sport >= :{ECHO} and sport <= :{ONCE} or "
-                                          f"dport >= :{ECHO} and dport <= :{ONCE}").split())
+            self.device.run("ss", "-K", "state", "fin-wait-1", "state", "last-ack", "state", "closing")
 
     def delayed(self, milliseconds):
         """From now on each packet beyond the router takes so long each way, through a process."""
