@@ -295,8 +295,9 @@ def cost_of(lab, count, interval):
         time.sleep(seconds)
         used, woken = measure.cpu(pid) - begin, measure.wakeups(pid) - awake
         document, is_open = service.traffic() or {}, sum(client.report()["open"] for client in clients)
+        age = time.time() - moment({"time": document["sampled"]}) if document.get("sampled") else float("nan")
         lab.row(name, "CPU", [100 * used / seconds], unit="% of a core",
-                note=f"reports {document.get('connections')} of {is_open}, limited: {document.get('limited')}")
+                note=f"reports {document.get('connections')} of {is_open}, read {age:.0f} s ago")
         lab.row(name, "wake-ups", [woken / seconds], unit="/s")
         lab.row(name, "RSS", [measure.memory(pid)[0]], unit="MiB")
         lab.row(name, "path latency", path_latency(lab, service), unit="ms")
