@@ -8,7 +8,8 @@
     load.py short ADDRESS... --rate N open, request, answer, close, N times a second
 
 A client prints one JSON object for each line of standard input, and ends with it: `answers`, `open`, `errors`, `last`
-(the last answer of each destination), and `gaps` (destination, last answer before and first one after a silence).
+(the last answer of each destination), `gaps` (destination, last answer before and first one after a silence), and
+`silence` (the longest time without an answer of any of them).
 """
 import argparse, errno, json, resource, select, socket, sys, time
 
@@ -85,19 +86,22 @@ class Truth:
 
     def __init__(self, addresses):
         self.answers = self.errors = 0
-        self.last, self.gaps = dict.fromkeys(addresses), []
+        self.last, self.gaps, self.latest, self.silence = dict.fromkeys(addresses), [], None, 0.0
 
     def answered(self, address, now):
         last = self.last[address]
         if last is not None and now - last > GAP:
             self.gaps.append((address, last, now))
         self.last[address] = now
+        self.silence = max(self.silence, now - (self.latest or now))
+        self.latest = now
         self.answers += 1
 
     def report(self, count):
         if not sys.stdin.readline():
             return False
-        text = {"answers": self.answers, "open": count, "errors": self.errors, "last": self.last, "gaps": self.gaps}
+        text = {"answers": self.answers, "open": count, "errors": self.errors, "last": self.last, "gaps": self.gaps,
+                "silence": self.silence}
         print(json.dumps(text), flush=True)
         return True
 

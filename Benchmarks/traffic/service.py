@@ -51,8 +51,11 @@ class Service(measure.Nwpath):
         return self.directory / "home" / "api.sock"
 
     def traffic(self):
-        """The document of the connections; None when this program has none."""
-        status, body = self.get("/api/v1/traffic?addresses=true")
+        """The document of the connections; None when this program has none, or no time to answer."""
+        try:
+            status, body = self.get("/api/v1/traffic?addresses=true")
+        except OSError:
+            return None
         return json.loads(body) if status == 200 else None
 
 
