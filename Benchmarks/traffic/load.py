@@ -72,9 +72,12 @@ class Server:
             client.close()
 
     def run(self):
+        self.poll.register(sys.stdin, select.EPOLLIN)
         print("ready", flush=True)
         while True:
             for descriptor, _ in self.poll.poll():
+                if descriptor == 0:
+                    return  # whoever started it has ended
                 if descriptor in self.listeners:
                     self.accept(*self.listeners[descriptor])
                 elif descriptor in self.clients:
@@ -263,7 +266,7 @@ def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     if options.action == "serve":
-        Server(options.addresses).run()
+        return Server(options.addresses).run()
     (Holder if options.action == "hold" else Shorts)(options).run()
 
 

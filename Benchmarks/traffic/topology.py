@@ -90,7 +90,7 @@ class World(Network):
     def serve(self, addresses):
         self.internet.enter()
         words = [sys.executable, "-B", LOAD, "serve", *addresses]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.processes.append(process)
         if process.stdout.readline() != "ready\n":
             raise RuntimeError("a server does not start")
