@@ -31,8 +31,9 @@ struct StallRule {
     static let lossLimit = 0.03
     static let lossEnd = 0.015
     static let lossHold = Duration.seconds(5)
-    /// How long a destination that is one host, or two, is waited for.
-    static let hostHold = Duration.seconds(2)
+    /// How long a destination of one host, or two, is waited for, with several connections and with one or two.
+    static let hostHold = Duration.seconds(1)
+    static let connectionHold = Duration.seconds(2)
     /// Destinations of a path that are reported at the same time.
     static let mostDestinations = 8
 
@@ -133,7 +134,8 @@ struct StallRule {
         let start = max(resumed, evidence.map(\.start).min() ?? now)
         // A path that is about to be accused is waited for.
         let answeredElsewhere = (paths[group.path].figures.lastAnswer ?? .zero) > start + StallCandidate.margin
-        let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : Self.hostHold)
+        let hold = evidence.count >= 3 ? Self.hostHold : Self.connectionHold
+        let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : hold)
         let isAll = group.figures.waiting == group.figures.unanswered
         guard isLong || isOfSeveral && answeredElsewhere, isOfSeveral || isAll,
             hasWaited(evidence, since: last, least: 4),

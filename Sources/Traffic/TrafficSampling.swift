@@ -56,9 +56,11 @@ public struct TrafficSampling: Hashable, Sendable {
     /// How far apart readings are while all is well.
     public var routineInterval: Duration { max(Self.routine, result.cost * (1 / Self.share)) }
 
-    /// When the counters are to be read next; `nil` when nothing is to be waited for.
-    public var next: Duration? {
-        guard result.connections > 0, let lastGate else { return nil }
+    /// When the counters are to be read next.
+    /// - Parameter isTransient: Whether states of paths will be others without a reading.
+    /// - Returns: `nil` when nothing is to be waited for.
+    public func next(isTransient: Bool = false) -> Duration? {
+        guard result.connections > 0 || isTransient, let lastGate else { return nil }
         return lastGate + interval
     }
 
@@ -79,7 +81,7 @@ public struct TrafficSampling: Hashable, Sendable {
         if moved > 0 || hasReceived { hasMoved = true }
         interval = moved >= 4 || hasRetransmitted ? Self.fastest : min(Self.slowest, interval * 2)
         guard let lastReading else { return new.opened > 0 || new.established > 0 }
-        guard result.connections > 0 else {
+        guard result.connections > 0 || result.isStalled else {
             return new.opened != openedAtReading && now - lastReading >= .seconds(fruitless > 4 ? 10 : 1)
         }
         if !hasRetransmitted, now - lastReading >= .seconds(2) { urgent = 0 }

@@ -171,14 +171,27 @@ public struct TrafficTracker {
         var rule = StallRule(isDoubtful ? [] : candidates, paths: paths, groups: groups, at: now)
         let changes = rule.changes
         (paths, groups, isSuspicious) = (rule.paths, rule.groups, rule.isSuspicious)
+        refresh(at: now)
+        forget(at: now)
+        return changes
+    }
+
+    /// Lets answers grow old without a reading.
+    /// - Returns: Whether the state of a path changed.
+    @discardableResult
+    public mutating func refresh(at now: Duration) -> Bool {
+        var isChanged = false
         for index in paths.indices {
             let state = paths[index].figures.state(at: now)
             guard state != paths[index].state else { continue }
             (paths[index].state, paths[index].stateSince) = (state, now)
+            isChanged = true
         }
-        forget(at: now)
-        return changes
+        return isChanged
     }
+
+    /// Whether something is known of a path that will be so no more after a while.
+    public var isTransient: Bool { paths.contains { ![.unknown, .unanswered].contains($0.state) } }
 
     /// Whether nothing is answered on some path.
     public var isStalled: Bool { paths.contains { $0.figures.stall != nil } }

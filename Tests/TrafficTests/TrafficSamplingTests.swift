@@ -19,8 +19,17 @@ import Testing
     @Test mutating func `a machine without connections plans nothing, and reads none`() {
         #expect(sampling.isDue(.zero))
         let begins = gate(0)
-        #expect(!begins && sampling.next == nil)
+        #expect(!begins && sampling.next() == nil)
         #expect(!sampling.isDue(.milliseconds(900)) && sampling.isDue(.milliseconds(1000)))
+    }
+
+    @Test mutating func `without connections it goes on only until answers have grown old, or an outage is over`() {
+        counters.opened = 1
+        #expect(gate(0))
+        sampling.read(TrafficSampling.Result(connections: 0), at: .zero)
+        #expect(sampling.next() == nil && sampling.next(isTransient: true) == .milliseconds(500))
+        sampling.read(TrafficSampling.Result(connections: 0, isStalled: true), at: .zero)
+        #expect(gate(2000))
     }
 
     @Test mutating func `connections over loopback alone are read again only when others were opened`() {
@@ -28,7 +37,7 @@ import Testing
         counters.established = 2
         #expect(gate(0))
         sampling.read(TrafficSampling.Result(connections: 0), at: .zero)
-        #expect(sampling.next == nil)
+        #expect(sampling.next() == nil)
         #expect(!gate(5000, sent: 100, received: 100))
         counters.opened = 4
         #expect(gate(10_000))
@@ -40,12 +49,12 @@ import Testing
         sampling.read(TrafficSampling.Result(connections: 1), at: .zero)
         var now = 0
         for _ in 0..<8 {
-            now = Int((sampling.next ?? .zero).components.seconds * 1000)
+            now = Int((sampling.next() ?? .zero).components.seconds * 1000)
             _ = gate(max(now, 1))
         }
-        #expect(sampling.next.map { $0 - .milliseconds(now) } == .seconds(4))
+        #expect(sampling.next().map { $0 - .milliseconds(now) } == .seconds(4))
         _ = gate(now + 4000, sent: 10)
-        #expect(sampling.next == .milliseconds(now + 4250))
+        #expect(sampling.next() == .milliseconds(now + 4250))
     }
 
     @Test mutating func `connections are read at once when something was sent again, else every ten seconds`() {

@@ -104,6 +104,16 @@ private struct Simulation {
         #expect(end.destination == nil && duration == .milliseconds(1020))
     }
 
+    @Test func `what was proved is unknown ten seconds after the last answer, without a reading`() {
+        var simulation = Simulation()
+        _ = simulation.read([simulation.answered(Simulation.host(0))])
+        #expect(simulation.report.total.state == .proved && simulation.tracker.isTransient)
+        let later = Duration.milliseconds(simulation.now + 10_000)
+        let changes = [simulation.tracker.refresh(at: later), simulation.tracker.refresh(at: later)]
+        #expect(changes == [true, false] && !simulation.tracker.isTransient)
+        #expect(simulation.tracker.report(at: later).total.state == .unknown)
+    }
+
     @Test func `nobody is accused while anything beyond the same gateway is answered`() {
         var simulation = Simulation()
         let hosts = (0..<6).map { Simulation.host($0) }

@@ -136,12 +136,17 @@ final class TrafficMonitor {
     private func readCounters() {
         let now = loop.clock.awake
         guard let counters = TCPCounters.read() else { return schedule() }
-        if sampling.gate(counters, at: now) { beginReading() } else { schedule() }
+        guard !sampling.gate(counters, at: now) else { return beginReading() }
+        if tracker.refresh(at: now) {
+            revision += 1
+            onReading()
+        }
+        schedule()
     }
 
     private func schedule() {
         if let timer { loop.cancel(timer) }
-        timer = sampling.next.map { next in
+        timer = sampling.next(isTransient: tracker.isTransient).map { next in
             loop.schedule(after: max(.zero, next - loop.clock.awake)) { [unowned self] in
                 timer = nil
                 let now = loop.clock.awake
