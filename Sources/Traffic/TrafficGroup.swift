@@ -116,8 +116,7 @@ struct TrafficFigures {
             connections: connections,
             unanswered: count ?? unanswered,
             lastAnswer: lastAnswer.map { max(.zero, now - $0) },
-            loss: loss.ratio(at: now),
-            since: (stall ?? lossiness)?.since ?? now
+            loss: loss.ratio(at: now)
         )
     }
 

@@ -81,8 +81,6 @@ public struct TrafficFinding: Hashable, Sendable {
     public var lastAnswer: Duration?
     /// The share of data segments that were sent again.
     public var loss: Double?
-    /// Since when it is so, on the clock of the readings.
-    public var since: Duration
 
     public init(
         path: TrafficPath,
@@ -90,8 +88,7 @@ public struct TrafficFinding: Hashable, Sendable {
         connections: Int,
         unanswered: Int,
         lastAnswer: Duration?,
-        loss: Double?,
-        since: Duration
+        loss: Double?
     ) {
         self.path = path
         self.destination = destination
@@ -99,7 +96,6 @@ public struct TrafficFinding: Hashable, Sendable {
         self.unanswered = unanswered
         self.lastAnswer = lastAnswer
         self.loss = loss
-        self.since = since
     }
 }
 

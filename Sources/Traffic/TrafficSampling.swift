@@ -89,8 +89,8 @@ public struct TrafficSampling: Hashable, Sendable {
         guard isUrgent || now - lastReading >= result.cost * (1 / Self.share) else { return false }
         if result.isSuspicious { return true }
         if result.isStalled { return hasReceived || now - lastReading >= .seconds(1) }
-        let pause = min(Self.fastest * (1 << min(fruitless, 1)), .milliseconds(500))
-        if hasRetransmitted { return now - lastReading >= pause }
+        // A reading ends a little after the counters were read: the second next reading of them is just before two intervals.
+        if hasRetransmitted { return fruitless < 3 || now - lastReading >= Self.fastest * 1.5 }
         return hasMoved && now - lastReading >= routineInterval
     }
 

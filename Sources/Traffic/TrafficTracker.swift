@@ -153,13 +153,13 @@ public struct TrafficTracker {
         // A connection that was refused has no times; the refusal came just now.
         let age = min(connection.lastAcknowledged, connection.lastReceived)
         let answer = age < 600_000 ? now - .milliseconds(Int64(age)) : now
-        count(connection, ConnectionSample(connection, at: now), group: group, at: now)
+        let sample = ConnectionSample(connection, at: now)
+        count(connection, sample, group: group, at: now)
         counters[connection.cookie] = nil
         guard answer >= since, let path = groups[group]?.path else { return }
-        let isProof = connection.destinationPort != 80
-        groups[group]?.figures.noteAnswer(answer, isProof: isProof)
+        groups[group]?.figures.noteAnswer(answer, isProof: sample.isProof)
         groups[group]?.figures.lastSeen = now
-        paths[path].figures.noteAnswer(answer, isProof: isProof)
+        paths[path].figures.noteAnswer(answer, isProof: sample.isProof)
         paths[path].figures.lastSeen = now
     }
 

@@ -19,8 +19,7 @@ extension Example {
             connections: 150,
             unanswered: 148,
             lastAnswer: .milliseconds(1400),
-            loss: loss,
-            since: .zero
+            loss: loss
         )
     }
 
