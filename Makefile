@@ -53,8 +53,9 @@ oracle: build test-dependencies ## hold what is published against packets that a
 	@python3 -B Tests/Oracle/judge_test -q
 	@Tests/Oracle/oracle --binary .build/release/nwpath $(ARGS)
 
-bench: build test-dependencies ## run the benchmarks beside ip monitor
+bench: build test-dependencies ## run the benchmarks beside ip monitor; without ARGS, as root, those of traffic too
 	@Benchmarks/run --binary .build/release/nwpath $(ARGS)
+	@test -n "$(ARGS)" -o "$$(id -u)" != 0 || Benchmarks/traffic/run --binary .build/release/nwpath
 
 fuzz: dependencies ## fuzz every parser of hostile bytes
 	@Fuzz/run $(ARGS)

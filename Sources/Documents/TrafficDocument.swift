@@ -53,12 +53,15 @@ public struct TrafficDocument: JSONObjectWritable, Sendable {
         public var sampled: Duration?
         public var interval: Duration
         public var isLimited: Bool
+        /// Why connections cannot be read.
+        public var problem: String?
 
-        public init(isEnabled: Bool, sampled: Duration?, interval: Duration, isLimited: Bool) {
+        public init(isEnabled: Bool, sampled: Duration?, interval: Duration, isLimited: Bool, problem: String? = nil) {
             self.isEnabled = isEnabled
             self.sampled = sampled
             self.interval = interval
             self.isLimited = isLimited
+            self.problem = problem
         }
     }
 
@@ -76,6 +79,7 @@ public struct TrafficDocument: JSONObjectWritable, Sendable {
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("enabled", sampling.isEnabled)
+        object.write("problem", sampling.problem)
         object.write("state", report.total.state.rawValue)
         TrafficFiguresDocument(figures: report.total).write(to: &object)
         object.write("sampled", sampling.sampled.map(calendar.text))
@@ -173,9 +177,10 @@ extension TrafficDocument {
     public static var form: Form {
         StateDocument.form("Traffic", "How well packets of this machine's own TCP connections get through.")
             .member("enabled", .truth, "The setting `traffic.enabled`.")
+            .member("problem", .text.orNull, "Why connections cannot be read; then the state is `unknown`.")
             .member("state", .oneOf(TrafficState.self), "The worst of all paths.")
             .trafficFigures
-            .member("sampled", .time.orNull, "When connections were last read.")
+            .member("sampled", .time.orNull, "When connections were last read; `null` where they were not.")
             .member("interval_seconds", .seconds, "How far apart readings are while nothing is lost.")
             .member("limited", .truth, "Whether there are so many connections that they are read less often.")
             .member("paths", .list(of: TrafficPathDocument.form))

@@ -56,12 +56,14 @@ public enum EventName: String, CaseIterable, Sendable {
     /// A fault is over, or explained by another one.
     case verdictCleared = "verdict.cleared"
     // Traffic.
-    /// Nothing is answered any more on a path, or by a destination.
+    /// Nothing is answered on a path, or by a destination, that was answered before.
     case trafficStalled = "traffic.stalled"
     /// More segments are sent again than is acceptable.
     case trafficLossy = "traffic.lossy"
-    /// What was stalled or lossy is no more.
+    /// What was stalled is answered, or what was lossy loses no more.
     case trafficResumed = "traffic.resumed"
+    /// What was stalled or lossy has no traffic left that would show whether it still is.
+    case trafficUnknown = "traffic.unknown"
     // Census.
     case serviceAdded = "service.added"
     case serviceChanged = "service.changed"
@@ -119,7 +121,7 @@ extension EventName {
         case .probeRecovered: ProbeRecovered.form
         case .captivePortalDetected, .captivePortalCleared: CaptivePortal.form
         case .verdictRaised, .verdictCleared: VerdictChanged.form
-        case .trafficStalled, .trafficLossy, .trafficResumed: TrafficChanged.form
+        case .trafficStalled, .trafficLossy, .trafficResumed, .trafficUnknown: TrafficChanged.form
         case .serviceAdded: ServiceAdded.form
         case .serviceChanged: ServiceChanged.form
         case .serviceRemoved: ServiceRemoved.form

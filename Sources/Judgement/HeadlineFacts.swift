@@ -103,7 +103,7 @@ public struct TrafficObservation: Hashable, Sendable {
     public var gateway: IPAddress?
     /// When the last answer came, as time since boot.
     public var answered: Duration?
-    /// Since when nothing is answered any more; `nil` while something is.
+    /// Since when nothing is answered; `nil` while something is.
     public var stalledSince: Duration?
 
     public init(

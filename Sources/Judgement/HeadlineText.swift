@@ -94,12 +94,12 @@ struct HeadlineText {
     }
     static let connectedHint = "run `nwpath diagnose` to test it once, `nwpath setup --public` to test it continuously"
 
-    /// Such as `connections through 192.0.2.1 are not answered any more`.
+    /// Such as `connections through 192.0.2.1 are no longer answered`.
     func unanswered(_ stalls: [TrafficObservation]) -> String {
         let paths = stalls.map { stall in stall.gateway.map { "through \($0)" } ?? "on \(stall.interface)" }
         let isOneOfTwo = stalls.count == 1 && path.supportsIPv4 && path.supportsIPv6
         let family = isOneOfTwo ? stalls[0].family == .ipv4 ? "IPv4 " : "IPv6 " : ""
-        return "\(family)connections \(paths.joined(separator: " and ")) are not answered any more"
+        return "\(family)connections \(paths.joined(separator: " and ")) are no longer answered"
     }
 
     /// - Parameters:

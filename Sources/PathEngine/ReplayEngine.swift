@@ -12,6 +12,8 @@ public final class ReplayEngine {
     public var onUpdate: (EngineUpdate) -> Void = { _ in }
     /// Called after lost messages made a full reading necessary, with what it found.
     public var onResync: (StateDifference) -> Void = { _ in }
+    /// Called after each step of the recording.
+    public var onStep: (RecordedKernel.Step) -> Void = { _ in }
     /// Called before time moves, so that a replay can be paced.
     public var onAdvance: (Duration) -> Void = { _ in }
 
@@ -21,7 +23,7 @@ public final class ReplayEngine {
     public private(set) var overruns = 0
 
     private let kernel: RecordedKernel
-    private let table: KernelTable
+    public let table: KernelTable
     private var audit: AuditSchedule
     private var recovery = OverrunRecovery()
     private var rereadAt: Duration?
@@ -56,6 +58,7 @@ public final class ReplayEngine {
                 move(to: next)
                 guard let step = kernel.advance() else { break }
                 take(step)
+                onStep(step)
             }
         }
     }
@@ -91,7 +94,7 @@ public final class ReplayEngine {
         switch step {
         case .events(let batch): hear(batch)
         case .resync(let boot): recover(at: boot)
-        case .end: break
+        case .connections, .end: break
         }
     }
 

@@ -226,9 +226,7 @@ public final class Daemon {
         }
         parts.start(diagnosis) { $0.start(configuration) { [unowned self] in publishAnswers() } }
         traffic.onReading = { [unowned self] in publishAnswers() }
-        traffic.onChange = { [unowned self] change in
-            diagnosis.trafficChanged(isPath: change.isOfAnswers && change.finding.destination == nil)
-        }
+        traffic.onChange = { [unowned self] in diagnosis.trafficChanged(isPath: $0.concernsReach) }
         parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
         if let services {
             parts.start(services) { services in

@@ -31,6 +31,8 @@ struct StallRule {
     static let lossLimit = 0.03
     static let lossEnd = 0.015
     static let lossHold = Duration.seconds(5)
+    /// A stall or loss of which nothing was seen for so long is over without being known to be.
+    static let expiry = Duration.seconds(60)
     /// How long a destination of one host, or two, is waited for, with several connections and with one or two.
     static let hostHold = Duration.seconds(1)
     static let connectionHold = Duration.seconds(2)
@@ -67,8 +69,8 @@ struct StallRule {
     var changes: [TrafficChange] {
         mutating get {
             var changes: [TrafficChange] = []
-            for index in paths.indices { changes += ofPath(index) }
-            for index in groups.indices where groups[index] != nil { changes += ofGroup(index) }
+            for index in paths.indices { changes += stalls(ofPath: index) }
+            for index in groups.indices where groups[index] != nil { changes += stalls(ofGroup: index) }
             for index in paths.indices { changes += loss(ofPath: index) }
             return changes
         }
@@ -76,59 +78,36 @@ struct StallRule {
 
     // MARK: - Stalls
 
-    private mutating func ofPath(_ index: Int) -> [TrafficChange] {
+    private mutating func stalls(ofPath index: Int) -> [TrafficChange] {
         let last = paths[index].figures.lastAnswer
         let evidence = (byPath[index] ?? []).filter { $0.counts(against: last ?? .zero) }
-        if let stall = paths[index].figures.stall {
-            if let last, last > stall.raised { return resume(path: index, stall) }
-            if !evidence.isEmpty { paths[index].figures.stall?.lastSeen = now }
-            return now - stall.lastSeen > .seconds(60) ? resume(path: index, stall) : []
+        guard paths[index].figures.stall == nil else {
+            return endStall(of: Subject(path: index), isWaiting: !evidence.isEmpty)
         }
         let destinations = Set(evidence.map(\.group))
         let isAll = destinations.count == 2 && paths[index].figures.waiting == paths[index].figures.unanswered
         guard destinations.count >= 3 || isAll, hasWaited(evidence, since: last) else { return [] }
-        paths[index].figures.stall = StandingTrouble(
-            since: last ?? evidence.map(\.start).min() ?? now,
-            raised: now,
-            lastSeen: now
-        )
         // Loss was the beginning of it.
-        paths[index].figures.endLoss()
-        for member in groups.indices where groups[member]?.path == index {
-            groups[member]?.figures.stall = nil
-            groups[member]?.figures.endLoss()
+        for member in members(of: index) {
+            self[member].stall = nil
+            self[member].endLoss()
         }
-        return [.stalled(finding(path: index, unanswered: evidence.count))]
+        return [
+            begin(Subject(path: index), since: last ?? evidence.map(\.start).min() ?? now, unanswered: evidence.count)
+        ]
     }
 
-    private mutating func resume(path index: Int, _ stall: StandingTrouble) -> [TrafficChange] {
-        let finding = finding(path: index, unanswered: paths[index].figures.unanswered)
-        paths[index].figures.stall = nil
-        paths[index].resumed = now
-        // What was sent again meanwhile is no loss of its own.
-        paths[index].figures.clearLoss()
-        for member in groups.indices where groups[member]?.path == index { groups[member]?.figures.clearLoss() }
-        return [.resumed(finding, duration: now - stall.since)]
-    }
-
-    private mutating func ofGroup(_ index: Int) -> [TrafficChange] {
+    private mutating func stalls(ofGroup index: Int) -> [TrafficChange] {
         guard let group = groups[index] else { return [] }
         let last = group.figures.lastAnswer
-        if let stall = group.figures.stall {
-            let evidence = (byGroup[index] ?? []).contains { $0.counts(against: last ?? .zero) }
-            if evidence { groups[index]?.figures.stall?.lastSeen = now }
-            guard last.map({ $0 > stall.raised }) ?? false || now - stall.lastSeen > .seconds(60) else { return [] }
-            let finding = finding(group, unanswered: group.figures.unanswered)
-            groups[index]?.figures.stall = nil
-            groups[index]?.figures.clearLoss()
-            return [.resumed(finding, duration: now - stall.since)]
+        let waiting = (byGroup[index] ?? []).filter { $0.counts(against: last ?? .zero) }
+        guard group.figures.stall == nil else {
+            return endStall(of: Subject(path: group.path, group: index), isWaiting: !waiting.isEmpty)
         }
         guard paths[group.path].figures.stall == nil, group.figures.unanswered > 0 else { return [] }
         // After an outage of the path, what was not sent again yet is not answered yet.
         let resumed = paths[group.path].resumed
-        let evidence = (byGroup[index] ?? []).filter {
-            !$0.isInbound && $0.counts(against: last ?? .zero) && $0.sent > resumed && now - $0.sent >= $0.slack
-        }
+        let evidence = waiting.filter { !$0.isInbound && $0.sent > resumed && now - $0.sent >= $0.slack }
         guard !evidence.isEmpty, evidence.contains(where: { !$0.isAttempt }) else { return [] }
         let isOfSeveral = Set(evidence.map(\.address)).count >= 3
         let start = max(resumed, evidence.map(\.start).min() ?? now)
@@ -141,10 +120,29 @@ struct StallRule {
             hasWaited(evidence, since: last, least: 4),
             groups.count(where: { $0?.path == group.path && $0?.figures.stall != nil }) < Self.mostDestinations
         else { return [] }
-        var stalled = group
-        stalled.figures.stall = StandingTrouble(since: last ?? start, raised: now, lastSeen: now)
-        groups[index] = stalled
-        return [.stalled(finding(stalled, unanswered: evidence.count))]
+        return [begin(Subject(path: group.path, group: index), since: last ?? start, unanswered: evidence.count)]
+    }
+
+    private mutating func begin(_ subject: Subject, since: Duration, unanswered: Int) -> TrafficChange {
+        self[subject].stall = StandingTrouble(since: since, raised: now, lastSeen: now)
+        if subject.group == nil { self[subject].endLoss() }
+        return .stalled(finding(subject, unanswered: unanswered))
+    }
+
+    private mutating func endStall(of subject: Subject, isWaiting: Bool) -> [TrafficChange] {
+        guard let stall = self[subject].stall else { return [] }
+        if isWaiting { self[subject].stall = StandingTrouble(since: stall.since, raised: stall.raised, lastSeen: now) }
+        let isAnswered = self[subject].lastAnswer.map { $0 > stall.raised } ?? false
+        guard isAnswered || !isWaiting && now - stall.lastSeen > Self.expiry else { return [] }
+        self[subject].stall = nil
+        // What was sent again meanwhile is no loss of its own.
+        self[subject].clearLoss()
+        if subject.group == nil {
+            paths[subject.path].resumed = now
+            for member in members(of: subject.path) { self[member].clearLoss() }
+        }
+        let (finding, duration) = (finding(subject), now - stall.since)
+        return [isAnswered ? .resumed(finding, duration: duration) : .unknown(finding, duration: duration)]
     }
 
     private func hasWaited(
@@ -159,56 +157,57 @@ struct StallRule {
 
     private mutating func loss(ofPath index: Int) -> [TrafficChange] {
         guard paths[index].figures.stall == nil else { return [] }
-        let members = groups.indices.filter { groups[$0]?.path == index && groups[$0]?.figures.stall == nil }
-        let measured = members.filter { (groups[$0]?.figures.accidents.sum(at: now).segments ?? 0) >= 50 }
-        let lossy = measured.filter { (groups[$0]?.figures.accidents.ratio(at: now) ?? 0) >= Self.lossLimit }
-        if let standing = paths[index].figures.lossiness {
-            guard let ratio = paths[index].figures.accidents.ratio(at: now, of: 50) else {
-                return now - standing.lastSeen > .seconds(60) ? endLoss(path: index, standing) : []
-            }
-            paths[index].figures.noteLoss(at: now)
-            return ratio < Self.lossEnd ? endLoss(path: index, standing) : []
-        }
+        let members = members(of: index).filter { self[$0].stall == nil }
+        let measured = members.filter { self[$0].accidents.sum(at: now).segments >= 50 }
+        let lossy = measured.filter { self[$0].accidents.ratio(at: now) ?? 0 >= Self.lossLimit }
+        guard paths[index].figures.lossiness == nil else { return endLoss(of: Subject(path: index)) }
         let isOfPath = lossy.count >= 3 || lossy.count == 2 && measured.count == 2
         if paths[index].figures.beginLoss(isOfPath, at: now) {
-            for member in members { groups[member]?.figures.endLoss() }
-            return [.lossy(finding(path: index, unanswered: paths[index].figures.unanswered))]
+            for member in members { self[member].endLoss() }
+            return [.lossy(finding(Subject(path: index)))]
         }
-        return members.flatMap { loss(ofGroup: $0, isLossy: lossy.contains($0)) }
-    }
-
-    private mutating func endLoss(path index: Int, _ standing: StandingTrouble) -> [TrafficChange] {
-        paths[index].figures.endLoss()
-        let finding = finding(path: index, unanswered: paths[index].figures.unanswered)
-        return [.recovered(finding, duration: now - standing.since)]
-    }
-
-    private mutating func loss(ofGroup index: Int, isLossy: Bool) -> [TrafficChange] {
-        guard var group = groups[index] else { return [] }
-        let figures = group.figures
-        guard let standing = figures.lossiness else {
-            let begins = group.figures.beginLoss(isLossy, at: now)
-            groups[index] = group
-            return begins ? [.lossy(finding(group, unanswered: figures.unanswered))] : []
+        return members.flatMap { member -> [TrafficChange] in
+            guard self[member].lossiness == nil else { return endLoss(of: member) }
+            return self[member].beginLoss(lossy.contains(member), at: now) ? [.lossy(finding(member))] : []
         }
-        if let ratio = figures.accidents.ratio(at: now, of: 50) {
-            groups[index]?.figures.noteLoss(at: now)
-            guard ratio < Self.lossEnd else { return [] }
-        } else {
-            guard now - standing.lastSeen > .seconds(60) else { return [] }
+    }
+
+    private mutating func endLoss(of subject: Subject) -> [TrafficChange] {
+        guard let lossiness = self[subject].lossiness else { return [] }
+        let ratio = self[subject].accidents.ratio(at: now, of: 50)
+        if ratio != nil { self[subject].noteLoss(at: now) }
+        guard ratio.map({ $0 < Self.lossEnd }) ?? (now - lossiness.lastSeen > Self.expiry) else { return [] }
+        self[subject].endLoss()
+        let (finding, duration) = (finding(subject), now - lossiness.since)
+        return [ratio == nil ? .unknown(finding, duration: duration) : .recovered(finding, duration: duration)]
+    }
+
+    // MARK: - Subjects
+
+    /// What is accused: everything beyond a path, or one destination.
+    private struct Subject: Hashable {
+        let path: Int
+        var group: Int?
+    }
+
+    private subscript(_ subject: Subject) -> TrafficFigures {
+        get { subject.group.flatMap { groups[$0]?.figures } ?? paths[subject.path].figures }
+        set {
+            if let group = subject.group {
+                groups[group]?.figures = newValue
+            } else {
+                paths[subject.path].figures = newValue
+            }
         }
-        groups[index]?.figures.endLoss()
-        return [.recovered(finding(group, unanswered: figures.unanswered), duration: now - standing.since)]
     }
 
-    // MARK: - Findings
-
-    private func finding(path index: Int, unanswered: Int) -> TrafficFinding {
-        paths[index].figures.finding(paths[index].path, unanswered: unanswered, at: now)
+    private func members(of path: Int) -> [Subject] {
+        groups.indices.filter { groups[$0]?.path == path }.map { Subject(path: path, group: $0) }
     }
 
-    private func finding(_ group: TrafficGroup, unanswered: Int) -> TrafficFinding {
-        group.figures.finding(paths[group.path].path, group.prefix, unanswered: unanswered, at: now)
+    private func finding(_ subject: Subject, unanswered: Int? = nil) -> TrafficFinding {
+        let prefix = subject.group.flatMap { groups[$0]?.prefix }
+        return self[subject].finding(paths[subject.path].path, prefix, unanswered: unanswered, at: now)
     }
 }
 

@@ -40,7 +40,7 @@ public enum TrafficState: String, Hashable, Sendable, CaseIterable {
     case lossy
     /// Connections are attempted, none is answered, and none was before.
     case unanswered
-    /// Nothing is answered any more.
+    /// Nothing is answered.
     case stalled
     /// Nothing was sent.
     case unknown
@@ -121,18 +121,22 @@ public enum TrafficChange: Hashable, Sendable {
     case resumed(TrafficFinding, duration: Duration)
     /// What was lossy is no more.
     case recovered(TrafficFinding, duration: Duration)
+    /// What was stalled or lossy has no traffic left that could show whether it still is.
+    case unknown(TrafficFinding, duration: Duration)
 
-    /// Whether answers stay away or come again.
-    public var isOfAnswers: Bool {
+    /// Whether it says anew whether what is beyond a path can be reached.
+    public var concernsReach: Bool {
         switch self {
-        case .stalled, .resumed: true
+        case .stalled, .resumed, .unknown: finding.destination == nil
         case .lossy, .recovered: false
         }
     }
 
     public var finding: TrafficFinding {
         switch self {
-        case .stalled(let finding), .lossy(let finding), .resumed(let finding, _), .recovered(let finding, _): finding
+        case .stalled(let finding), .lossy(let finding), .resumed(let finding, _), .recovered(let finding, _),
+            .unknown(let finding, _):
+            finding
         }
     }
 }

@@ -45,5 +45,11 @@ extension Example {
             summary: "info traffic.resumed Connections through 192.0.2.1 on eth0 answered again after 12 s",
             data: findingText("path", "null", loss: "null") + #","duration_seconds":12.345}"#
         ),
+        Example(
+            body: TrafficChanged(.unknown(finding(nil), duration: .milliseconds(72_345))),
+            summary: "info traffic.unknown No traffic through 192.0.2.1 on eth0 for a minute: "
+                + "unknown whether packets get through",
+            data: findingText("path", "null", loss: "null") + #","duration_seconds":72.345}"#
+        ),
     ]
 }

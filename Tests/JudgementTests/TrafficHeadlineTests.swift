@@ -62,20 +62,20 @@ import Testing
     @Test func `connections that are unanswered in every family that is known to work are an outage`() {
         let headline = Self.headline([Self.connections(answered: 290, stalled: 290)])
         #expect(headline.state == .noInternet && headline.began == .seconds(290))
-        #expect(headline.message == "IPv4 connections through 192.0.2.1 are not answered any more")
+        #expect(headline.message == "IPv4 connections through 192.0.2.1 are no longer answered")
         #expect(headline.cause?.code == "traffic.stalled" && headline.cause?.isSpecific == false)
         #expect(headline.chain.first { $0.kind == .internet }?.condition == .broken)
         let both = Self.headline([Self.connections(stalled: 290), Self.connections(.ipv6, stalled: 291)])
         #expect(both.state == .noInternet)
-        #expect(both.message == "connections through 192.0.2.1 and through 2001:db8::1 are not answered any more")
+        #expect(both.message == "connections through 192.0.2.1 and through 2001:db8::1 are no longer answered")
         let only = Self.headline([Self.connections(stalled: 290)], hasIPv6: false)
-        #expect(only.message == "connections through 192.0.2.1 are not answered any more")
+        #expect(only.message == "connections through 192.0.2.1 are no longer answered")
     }
 
     @Test func `one family alone is worse, not an outage, as long as the other is answered since`() {
         let headline = Self.headline([Self.connections(answered: 298), Self.connections(.ipv6, stalled: 290)])
         #expect(headline.state == .degraded)
-        #expect(headline.message == "IPv6 connections through 2001:db8::1 are not answered any more")
+        #expect(headline.message == "IPv6 connections through 2001:db8::1 are no longer answered")
         // What was answered before only may be gone as well.
         let doubtful = Self.headline([Self.connections(answered: 289), Self.connections(.ipv6, stalled: 290)])
         #expect(doubtful.state == .noInternet)

@@ -60,13 +60,12 @@ import Testing
         let far = try Self.connect()
         let server = try PrintingProgram(python: Self.server, in: far)
         await Namespace.current.loop.eventually("the server") { server.lines == ["ready"] }
-        var ends = try ConnectionEndSocket()
         let client = try PrintingProgram(python: Self.client, ["192.0.2.1", "2001:db8::1"])
         await Namespace.current.loop.eventually("the client") { client.lines == ["ready"] }
         let scratch = try Scratch()
         let recorder = try NetlinkRecorder(path: scratch.file("recording"))
+        var ends = try ConnectionEndSocket(recorder: recorder)
         let found = try Self.read(recorder)
-        recorder.finish()
         let established = found.filter { $0.state == .established }
         #expect(Set(established.map(\.destination)) == [.of("192.0.2.1"), .of("2001:db8::1")], "\(found)")
         for connection in established {
@@ -75,12 +74,6 @@ import Testing
             #expect(connection.lastReceived < 60_000 && connection.timeout >= 200_000 && connection.unacknowledged == 0)
         }
         #expect(found.contains { $0.state == .listening && $0.source == .of("127.0.0.1") })
-
-        let recording = try NetlinkRecording(path: scratch.file("recording"))
-        let bodies = recording.entries.flatMap { entry -> [[UInt8]] in
-            if case .connections(let bodies) = entry.frame { bodies } else { [] }
-        }
-        #expect(bodies.compactMap { TCPConnection(decoding: $0.span) } == found)
 
         client.kill()
         var ended: [TCPConnection] = []
@@ -91,6 +84,17 @@ import Testing
         }
         #expect(Set(ended.map(\.destination)) == [.of("192.0.2.1"), .of("2001:db8::1")])
         #expect(ended.allSatisfy { $0.state == .closed && $0.bytesAcknowledged >= 5 })
+
+        recorder.finish()
+        let recorded = try NetlinkRecording(path: scratch.file("recording")).entries.compactMap {
+            entry -> RecordedConnections? in
+            if case .connections(let connections) = entry.frame { connections } else { nil }
+        }
+        #expect(recorded.prefix(2).map(\.source) == [.ipv4, .ipv6])
+        #expect(recorded.prefix(2).flatMap(\.connections) == found)
+        #expect(recorded.dropFirst(2).allSatisfy { $0.source == .ended })
+        let recordedEnds = recorded.dropFirst(2).flatMap(\.connections)
+        #expect(recordedEnds.filter { !$0.destination.isUnspecified } == ended)
         withExtendedLifetime((far, server)) {}
     }
 

@@ -150,6 +150,7 @@ import Testing
             switch step {
             case .events: steps.append("events")
             case .resync: steps.append("resync")
+            case .connections: steps.append("connections")
             case .end: steps.append("end")
             }
         }

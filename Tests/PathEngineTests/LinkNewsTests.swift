@@ -22,9 +22,14 @@ import Testing
 
     private var views: [MulticastLinkView] { subject.engine.core.judge.multicastLinks() }
 
-    @Test func `a link that no path uses is told of when it goes and when it comes`() async throws {
+    @Test func `a link that no path uses is reported when it goes and when it comes, before a path is judged`()
+        async throws
+    {
+        let subject = try Subject(EngineSettings(quiet: .seconds(60), cap: .seconds(60), auditInterval: .zero))
         var isThere: [Bool] = []
-        subject.onLinks = { isThere.append(views.contains { $0.link.name == "v0" }) }
+        subject.onLinks = { [unowned subject] in
+            isThere.append(subject.engine.core.judge.multicastLinks().contains { $0.link.name == "v0" })
+        }
         try peer.ip("link set v1 down")
         await subject.loop.eventually("the loss") { isThere.last == false }
         try peer.ip("link set v1 up")

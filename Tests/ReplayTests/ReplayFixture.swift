@@ -14,7 +14,7 @@ enum ReplayFixture {
     static let names = [
         "admin-down", "advertisement-expires", "bridge-master", "carrier-loss", "container-churn", "dual-stack-loss",
         "failover", "last-address-deleted", "link-deleted", "multipath-leg-lost", "nexthop-deleted", "overrun",
-        "preferred-route-link-down", "route-replaced", "rule-added",
+        "preferred-route-link-down", "route-replaced", "rule-added", "traffic-cut",
     ]
 
     static var directory: String {
@@ -75,6 +75,8 @@ final class ReplayOutput {
         engine.onResync = { [unowned engine] found in
             publisher.publishResync(total: engine.overruns, duration: .zero, found: found)
         }
+        let traffic = TrafficReplay(engine, hub: hub)
+        engine.onStep = { traffic.follow($0) }
         engine.onAdvance = { [unowned self] in advances.append($0) }
         try engine.run()
     }

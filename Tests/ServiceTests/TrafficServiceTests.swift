@@ -179,6 +179,32 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
+    @Test func `where connections cannot be read, that is said, and nothing else of them`() async throws {
+        let client = try await client([Self.hosts[0]])
+        let wrapper = ["python3", Place.fixtures + "/without_netlink.py", "--protocol=4"]
+        let service = try await Service(in: scratch, inside: wrapper)
+        try await Namespace.current.loop.eventually("the problem") {
+            try service.json("/api/v1/traffic")["problem"] != .null
+        }
+        let document = try service.json("/api/v1/traffic")
+        let problem = try #require(document["problem"]?.string)
+        #expect(problem.hasPrefix("TCP connections cannot be read: "))
+        #expect(
+            document["sampled"] == .null && document["state"]?.string == "unknown" && document["paths"]?.array == []
+        )
+        let shown = try service.json("/api/v1/status")["problems"]?.array
+        #expect(shown?.contains { $0["part"]?.string == "traffic" && $0["message"]?.string == problem } == true)
+        func run(_ words: String...) throws -> Outcome {
+            let inside = ["nsenter", "--net=\(Namespace.current.path)"]
+            let program = [try Place.program] + words + ["--socket", service.socket]
+            return Service.outcome(of: try RunningCommand(inside + program, captures: true))
+        }
+        #expect(try run("traffic").output == "? \(problem)\n")
+        let check = try run("check", "traffic")
+        #expect(check.code == 3 && check.output.contains(problem), "\(check)")
+        withExtendedLifetime(client) {}
+    }
+
     @Test func `with traffic off nothing is read, and it can be turned on again`() async throws {
         let client = try await client([Self.hosts[0]])
         try scratch.write("traffic: {enabled: false}\n", to: "nwpath.yaml")

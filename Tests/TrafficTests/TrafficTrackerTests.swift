@@ -249,13 +249,19 @@ private struct Simulation {
         #expect(found.count == 1 && found.first?.finding.path.range == .public)
     }
 
-    @Test func `an outage whose connections are all gone is over after a minute`() {
+    @Test func `an outage whose connections are all gone is unknown after a minute, not answered again`() throws {
         var simulation = Simulation()
         let hosts = (0..<3).map { Simulation.host($0) }
         _ = simulation.read(hosts.map { simulation.answered($0) })
         #expect(simulation.read(hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500).count == 1)
         #expect(simulation.read([], after: 59_000).isEmpty)
-        #expect(simulation.read([], after: 2000).count == 1)
+        let found = simulation.read([], after: 2000)
+        guard case .unknown(let finding, let duration) = try #require(found.first), found.count == 1 else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(finding.destination == nil && duration == .milliseconds(61_520))
+        #expect(simulation.report.total.state == .unknown)
     }
 }
 

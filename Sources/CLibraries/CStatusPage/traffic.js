@@ -18,7 +18,7 @@ async function readTraffic(isNews) {
 function trafficWords(all) {
   const path = troubles[all.state] && all.paths.find(({ state: kind }) => kind === all.state);
   const { connections, unanswered, last_answer_seconds: last, rtt_seconds: rtt, retransmit_ratio: again } = path || all;
-  if (!connections) return 'no connections';
+  if (!connections) return all.problem ?? 'no connections';
   const some = plural(connections, 'connection') + (path ? ` via ${path.gateway ?? nameOf(path.interface)}` : '');
   return (path ? `${path.state}: ` : '') + (['stalled', 'unanswered'].includes(path?.state)
     ? `${unanswered} of ${some} without answer${isSaid(last) ? ` for ${duration(last)}` : ''}`

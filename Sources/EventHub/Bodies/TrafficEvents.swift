@@ -4,35 +4,33 @@ internal import Documents
 public import OrderedJSON
 public import Traffic
 
-/// `traffic.stalled`, `traffic.lossy` and `traffic.resumed`: what this machine's own connections show of a path or a
-/// destination.
+/// `traffic.stalled`, `traffic.lossy`, `traffic.resumed` and `traffic.unknown`: what this machine's own connections show of
+/// a path or a destination.
 public struct TrafficChanged: EventBody {
     public let name: EventName
     private let finding: TrafficFinding
     private let duration: Duration?
-    private let isOfAnswers: Bool
+    public let message: String
 
     public init(_ change: TrafficChange) {
-        isOfAnswers = change.isOfAnswers
+        finding = change.finding
+        let direction = finding.direction
         switch change {
-        case .stalled(let finding): (name, self.finding, duration) = (.trafficStalled, finding, nil)
-        case .lossy(let finding): (name, self.finding, duration) = (.trafficLossy, finding, nil)
-        case .resumed(let finding, let length), .recovered(let finding, let length):
-            (name, self.finding, duration) = (.trafficResumed, finding, length)
+        case .stalled: (name, duration, message) = (.trafficStalled, nil, finding.unansweredSentence)
+        case .lossy: (name, duration, message) = (.trafficLossy, nil, finding.lossSentence)
+        case .resumed(_, let length):
+            (name, duration) = (.trafficResumed, length)
+            message = "Connections \(direction) answered again after \(TrafficFinding.text(length))"
+        case .recovered(_, let length):
+            (name, duration) = (.trafficResumed, length)
+            message = "Segments \(direction) no longer lost after \(TrafficFinding.text(length))"
+        case .unknown(_, let length):
+            (name, duration) = (.trafficUnknown, length)
+            message = "No traffic \(direction) for a minute: unknown whether packets get through"
         }
     }
 
-    public var severity: Severity { name == .trafficResumed ? .info : .warning }
-
-    public var message: String {
-        switch name {
-        case .trafficStalled: finding.unansweredSentence
-        case .trafficLossy: finding.lossSentence
-        case _ where !isOfAnswers:
-            "Segments \(finding.direction) no longer lost after \(TrafficFinding.text(duration ?? .zero))"
-        default: "Connections \(finding.direction) answered again after \(TrafficFinding.text(duration ?? .zero))"
-        }
-    }
+    public var severity: Severity { duration == nil ? .warning : .info }
 
     public func write(to object: inout JSONObjectWriter) {
         object.write("traffic", TrafficFindingDocument(finding))

@@ -21,6 +21,7 @@ public struct ConnectionSocket: ~Copyable {
 
     private var socket: NetlinkSocket
     private var sequence: UInt32 = 0
+    private var family = AddressFamily.ipv4
     private var question: Question?
     private var bodies: [[UInt8]] = []
     private let recorder: NetlinkRecorder?
@@ -40,7 +41,7 @@ public struct ConnectionSocket: ~Copyable {
     public mutating func request(_ family: AddressFamily) throws(NetlinkError) {
         let question = Question.connections(family)
         sequence &+= 1
-        self.question = question
+        (self.question, self.family) = (question, family)
         bodies = []
         do { try socket.send(question.message(sequence: sequence)) } catch {
             throw .refused(request: MessageType(rawValue: question.type), code: error.rawValue, detail: nil)
@@ -72,7 +73,7 @@ public struct ConnectionSocket: ~Copyable {
                 return .more
             }
             self.question = nil
-            recorder?.record(connections: bodies)
+            recorder?.record(RecordedConnections(source: family == .ipv4 ? .ipv4 : .ipv6, bodies: bodies))
             return .done
         }
     }
@@ -114,10 +115,11 @@ extension Question {
 /// needs no privilege.
 public struct ConnectionEndSocket: ~Copyable {
     private var socket: NetlinkSocket
+    private let recorder: NetlinkRecorder?
 
     /// Opens a socket in the network namespace of the calling thread.
     /// - Throws: ``NetlinkError/noSocket(step:code:)``.
-    public init() throws(NetlinkError) {
+    public init(recorder: NetlinkRecorder? = nil) throws(NetlinkError) {
         let socket = try NetlinkSocket(family: NETLINK_SOCK_DIAG, capacity: 4096)
         let filtered = unsafe nwp_attach_filter(socket.descriptor, Self.filter, Int32(Self.filter.count))
         guard filtered >= 0 else { throw .noSocket(step: "SO_ATTACH_FILTER", code: -filtered) }
@@ -127,6 +129,7 @@ public struct ConnectionEndSocket: ~Copyable {
             guard code >= 0 else { throw .noSocket(step: "NETLINK_ADD_MEMBERSHIP", code: -code) }
         }
         self.socket = socket
+        self.recorder = recorder
     }
 
     /// The socket's descriptor, to be registered with an event loop.
@@ -135,11 +138,14 @@ public struct ConnectionEndSocket: ~Copyable {
     /// Reads at most `limit` messages, without waiting.
     /// - Returns: How many were read.
     public mutating func read(upTo limit: Int, _ each: (TCPConnection) -> Void) -> Int {
+        var ended = RecordedConnections(source: .ended, bodies: [])
+        defer { if !ended.bodies.isEmpty { recorder?.record(ended) } }
         for count in 0..<limit {
             switch socket.receive(waiting: false) {
             case .datagram(let length, _):
                 var messages = MessageReader(socket.bytes(length))
                 while messages.advance() {
+                    if recorder != nil { ended.bodies.append(messages.body.array) }
                     if let connection = TCPConnection(decoding: messages.body) { each(connection) }
                 }
             // What overran the buffer is not made up for.

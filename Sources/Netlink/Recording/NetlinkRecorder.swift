@@ -61,11 +61,10 @@ public final class NetlinkRecorder {
         write(line + [10])
     }
 
-    /// Records what one dump of TCP connections read.
-    func record(connections: [[UInt8]]) {
+    func record(_ connections: RecordedConnections) {
         guard failure == nil else { return }
-        var line = Array("tcp \(clock.boot.nanoseconds) ".utf8)
-        for (index, body) in connections.enumerated() {
+        var line = Array("tcp \(clock.boot.nanoseconds) \(connections.source.rawValue) ".utf8)
+        for (index, body) in connections.bodies.enumerated() {
             if index > 0 { line.append(UInt8(ascii: ",")) }
             RecordingFormat.append(body.span, to: &line)
         }

@@ -87,13 +87,14 @@ extension NetlinkRecording.Entry {
         case ("event", 3):
             guard let bytes = RecordingFormat.bytes(words[2]) else { return nil }
             frame = .event(bytes)
-        case ("tcp", 3):
-            var bodies: [[UInt8]] = []
-            for part in words[2].split(separator: UInt8(ascii: ",")) {
+        case ("tcp", 4):
+            let source = RecordedConnections.Source(rawValue: String(decoding: words[2], as: UTF8.self))
+            guard var connections = source.map({ RecordedConnections(source: $0, bodies: []) }) else { return nil }
+            for part in words[3].split(separator: UInt8(ascii: ",")) {
                 guard let bytes = RecordingFormat.bytes(part) else { return nil }
-                bodies.append(bytes)
+                connections.bodies.append(bytes)
             }
-            frame = .connections(bodies)
+            frame = .connections(connections)
         case ("lost", 2): frame = .lost
         case ("end", 2): frame = .end
         case ("ask", 5):

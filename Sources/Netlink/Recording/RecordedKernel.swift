@@ -13,6 +13,7 @@ public final class RecordedKernel: MessageSource {
         case events(EventBatch)
         /// Notifications were lost: read everything again.
         case resync(boot: Duration)
+        case connections(RecordedConnections)
         /// The last frame, at this time.
         case end(boot: Duration)
     }
@@ -53,7 +54,7 @@ public final class RecordedKernel: MessageSource {
 
     /// When messages were lost, if that is the next step.
     public var nextLoss: Duration? {
-        guard let entry = recording.entries[(position + 1)...].first(where: { $0.frame.isStep }),
+        guard let entry = recording.entries[(position + 1)...].first(where: { $0.frame.isNotification }),
             case .lost = entry.frame
         else { return nil }
         return entry.boot
@@ -93,7 +94,8 @@ public final class RecordedKernel: MessageSource {
                 let wall = recording.wall(at: entry.boot)
                 return .events(EventBatch(notices: decoder.drain(), boot: entry.boot, wall: wall))
             case .lost: return .resync(boot: entry.boot)
-            case .start, .exchange, .connections, .end: continue
+            case .connections(let connections): return .connections(connections)
+            case .start, .exchange, .end: continue
             }
         }
         return .end(boot: now)
@@ -159,6 +161,10 @@ public final class RecordedKernel: MessageSource {
 
 extension RecordedFrame {
     fileprivate var isStep: Bool {
+        if case .connections = self { true } else { isNotification }
+    }
+
+    fileprivate var isNotification: Bool {
         switch self {
         case .event, .lost: true
         case .start, .exchange, .connections, .end: false

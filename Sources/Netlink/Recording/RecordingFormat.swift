@@ -11,7 +11,8 @@
 ///     lost 514000000                                          the receive buffer overran
 ///     ask 515000000 18:0300:0a000000… ok 1000ab…,1000cd…      type:flags:body of a request, the outcome, and of each
 ///                                                             message of the answer its type (2 bytes) and body
-///     tcp 515500000 0a01…,0a01…                               what a dump of TCP connections read, one body each
+///     tcp 515500000 ipv4 0a01…,0a01…                          TCP connections of a dump (`ipv4`, `ipv6`), or those that
+///                                                             ended (`ended`): the body of each message
 ///     end 516000000                                           the recording was ended in order
 ///
 /// Outcomes are `ok`, `torn` (the table changed during the dump), `stopped` (the reader had enough) and
@@ -77,7 +78,21 @@ public enum RecordedFrame: Hashable, Sendable {
     case event([UInt8])
     case lost
     case exchange(Question, [RecordedMessage], RecordedOutcome)
-    /// The bodies of the messages of a dump of TCP connections.
-    case connections([[UInt8]])
+    case connections(RecordedConnections)
     case end
+}
+
+/// Messages about TCP connections that were read together.
+public struct RecordedConnections: Hashable, Sendable {
+    /// A dump of all of a family; or a notification of those that ended.
+    public enum Source: String, Hashable, Sendable {
+        case ipv4
+        case ipv6
+        case ended
+    }
+
+    public var source: Source
+    public var bodies: [[UInt8]]
+
+    public var connections: [TCPConnection] { bodies.compactMap { TCPConnection(decoding: $0.span) } }
 }

@@ -103,7 +103,7 @@ struct DiagnosisSchedule: Hashable {
         bringForward(to: now, gap: isFrugal ? Self.probeGap * Self.frugality : Self.probeGap)
     }
 
-    /// Connections are not answered any more, or are again; of one destination only when `isPath` is not set.
+    /// Connections are no longer answered, or are again; of one destination only when `isPath` is not set.
     mutating func trafficChanged(isPath: Bool, at now: Duration) {
         brokenRounds = 0
         bringForward(to: now, gap: isPath ? Self.gap : Self.probeGap)

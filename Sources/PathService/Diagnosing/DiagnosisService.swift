@@ -161,7 +161,7 @@ final class DiagnosisService {
         plan()
     }
 
-    /// Examines at once when connections are not answered any more, or are again.
+    /// Examines at once when connections are no longer answered, or are again.
     func trafficChanged(isPath: Bool) {
         guard automatic != nil else { return }
         if isPath, !isRequested, let running = examination {

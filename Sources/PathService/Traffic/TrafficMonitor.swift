@@ -56,14 +56,20 @@ final class TrafficMonitor {
     }
 
     /// What is known now; while a reading is under way, what the one before found.
-    var report: TrafficReport { families.isEmpty ? tracker.report(at: loop.clock.awake) : lastReport }
+    var report: TrafficReport {
+        guard failure == nil else { return TrafficReport() }
+        return families.isEmpty ? tracker.report(at: loop.clock.awake) : lastReport
+    }
+
+    private var problem: String? { failure.map { "TCP connections cannot be read: \($0)" } }
 
     var samplingState: TrafficDocument.Sampling {
         TrafficDocument.Sampling(
             isEnabled: isEnabled,
             sampled: sampled,
             interval: sampling.routineInterval,
-            isLimited: sampling.isLimited
+            isLimited: sampling.isLimited,
+            problem: problem
         )
     }
 
@@ -82,8 +88,7 @@ final class TrafficMonitor {
 
     /// Receives what the kernel reported of its routes.
     func receive(_ batch: EventBatch) {
-        guard batch.notices.contains(where: { $0.event.concernsRoutes || $0.event.concernsRules }) else { return }
-        tracker.routesChanged(at: loop.clock.awake)
+        if batch.concernsConnections { tracker.routesChanged(at: loop.clock.awake) }
     }
 
     /// Everything may have changed.
@@ -102,7 +107,7 @@ final class TrafficMonitor {
             let reader = try ConnectionReader(recorder)
             let registration = try register(reader.descriptor) { [unowned self] in readConnections() }
             connections = Source(reader: reader, registration: registration)
-            let ending = try ConnectionEndReader()
+            let ending = try ConnectionEndReader(recorder)
             ends = Source(
                 reader: ending,
                 registration: try register(ending.descriptor) { [unowned self] in readEnds() }
@@ -130,7 +135,7 @@ final class TrafficMonitor {
         (connections, ends, families) = (nil, nil, [])
         for timer in [timer, pause].compactMap(\.self) { loop.cancel(timer) }
         (timer, pause) = (nil, nil)
-        (tracker, sampling, sampled) = (TrafficTracker(), TrafficSampling(), nil)
+        (tracker, sampling, sampled, failure) = (TrafficTracker(), TrafficSampling(), nil, nil)
     }
 
     private func readCounters() {
@@ -186,7 +191,9 @@ final class TrafficMonitor {
         guard let family = families.first, let reader = connections?.reader else { return }
         let (started, now) = (ProcessorTime.ofThread, loop.clock.awake)
         do {
-            let progress = try reader.read { [unowned self] in tracker.add($0, at: now, route: path) }
+            let progress = try reader.read { [unowned self] in
+                tracker.add($0, at: now, route: engine.table.path(in: engine.core.state))
+            }
             cost += ProcessorTime.ofThread - started
             guard progress == .done else { return }
             if family == .ipv4 { failure = nil }
@@ -200,11 +207,14 @@ final class TrafficMonitor {
     private func endReading() {
         let started = ProcessorTime.ofThread
         let now = loop.clock.awake
-        let changes = tracker.end(at: now, isDoubtful: now < doubtful)
+        // What could not be read does not end, and says nothing new.
+        let changes = tracker.end(at: now, isDoubtful: now < doubtful || failure != nil)
         let report = tracker.report(at: now)
         lastReport = report
-        history.record(report, isStalled: tracker.isStalled, at: now)
-        sampled = now
+        if failure == nil {
+            history.record(report, isStalled: tracker.isStalled, at: now)
+            sampled = now
+        }
         revision += 1
         cost += ProcessorTime.ofThread - started
         sampling.read(
@@ -229,7 +239,9 @@ final class TrafficMonitor {
         guard let ends else { return }
         let now = loop.clock.awake
         let most = 64
-        let count = ends.reader.read(upTo: most) { [unowned self] in tracker.end($0, at: now, route: path) }
+        let count = ends.reader.read(upTo: most) { [unowned self] in
+            tracker.end($0, at: now, route: engine.table.path(in: engine.core.state))
+        }
         if count > 0 { sampling.connectionEnded() }
         guard count == most, pause == nil else { return }
         try? loop.change(ends.registration, to: [])
@@ -238,45 +250,11 @@ final class TrafficMonitor {
             if let registration = self.ends?.registration { try? loop.change(registration, to: .readable) }
         }
     }
-
-    /// Where the kernel sends packets of a connection; `nil` where it does not, or where they stay here.
-    private func path(_ key: TrafficTracker.RouteKey) -> TrafficPath? {
-        let query = RouteQuery(
-            key.destination,
-            kind: .decision,
-            source: key.source,
-            outputInterface: key.boundInterface,
-            mark: key.mark,
-            uid: key.uid
-        )
-        guard let answer = try? engine.table.lookup(query).get(), answer.type == .unicast,
-            let index = answer.onlyInterface, let link = engine.core.state.links[index],
-            isUsable(source: key.source, by: index)
-        else { return nil }
-        return TrafficPath(
-            index: index,
-            interface: link.name,
-            gateway: answer.onlyGateway,
-            family: key.destination.family,
-            range: TrafficPath.Range(key.destination)
-        )
-    }
-}
-
-extension TrafficMonitor {
-    /// Whether answers to a source address can come back: it is held by the interface, or by another one that is up.
-    private func isUsable(source: IPAddress, by index: Int) -> Bool {
-        let state = engine.core.state
-        return state.addresses.contains { holder, held in
-            held.contains { $0.value.address == source }
-                && (holder == index || state.links[holder].map { $0.flags.contains(.running) } ?? false)
-        }
-    }
 }
 
 extension TrafficMonitor: DaemonPart {
     var problems: [ProblemDocument] {
-        failure.map { [ProblemDocument(part: "traffic", message: "TCP connections cannot be read: \($0)")] } ?? []
+        problem.map { [ProblemDocument(part: "traffic", message: $0)] } ?? []
     }
 
     func register(in registry: MetricRegistry) {
@@ -304,7 +282,7 @@ private final class ConnectionReader {
 private final class ConnectionEndReader {
     private var socket: ConnectionEndSocket
 
-    init() throws(NetlinkError) { socket = try ConnectionEndSocket() }
+    init(_ recorder: NetlinkRecorder?) throws(NetlinkError) { socket = try ConnectionEndSocket(recorder: recorder) }
 
     var descriptor: Int32 { socket.descriptor }
 

@@ -27,7 +27,7 @@ struct Check: Command {
             diagnosis found something broken, a warning when it found anything else; the ranges are for the number of \
             verdicts. interface: critical when NAME, or a required interface, is not usable; the ranges are for the number of usable interfaces. \
             service: NAME is TYPE[/NAME]; the ranges are for their number, which is critical at 0 unless given. \
-            traffic: critical when this machine's own connections are not answered any more, a warning when segments \
+            traffic: critical when this machine's own connections are no longer answered, a warning when segments \
             are lost, answers are slow or no attempt is answered; the ranges are for the seconds within which nine of \
             ten connections are answered. \
             daemon: warns of its problems; the ranges are for the seconds until it answered.

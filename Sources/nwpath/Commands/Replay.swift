@@ -71,6 +71,8 @@ struct Replay: Command {
         engine.onResync = { [unowned engine] found in
             publisher.publishResync(total: engine.overruns, duration: .zero, found: found)
         }
+        let traffic = TrafficReplay(engine, hub: hub)
+        engine.onStep = { traffic.follow($0) }
         if isPaced { engine.onAdvance = Self.pace(from: engine.clock.boot) }
         do {
             try engine.run()

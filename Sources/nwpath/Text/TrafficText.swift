@@ -97,6 +97,7 @@ struct TrafficText {
 
     /// All connections in one line; where only some paths are in trouble, their connections.
     static func sentence(_ document: JSONValue) -> String {
+        if let problem = document["problem"]?.string { return problem }
         let (state, paths) = (state(document), document.list("paths"))
         let concerned = paths.filter { Self.state($0) == state }
         guard ![.proved, .unknown].contains(state), !concerned.isEmpty, concerned.count < paths.count else {

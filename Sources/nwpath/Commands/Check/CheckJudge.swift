@@ -200,6 +200,7 @@ struct CheckJudge {
     func traffic(_ document: JSONValue) -> CheckReport {
         guard TrafficText.isKnown(document) else { return .unknown(TrafficText.missing) }
         guard document.isTrue("enabled") else { return .unknown(TrafficText.off) }
+        if let problem = document["problem"]?.string { return .unknown(problem) }
         let state: CheckReport.State =
             switch TrafficText.state(document) {
             case .proved, .unknown: .ok
