@@ -84,14 +84,19 @@ extension FileDescriptor {
     }
 
     /// Reads at most `count` bytes, repeated over `EINTR`.
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - offset: Where in a file; `nil` where the last reading ended.
     /// - Returns: The bytes; an empty array means end of file.
     /// - Throws: `Errno.again` when a non-blocking descriptor has nothing.
-    public borrowing func read(upTo count: Int) throws(Errno) -> [UInt8] {
+    public borrowing func read(upTo count: Int, at offset: Int? = nil) throws(Errno) -> [UInt8] {
         var failure: Errno?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             var received: Int
             repeat {
-                received = unsafe Glibc.read(rawValue, buffer.baseAddress, count)
+                received =
+                    unsafe offset.map { unsafe pread(rawValue, buffer.baseAddress, count, $0) }
+                    ?? Glibc.read(rawValue, buffer.baseAddress, count)
             } while received < 0 && errno == EINTR
             if received < 0 { failure = .current }
             initialized = max(received, 0)

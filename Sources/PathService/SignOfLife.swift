@@ -99,7 +99,7 @@ extension SignOfLife {
 /// Decides when the next sign of life is due.
 struct Pulse {
     /// More turns of the loop within this time leave one sign.
-    static let interval = Duration.milliseconds(200)
+    static let interval = Duration.seconds(1)
 
     private var last: (boot: Duration, step: CalendarStep)?
 

@@ -24,6 +24,8 @@ struct TrafficFigures {
     private(set) var attempts = 0
     private(set) var roundTrips: [UInt32] = []
     private var leastRoundTrips: [UInt32] = []
+    /// Whether round trips are much longer than they could be: they wait in a queue.
+    private var isSlow = false
 
     var lastAnswer: Duration?
     /// The last one that no page for logging in would give.
@@ -57,6 +59,15 @@ struct TrafficFigures {
         guard now - answer <= .seconds(30), sample.roundTrip > 0, roundTrips.count < capacity else { return }
         roundTrips.append(sample.roundTrip)
         leastRoundTrips.append(sample.leastRoundTrip)
+    }
+
+    /// Ends a reading.
+    mutating func finish() {
+        isSlow = false
+        guard !roundTrips.isEmpty else { return }
+        let median = roundTrips.sorted()[roundTrips.count / 2]
+        let least = leastRoundTrips.sorted()[leastRoundTrips.count / 2]
+        isSlow = median >= 200_000 && median / 3 >= least
     }
 
     mutating func noteAnswer(_ time: Duration, isProof: Bool) {
@@ -94,14 +105,6 @@ struct TrafficFigures {
         }
         if lossiness != nil { return .lossy }
         return isSlow ? .slow : .proved
-    }
-
-    /// Whether round trips are much longer than they could be: they wait in a queue.
-    private var isSlow: Bool {
-        guard !roundTrips.isEmpty else { return false }
-        let median = roundTrips.sorted()[roundTrips.count / 2]
-        let least = leastRoundTrips.sorted()[leastRoundTrips.count / 2]
-        return median >= 200_000 && median / 3 >= least
     }
 
     func finding(

@@ -167,6 +167,8 @@ public struct TrafficTracker {
     /// - Returns: What began and what is over.
     public mutating func end(at now: Duration, isDoubtful: Bool = false) -> [TrafficChange] {
         listening = newListening
+        for index in paths.indices { paths[index].figures.finish() }
+        for index in groups.indices { groups[index]?.figures.finish() }
         if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
         var rule = StallRule(isDoubtful ? [] : candidates, paths: paths, groups: groups, at: now)
         let changes = rule.changes

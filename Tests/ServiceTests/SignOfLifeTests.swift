@@ -60,11 +60,11 @@ private let noon = WallTime(nanoseconds: 1_795_176_000_000_000_000)
             pulse.isDue(wall: noon + .milliseconds(milliseconds + step), boot: .milliseconds(milliseconds))
         }
         #expect(isDue(0))
-        #expect(!isDue(1) && !isDue(199))
-        #expect(isDue(200))
-        #expect(!isDue(210))
-        #expect(isDue(220, step: -3_600_000))
-        #expect(!isDue(230, step: -3_600_000))
+        #expect(!isDue(1) && !isDue(999))
+        #expect(isDue(1000))
+        #expect(!isDue(1010))
+        #expect(isDue(1020, step: -3_600_000))
+        #expect(!isDue(1030, step: -3_600_000))
         #expect(isDue(9000, step: -3_600_000))
     }
 

@@ -17,15 +17,6 @@ public struct TCPCounters: Hashable, Sendable {
 
     public init() {}
 
-    /// Reads the counters of the network namespace of the calling thread.
-    /// - Returns: `nil` when the file cannot be read.
-    public static func read() -> TCPCounters? {
-        guard let file = try? FileDescriptor(opening: "/proc/thread-self/net/snmp", flags: O_RDONLY),
-            let bytes = try? file.read(upTo: 16_384)
-        else { return nil }
-        return TCPCounters(parsing: bytes)
-    }
-
     /// Reads the text of the file: a line of names, and one of values.
     public init?(parsing text: [UInt8]) {
         let lines = text.split(separator: 10).filter { $0.starts(with: Array("Tcp:".utf8)) }
@@ -45,5 +36,24 @@ public struct TCPCounters: Hashable, Sendable {
             default: continue
             }
         }
+    }
+}
+
+/// Owns the open file of the counters; the kernel writes it anew for each reading.
+public struct TCPCounterFile: ~Copyable {
+    private let file: FileDescriptor
+
+    /// Opens the file of the network namespace of the calling thread.
+    /// - Throws: ``NetlinkError/noSocket(step:code:)``.
+    public init() throws(NetlinkError) {
+        let path = "/proc/thread-self/net/snmp"
+        do { file = try FileDescriptor(opening: path, flags: O_RDONLY) } catch {
+            throw .noSocket(step: path, code: error.rawValue)
+        }
+    }
+
+    /// - Returns: `nil` when the file cannot be read.
+    public func read() -> TCPCounters? {
+        (try? file.read(upTo: 16_384, at: 0)).flatMap(TCPCounters.init(parsing:))
     }
 }

@@ -20,6 +20,7 @@ final class TrafficMonitor {
     private let hub: EventHub
     let engine: PathEngine
     private let recorder: NetlinkRecorder?
+    private var counters: TCPCounterFile?
     private var connections: Source<ConnectionReader>?
     private var ends: Source<ConnectionEndReader>?
     private var sampling = TrafficSampling()
@@ -104,6 +105,7 @@ final class TrafficMonitor {
 
     private func open() {
         do {
+            counters = try TCPCounterFile()
             let reader = try ConnectionReader(recorder)
             let registration = try register(reader.descriptor) { [unowned self] in readConnections() }
             connections = Source(reader: reader, registration: registration)
@@ -133,6 +135,7 @@ final class TrafficMonitor {
             loop.unwatch(registration)
         }
         (connections, ends, families) = (nil, nil, [])
+        counters = nil
         for timer in [timer, pause].compactMap(\.self) { loop.cancel(timer) }
         (timer, pause) = (nil, nil)
         (tracker, sampling, sampled, failure) = (TrafficTracker(), TrafficSampling(), nil, nil)
@@ -140,7 +143,7 @@ final class TrafficMonitor {
 
     private func readCounters() {
         let now = loop.clock.awake
-        guard let counters = TCPCounters.read() else { return schedule() }
+        guard let counters = counters?.read() else { return schedule() }
         guard !sampling.gate(counters, at: now) else { return beginReading() }
         if tracker.refresh(at: now) {
             revision += 1
