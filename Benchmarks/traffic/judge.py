@@ -66,6 +66,16 @@ def codes(events):
     return sorted({event["verdict"]["code"] for event in events if event["event"] == "verdict.raised"})
 
 
+def standing(events):
+    """The verdicts that are not cleared yet: code, family, subject."""
+    found = set()
+    for event in events:
+        if event["event"].startswith("verdict."):
+            verdict = tuple(event["verdict"][key] for key in ("code", "family", "subject"))
+            (found.add if event["event"] == "verdict.raised" else found.discard)(verdict)
+    return found
+
+
 def quantile(values, share):
     """The nearest rank."""
     ordered = sorted(values)

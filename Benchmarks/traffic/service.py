@@ -19,9 +19,9 @@ def moment(event):
 class Service(measure.Nwpath):
     """nwpath on the device; with `diagnosis`, it examines the network against the servers of the lab."""
 
-    def __init__(self, world, diagnosis=False):
+    def __init__(self, world, diagnosis=False, traffic=True):
         super().__init__()
-        self.world, self.diagnosis = world, diagnosis
+        self.world, self.diagnosis, self.reads_traffic = world, diagnosis, traffic
 
     def start(self):
         world = self.world
@@ -32,9 +32,11 @@ class Service(measure.Nwpath):
         targets = {"dns": {"resolv_conf": world.resolver}}
         if self.diagnosis:
             targets["diagnosis"] = dict(world.targets, enabled="true")
+        if not self.reads_traffic:
+            targets["traffic"] = {"enabled": "false"}
         configuration = self.directory / "nwpath.yaml"
         configuration.write_text("".join(f"{key}: {_flow(value)}\n" for key, value in targets.items())
-                                 .replace('"true"', "true"))
+                                 .replace('"true"', "true").replace('"false"', "false"))
         words = [self.binary, "serve", "--config", configuration, "--listen", f"unix:{self.socket}",
                  "--log-file", self.log, "--state-dir", home / "state", "--no-mdns", "--connectivity", "off"]
         world.device.enter()

@@ -116,7 +116,7 @@ struct StallRule {
         let hold = evidence.count >= 3 ? Self.hostHold : Self.connectionHold
         let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : hold)
         let isAll = group.figures.waiting == group.figures.unanswered
-        guard isLong || isOfSeveral && answeredElsewhere, isOfSeveral || isAll,
+        guard isLong || evidence.count >= 3 && answeredElsewhere, isOfSeveral || isAll,
             hasWaited(evidence, since: last, least: 4),
             groups.count(where: { $0?.path == group.path && $0?.figures.stall != nil }) < Self.mostDestinations
         else { return [] }

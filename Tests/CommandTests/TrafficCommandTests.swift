@@ -47,9 +47,10 @@ private enum Document {
         _ figures: String,
         _ paths: [String] = [],
         isEnabled: Bool = true,
-        isLimited: Bool = false
+        isLimited: Bool = false,
+        problem: String = "null"
     ) -> String {
-        #"{\#(start),"enabled":\#(isEnabled),"state":"\#(state)",\#(figures),"sampled":null,"#
+        #"{\#(start),"enabled":\#(isEnabled),"problem":\#(problem),"state":"\#(state)",\#(figures),"sampled":null,"#
             + #""interval_seconds":\#(isLimited ? 25 : 10),"limited":\#(isLimited),"paths":[\#(paths.joined(separator: ","))]}"#
     }
 
@@ -75,6 +76,7 @@ private enum Document {
     static let unanswered = whole("unanswered", figures(3, unanswered: 3, answer: "null", p90: nil, ratio: "null"))
     static let idle = whole("unknown", figures(12, answer: "45.2", p90: nil, ratio: "null"))
     static let empty = whole("unknown", none)
+    static let refused = whole("unknown", none, problem: #""TCP connections cannot be read: EPERM""#)
 }
 
 private let summaries: [(document: String, summary: String)] = [
@@ -90,6 +92,7 @@ private let summaries: [(document: String, summary: String)] = [
     (Document.unanswered, "! 3 connections attempted, none answered"),
     (Document.idle, "? 12 connections, last answer 45 s ago"),
     (Document.empty, "? no connections"),
+    (Document.refused, "? TCP connections cannot be read: EPERM"),
     (Document.whole("proved", Document.figures(0, answer: "2", p90: nil)), "✓ no connections, last answer 2.0 s ago"),
 ]
 

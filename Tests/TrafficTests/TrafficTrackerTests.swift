@@ -152,6 +152,26 @@ private struct Simulation {
         #expect(other.changes.count == 1 && other.changes.first?.finding.destination != nil)
     }
 
+    @Test(arguments: [(connections: 3, rounds: 3), (2, 8)])
+    func `a host with several connections is reported as soon as others were answered since, one with few later`(
+        connections: Int,
+        rounds: Int
+    ) {
+        var simulation = Simulation()
+        let (dead, alive) = (Simulation.host(0), Simulation.host(9))
+        _ = simulation.read([dead, alive].map { simulation.answered($0) })
+        var round = 0
+        repeat {
+            round += 1
+            let timeouts = round < 4 ? 1 : round < 6 ? 2 : 3
+            let waiting = (0..<connections).map { _ in
+                simulation.waiting(dead, since: 250 * round, timeouts: timeouts)
+            }
+            _ = simulation.read(waiting + [simulation.answered(alive)])
+        } while simulation.changes.isEmpty && round < 20
+        #expect(round == rounds && simulation.changes.first?.finding.destination != nil)
+    }
+
     @Test func `one dead host of a destination with others that answer is reported nowhere`() {
         var simulation = Simulation()
         let hosts = (1...100).map { Simulation.host(0, $0) }
