@@ -265,9 +265,10 @@ def path_latency(lab, service):
     world.device.ip("link set eth1 up")
     time.sleep(3)
     for number in range(ROUTE_CHANGES):
-        watch, action = Watch(service), "del" if number % 2 else "add"
+        watch = Watch(service)
         begin = time.time()
-        world.device.ip(f"route {action} default via {SECOND_GATEWAY} dev eth1 metric 50")
+        route = f"{world.plan.gateway} dev eth0" if number % 2 else f"{SECOND_GATEWAY} dev eth1"
+        world.device.ip(f"route replace default via {route}")
         event = watch.first(lambda event: event["event"] == "path.changed", 5)
         found.append((moment(event) - begin) * 1000 if event else None)
         time.sleep(0.5)

@@ -178,12 +178,12 @@ class World(Network):
 
     @contextlib.contextmanager
     def uplink_replaced(self):
-        """A better default route through the second router; the first stays, and nothing is lost."""
-        self.device.batch(["link set eth1 up", f"route add default via {SECOND_GATEWAY} dev eth1 metric 50"])
+        """The default route leads through the second router; the first stays, and nothing is lost."""
+        self.device.batch(["link set eth1 up", f"route replace default via {SECOND_GATEWAY} dev eth1"])
         try:
             yield
         finally:
-            self.device.batch([f"route del default via {SECOND_GATEWAY} dev eth1 metric 50", "link set eth1 down"])
+            self.device.batch([f"route replace default via {self.plan.gateway} dev eth0", "link set eth1 down"])
 
     @contextlib.contextmanager
     def uplink_lost(self):

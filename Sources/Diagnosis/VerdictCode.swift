@@ -78,6 +78,9 @@ public enum VerdictCode: String, Hashable, Sendable, CaseIterable {
     case destinationStatus = "destination.status"
     case destinationNoUpgrade = "destination.no-upgrade"
 
+    /// Whether this machine's own connections show it, whatever an examination tests.
+    var isOfTraffic: Bool { [.trafficStalled, .trafficLoss, .trafficDestinationStalled].contains(self) }
+
     public var layer: Layer {
         switch self {
         case .linkNone, .linkAdminDown, .linkNoCarrier, .linkFlapping, .linkIsolated, .linkMTUTooSmall, .linkLoss,

@@ -90,8 +90,8 @@ public struct VerdictTracker: Hashable, Sendable {
             case .hidden(let cause) where seen[key] == nil:
                 // A cause that is not certain yet takes nothing back.
                 if records.values.contains(where: { $0.isRaised && $0.verdict.code == cause }) { changes += drop(key) }
-            // A layer that could not be looked at says nothing about its faults.
-            case .notAssessed where seen[key] == nil: continue
+            // A layer that could not be looked at says nothing about its faults, but for those that connections show.
+            case .notAssessed where seen[key] == nil && !key.code.isOfTraffic: continue
             default:
                 let isShown =
                     verdict.severity == .broken && !stalled.isEmpty

@@ -220,7 +220,9 @@ public struct HeadlineJudge {
         if isDecided(names), !hasNames, !hasInternet || !servers.isEmpty, isConfirmedBeyond(since: names) {
             return Finding(
                 state: .dnsBroken,
-                message: servers.isEmpty ? text.namesUnknown(names) : text.namesFail(names, areAlone: beyond.isEmpty),
+                message: servers.isEmpty
+                    ? text.namesUnknown(names)
+                    : text.namesFail(names, areAlone: beyond.isEmpty && facts.traffic.isEmpty),
                 hint: HeadlineText.namesFailHint,
                 cause: .tests,
                 began: firstFailure(of: names),

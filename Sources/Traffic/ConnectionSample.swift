@@ -8,6 +8,8 @@ struct ConnectionSample {
     static let recent = Duration.milliseconds(300)
 
     /// When the peer was last received from; `nil` when it never was.
+    let received: Duration?
+    /// The same, but not after the first of what is sent again: whoever still sends may receive nothing.
     let answer: Duration?
     /// Whether an answer is one of the host itself: what a network redirects to a page for logging in goes to port 80.
     let isProof: Bool
@@ -25,6 +27,8 @@ struct ConnectionSample {
     let start: Duration
     /// How long after that an answer to others may still come from before.
     let slack: Duration
+    /// How long after what was sent last its answer may still come.
+    let responseTime: Duration
     /// When it was sent last.
     let sent: Duration
     /// How often it was sent.
@@ -38,14 +42,15 @@ struct ConnectionSample {
         let received = min(connection.lastAcknowledged, connection.lastReceived)
         // A socket that never received anything counts from before the start of the machine.
         let isAnswered = !isConnecting && received < 1 << 30
-        answer = isAnswered ? before(received) : nil
+        let isTimingOut = !isConnecting && connection.unacknowledged > 0 && !connection.isProbingWindow
+        let isDeaf = isTimingOut && connection.retransmissions >= 2
         isProof = connection.destinationPort != 80
+        self.received = isAnswered ? before(received) : nil
         isWaiting = isConnecting || connection.unacknowledged > 0
         isAttempt = isConnecting && connection.retransmissions > 0
         isUnanswered =
-            isAttempt
-            || isWaiting && !isConnecting && connection.retransmissions > 0 && !connection.isProbingWindow
-                && before(connection.lastAcknowledged) + Self.recent <= now
+            isAttempt || isDeaf
+            || isTimingOut && connection.retransmissions > 0 && before(connection.lastAcknowledged) + Self.recent <= now
         isCutOff = connection.retransmissions >= 3
         let least = connection.leastRoundTrip ?? connection.roundTrip
         isQueued = connection.roundTrip >= least + 50_000 && connection.roundTrip / 3 >= least
@@ -57,8 +62,13 @@ struct ConnectionSample {
         let passed =
             connection.backoff == 0
             ? timeout * Int(connection.retransmissions) : timeout - timeout / (1 << min(Int(connection.backoff), 20))
-        sent = isConnecting ? now : before(connection.lastSent)
-        start = sent - passed
-        slack = max(Self.recent, .microseconds(Int64(connection.roundTrip) * 2))
+        sent =
+            isConnecting
+            ? min(now, now - timeout + .milliseconds(Int64(connection.timeLeft))) : before(connection.lastSent)
+        let start = sent - passed
+        self.start = start
+        answer = self.received.map { isTimingOut && connection.retransmissions > 0 ? min($0, start) : $0 }
+        responseTime = max(Self.recent, .microseconds(Int64(connection.roundTrip) * 2))
+        slack = max(responseTime, timeout / (1 << min(Int(connection.backoff), 20)))
     }
 }

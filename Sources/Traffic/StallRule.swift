@@ -12,6 +12,7 @@ struct StallCandidate {
     let isAttempt: Bool
     let start: Duration
     let slack: Duration
+    let responseTime: Duration
     let transmissions: Int
     /// When it was sent last.
     let sent: Duration
@@ -36,6 +37,8 @@ struct StallRule {
     /// How long a destination of one host, or two, is waited for, with several connections and with one or two.
     static let hostHold = Duration.seconds(1)
     static let connectionHold = Duration.seconds(2)
+    /// Destinations of clients alone that accuse a path: a few may all be switched off, or sleep.
+    static let leastClients = 8
     /// Destinations of a path that are reported at the same time.
     static let mostDestinations = 8
 
@@ -43,24 +46,25 @@ struct StallRule {
     private(set) var groups: [TrafficGroup?]
     private let byPath: [Int: [StallCandidate]]
     private let byGroup: [Int: [StallCandidate]]
+    /// The groups of each path.
+    private let members: [Int: [Int]]
     /// Whether something began to wait just now.
     let isSuspicious: Bool
+    private let routesChanged: Duration
     private let now: Duration
 
     init(
         _ candidates: [StallCandidate],
         paths: [TrafficTracker.Path],
         groups: [TrafficGroup?],
+        routesChanged: Duration,
         at now: Duration
     ) {
+        self.routesChanged = routesChanged
         self.paths = paths
         self.groups = groups
+        members = Dictionary(grouping: groups.indices.filter { groups[$0] != nil }) { groups[$0]?.path ?? 0 }
         self.now = now
-        // Hosts that never answered say nothing: programs try addresses of hosts that are gone.
-        let candidates = candidates.filter { candidate in
-            guard candidate.isAttempt else { return true }
-            return groups[candidate.group]?.figures.lastAnswer.map { now - $0 <= TrafficTracker.memory } ?? false
-        }
         isSuspicious = candidates.contains { now - $0.start <= .seconds(5) }
         byPath = Dictionary(grouping: candidates, by: \.path)
         byGroup = Dictionary(grouping: candidates, by: \.group)
@@ -85,13 +89,11 @@ struct StallRule {
             return endStall(of: Subject(path: index), isWaiting: !evidence.isEmpty)
         }
         let destinations = Set(evidence.map(\.group))
-        let isAll = destinations.count == 2 && paths[index].figures.waiting == paths[index].figures.unanswered
-        guard destinations.count >= 3 || isAll, hasWaited(evidence, since: last) else { return [] }
+        let least = evidence.allSatisfy(\.isInbound) ? Self.leastClients : 3
+        let isAll = destinations.count == least - 1 && paths[index].figures.waiting == paths[index].figures.unanswered
+        guard destinations.count >= least || isAll, hasWaited(evidence, since: last) else { return [] }
         // Loss was the beginning of it.
-        for member in members(of: index) {
-            self[member].stall = nil
-            self[member].endLoss()
-        }
+        for member in members(of: index) { self[member].endLoss() }
         return [
             begin(Subject(path: index), since: last ?? evidence.map(\.start).min() ?? now, unanswered: evidence.count)
         ]
@@ -107,7 +109,7 @@ struct StallRule {
         guard paths[group.path].figures.stall == nil, group.figures.unanswered > 0 else { return [] }
         // After an outage of the path, what was not sent again yet is not answered yet.
         let resumed = paths[group.path].resumed
-        let evidence = waiting.filter { !$0.isInbound && $0.sent > resumed && now - $0.sent >= $0.slack }
+        let evidence = waiting.filter { !$0.isInbound && $0.sent > resumed && now - $0.sent >= $0.responseTime }
         guard !evidence.isEmpty, evidence.contains(where: { !$0.isAttempt }) else { return [] }
         let isOfSeveral = Set(evidence.map(\.address)).count >= 3
         let start = max(resumed, evidence.map(\.start).min() ?? now)
@@ -133,7 +135,8 @@ struct StallRule {
         guard let stall = self[subject].stall else { return [] }
         if isWaiting { self[subject].stall = StandingTrouble(since: stall.since, raised: stall.raised, lastSeen: now) }
         let isAnswered = self[subject].lastAnswer.map { $0 > stall.raised } ?? false
-        guard isAnswered || !isWaiting && now - stall.lastSeen > Self.expiry else { return [] }
+        let isLeft = self[subject].connections == 0 && routesChanged > stall.raised
+        guard isAnswered || isLeft || !isWaiting && now - stall.lastSeen > Self.expiry else { return [] }
         self[subject].stall = nil
         // What was sent again meanwhile is no loss of its own.
         self[subject].clearLoss()
@@ -202,7 +205,7 @@ struct StallRule {
     }
 
     private func members(of path: Int) -> [Subject] {
-        groups.indices.filter { groups[$0]?.path == path }.map { Subject(path: path, group: $0) }
+        (members[path] ?? []).map { Subject(path: path, group: $0) }
     }
 
     private func finding(_ subject: Subject, unanswered: Int? = nil) -> TrafficFinding {

@@ -1,18 +1,26 @@
 // Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
 
 extension TrafficFinding {
-    /// Such as `through 192.0.2.1 on eth0` or `to 198.51.100.0/24`.
+    /// Such as `through 192.0.2.1 on eth0`, `through 192.0.2.1 on eth0 to private addresses` or `to 198.51.100.0/24`.
     public var direction: String {
         if let destination { return "to \(destination)" }
-        guard let gateway = path.gateway else { return "on \(path.interface)" }
-        return "through \(gateway) on \(path.interface)"
+        let gateway = path.gateway.map { "through \($0) " } ?? ""
+        return gateway + "on \(path.interface)" + (path.range == .private ? " to private addresses" : "")
     }
 
     /// Such as `148 of 150 connections through 192.0.2.1 on eth0 unanswered for 1.4 s`.
     public var unansweredSentence: String {
-        let total = max(connections, unanswered)
-        let subject = total == 1 ? "The only connection" : "\(unanswered) of \(total) connections"
+        let subject = Self.subject(unanswered, of: max(connections, unanswered))
         return "\(subject) \(direction) unanswered" + (lastAnswer.map { " for \(Self.text($0))" } ?? "")
+    }
+
+    /// Such as `148 of 150 connections`; of none, those that ended are meant.
+    public static func subject(_ unanswered: Int, of total: Int) -> String {
+        switch total {
+        case 0: "All connections"
+        case 1: "The only connection"
+        default: "\(unanswered) of \(total) connections"
+        }
     }
 
     /// Such as `4.8 % of segments through 192.0.2.1 on eth0 sent again`.

@@ -13,6 +13,9 @@ struct StandingTrouble: Hashable {
 
 /// The figures of a set of connections: those of one reading, and what is kept from one to the next.
 struct TrafficFigures {
+    /// How long an answer proves a path: longer than readings of a machine on which all is well are apart.
+    private static let validity = Duration.seconds(15)
+
     /// Round trips of this many connections of a reading are kept.
     private let capacity: Int
 
@@ -46,6 +49,12 @@ struct TrafficFigures {
         (connections, waiting, unanswered, attempts) = (0, 0, 0, 0)
         roundTrips.removeAll(keepingCapacity: true)
         leastRoundTrips.removeAll(keepingCapacity: true)
+    }
+
+    /// Adds one that used another path before, and was not answered since: it says nothing of this one.
+    mutating func addMoved(at now: Duration) {
+        connections += 1
+        lastSeen = now
     }
 
     mutating func add(_ sample: ConnectionSample, at now: Duration) {
@@ -100,7 +109,7 @@ struct TrafficFigures {
 
     func state(at now: Duration) -> TrafficState {
         if stall != nil { return .stalled }
-        guard let lastAnswer, now - lastAnswer <= .seconds(10) else {
+        guard let lastAnswer, now - lastAnswer <= Self.validity else {
             return attempts > 0 && attempts == connections ? .unanswered : .unknown
         }
         if lossiness != nil { return .lossy }

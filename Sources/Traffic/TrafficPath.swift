@@ -30,9 +30,16 @@ public struct TrafficPath: Hashable, Sendable {
     }
 }
 
+extension TrafficPath {
+    /// Whether it is the same but for the interface's name, which may change.
+    func isSame(as other: TrafficPath) -> Bool {
+        index == other.index && gateway == other.gateway && family == other.family && range == other.range
+    }
+}
+
 /// What connections say of a path or a destination.
 public enum TrafficState: String, Hashable, Sendable, CaseIterable {
-    /// There was an answer in the last ten seconds.
+    /// There was an answer in the last fifteen seconds.
     case proved
     /// Answers are much slower than they could be.
     case slow

@@ -21,11 +21,12 @@ public struct TrafficTracker {
 
     public static let mostGroups = 4096
     public static let mostCounters = 32_768
+    static let mostPaths = 256
     /// How long a group without connections is remembered: what answered then is known to exist.
     static let memory = Duration.seconds(600)
 
     struct Path {
-        let path: TrafficPath
+        var path: TrafficPath
         var figures = TrafficFigures(capacity: 4096)
         var state = TrafficState.unknown
         var stateSince = Duration.zero
@@ -38,7 +39,14 @@ public struct TrafficTracker {
         var group: Int?
         /// Since when packets use that path: those from before used another.
         var since: Duration
+        var lookedUp: Duration
         var generation: UInt32
+    }
+
+    /// What programs connect to.
+    private struct Endpoint: Hashable {
+        let address: IPAddress
+        let port: UInt16
     }
 
     private struct PrefixKey: Hashable {
@@ -68,6 +76,10 @@ public struct TrafficTracker {
     private var routes: [PrefixKey: Route] = [:]
     private var generation: UInt32 = 0
     private var routesChangedAt = Duration.zero
+    /// Lookups of this reading that are done anew because something is unanswered.
+    private var renewals = 0
+    /// When endpoints that programs of this machine connected to were last answered.
+    private var endpoints: [Endpoint: Duration] = [:]
     private var counters: [UInt64: Counters] = [:]
     private var listening: Set<UInt16> = []
     private var newListening: Set<UInt16> = []
@@ -97,6 +109,7 @@ public struct TrafficTracker {
     /// Begins a reading of all connections.
     public mutating func begin() {
         reading &+= 1
+        renewals = 0
         candidates.removeAll(keepingCapacity: true)
         newListening.removeAll(keepingCapacity: true)
         for index in paths.indices { paths[index].figures.clear() }
@@ -114,49 +127,62 @@ public struct TrafficTracker {
             newListening.insert(connection.sourcePort)
             return
         }
-        guard !connection.destination.isLoopback, let (group, since) = locate(connection, at: now, route) else {
+        let sample = ConnectionSample(connection, at: now)
+        guard !connection.destination.isLoopback,
+            let (group, since) = locate(connection, isUnanswered: sample.isUnanswered, at: now, route),
+            let path = groups[group]?.path
+        else { return }
+        groups[group]?.note(connection.destination)
+        guard sample.answer.map({ $0 >= since }) ?? true else {
+            groups[group]?.figures.addMoved(at: now)
+            paths[path].figures.addMoved(at: now)
             return
         }
-        let sample = ConnectionSample(connection, at: now)
-        // What used another path before, and was not answered since, says nothing of this one.
-        guard sample.answer.map({ $0 >= since }) ?? true else { return }
         groups[group]?.figures.add(sample, at: now)
-        groups[group]?.note(connection.destination)
-        guard let path = groups[group]?.path else { return }
         paths[path].figures.add(sample, at: now)
         count(connection, sample, group: group, at: now)
+        let isInbound = listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort)
+        if !isInbound { note(connection, sample.answer) }
         guard sample.isUnanswered, candidates.count < Self.mostGroups else { return }
-        if let answer = sample.answer {
+        if let received = sample.received {
             // What a network has forgotten after a pause is nobody's fault.
-            guard answer >= resumedAt, sample.start - answer <= .seconds(60) else { return }
+            guard received >= resumedAt,
+                sample.start - received <= .seconds(60) || paths[path].figures.stall != nil
+            else { return }
+        }
+        if sample.isAttempt {
+            // Hosts and ports that never answered say nothing: programs try what is gone, or filtered.
+            guard sample.start >= since,
+                let last = endpoints[Endpoint(address: connection.destination, port: connection.destinationPort)],
+                now - last <= Self.memory || paths[path].figures.stall != nil
+            else { return }
         }
         candidates.append(
             StallCandidate(
                 group: group,
                 path: path,
                 address: connection.destination,
-                isInbound: listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort),
+                isInbound: isInbound,
                 isAttempt: sample.isAttempt,
                 start: sample.start,
                 slack: sample.slack,
+                responseTime: sample.responseTime,
                 transmissions: sample.transmissions,
                 sent: sample.sent
             )
         )
     }
 
-    /// A connection ended.
+    /// A connection ended; one that never was established may have been refused by anything on the path.
     public mutating func end(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
-        guard connection.segmentsReceived > 0 || connection.bytesAcknowledged > 0, !connection.destination.isLoopback,
+        guard connection.roundTrip > 0, !connection.destination.isLoopback,
             let (group, since) = locate(connection, at: now, route)
         else { return }
-        // A connection that was refused has no times; the refusal came just now.
-        let age = min(connection.lastAcknowledged, connection.lastReceived)
-        let answer = age < 600_000 ? now - .milliseconds(Int64(age)) : now
         let sample = ConnectionSample(connection, at: now)
+        if !listening.contains(connection.sourcePort) { note(connection, sample.answer) }
         count(connection, sample, group: group, at: now)
         counters[connection.cookie] = nil
-        guard answer >= since, let path = groups[group]?.path else { return }
+        guard let answer = sample.answer, answer >= since, let path = groups[group]?.path else { return }
         groups[group]?.figures.noteAnswer(answer, isProof: sample.isProof)
         groups[group]?.figures.lastSeen = now
         paths[path].figures.noteAnswer(answer, isProof: sample.isProof)
@@ -170,12 +196,29 @@ public struct TrafficTracker {
         for index in paths.indices { paths[index].figures.finish() }
         for index in groups.indices { groups[index]?.figures.finish() }
         if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
-        var rule = StallRule(isDoubtful ? [] : candidates, paths: paths, groups: groups, at: now)
+        var rule = StallRule(
+            isDoubtful ? [] : candidates,
+            paths: paths,
+            groups: groups,
+            routesChanged: routesChangedAt,
+            at: now
+        )
         let changes = rule.changes
         (paths, groups, isSuspicious) = (rule.paths, rule.groups, rule.isSuspicious)
         refresh(at: now)
         forget(at: now)
         return changes
+    }
+
+    /// The end of what stands, where nothing is read from now on.
+    public func abandoned(at now: Duration) -> [TrafficChange] {
+        func end(_ figures: TrafficFigures, _ path: TrafficPath, _ destination: IPPrefix? = nil) -> TrafficChange? {
+            (figures.stall ?? figures.lossiness).map {
+                .unknown(figures.finding(path, destination, at: now), duration: now - $0.since)
+            }
+        }
+        return paths.compactMap { end($0.figures, $0.path) }
+            + groups.compactMap { group in group.flatMap { end($0.figures, paths[$0.path].path, $0.prefix) } }
     }
 
     /// Lets answers grow old without a reading.
@@ -270,6 +313,13 @@ public struct TrafficTracker {
 
     // MARK: - Parts
 
+    private mutating func note(_ connection: TCPConnection, _ answer: Duration?) {
+        guard let answer else { return }
+        if endpoints.count >= 2 * Self.mostGroups { endpoints = endpoints.filter { answer - $0.value <= Self.memory } }
+        guard endpoints.count < 2 * Self.mostGroups else { return }
+        endpoints[Endpoint(address: connection.destination, port: connection.destinationPort)] = answer
+    }
+
     private mutating func count(
         _ connection: TCPConnection,
         _ sample: ConnectionSample,
@@ -298,7 +348,9 @@ public struct TrafficTracker {
         }
         counters[connection.cookie] = new
         // Of what the first reading finds, it is not known when it was lost.
-        guard old != nil || reading > 1, old?.isCutOff != true, let path = groups[group]?.path else { return }
+        guard let path = groups[group]?.path, old?.isCutOff != true,
+            old != nil || reading > 1 && now - paths[path].resumed > .seconds(30)
+        else { return }
         let segments = new.segments &- (old?.segments ?? 0)
         let again = new.retransmitted &- (old?.retransmitted ?? 0)
         let duplicates = new.duplicates &- (old?.duplicates ?? 0)
@@ -314,6 +366,7 @@ public struct TrafficTracker {
     /// The group of a connection, and since when its packets use that path.
     private mutating func locate(
         _ connection: TCPConnection,
+        isUnanswered: Bool = false,
         at now: Duration,
         _ route: (RouteKey) -> TrafficPath?
     ) -> (Int, Duration)? {
@@ -329,25 +382,39 @@ public struct TrafficTracker {
             prefix: prefix
         )
         let known = routes[key]
-        if let known, known.generation == generation { return known.group.map { ($0, known.since) } }
+        if let known, known.generation == generation {
+            // Not all changes of routes are reported: before somebody is accused it is looked up again.
+            let isRenewed = isUnanswered && now - known.lookedUp >= .seconds(1) && renewals < 64
+            guard isRenewed else { return known.group.map { ($0, known.since) } }
+            renewals += 1
+        }
         var question = key.key
         question.destination = connection.destination
         let group = route(question).flatMap { self.group($0, prefix, at: now) }
-        let since = known.map { $0.group == group ? $0.since : routesChangedAt } ?? .zero
+        let since =
+            known.map { known in
+                known.group == group ? known.since : known.generation == generation ? now : routesChangedAt
+            } ?? routesChangedAt
         if known == nil, routes.count >= 2 * Self.mostGroups { routes.removeAll(keepingCapacity: true) }
-        routes[key] = Route(group: group, since: since, generation: generation)
+        routes[key] = Route(group: group, since: since, lookedUp: now, generation: generation)
         return group.map { ($0, since) }
     }
 
     private mutating func group(_ path: TrafficPath, _ prefix: IPPrefix, at now: Duration) -> Int? {
         let index: Int
-        if let known = paths.firstIndex(where: { $0.path == path }) {
+        if let known = paths.firstIndex(where: { $0.path.isSame(as: path) }) {
             index = known
-        } else {
-            // Interfaces that come and go do not make paths for ever.
-            guard paths.count < 256 else { return nil }
+            paths[index].path.interface = path.interface
+        } else if paths.count < Self.mostPaths {
             paths.append(Path(path: path))
             index = paths.count - 1
+        } else {
+            // Interfaces and gateways come and go: one that has no destinations left makes room.
+            let used = Set(groups.compactMap { $0?.path })
+            guard let free = paths.indices.first(where: { !used.contains($0) && paths[$0].figures.stall == nil })
+            else { return nil }
+            paths[free] = Path(path: path)
+            index = free
         }
         let key = GroupKey(path: index, prefix: prefix)
         if let known = groupIndices[key] { return known }

@@ -40,7 +40,7 @@ import Testing
             (Measure(label: "a", value: 1), "a=1", .ok),
             (Measure(label: "a", value: nil), "a=U", .ok),
             (Measure(label: "a", value: nil, warning: CheckRange("1:")), "a=U;1:", .unknown),
-            (Measure(label: "a", value: 0.0305, unit: "s", minimum: 0), "a=0.031s;;;0", .ok),
+            (Measure(label: "a", value: 0.0305, unit: "s", minimum: 0), "a=0.0305s;;;0", .ok),
             (Measure(label: "a", value: -0.5), "a=-0.500", .ok),
             (Measure(label: "a", value: 73, unit: "s", minimum: 0), "a=73s;;;0", .ok),
             (

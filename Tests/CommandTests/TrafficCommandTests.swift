@@ -80,7 +80,7 @@ private enum Document {
 }
 
 private let summaries: [(document: String, summary: String)] = [
-    (Document.proved, "✓ 212 connections answered within 40 ms, 0.2 % sent again"),
+    (Document.proved, "✓ 212 connections answered within 40 ms, 0.2 % sent again, but none to 203.0.113.0/24"),
     (Document.whole("proved", Document.figures(1, ratio: "null")), "✓ 1 connection answered within 40 ms"),
     (Document.stalled, "✗ 148 of 150 connections unanswered for 1.4 s"),
     (
@@ -106,7 +106,7 @@ private let summaries: [(document: String, summary: String)] = [
 
     @Test func `paths and destinations follow, those in trouble first`() throws {
         let expected = """
-            ✓ 212 connections answered within 40 ms, 0.2 % sent again
+            ✓ 212 connections answered within 40 ms, 0.2 % sent again, but none to 203.0.113.0/24
               through 192.0.2.1 on eth0: proved, for 4 h (since 15:00)
               DESTINATION      STATE    CONN  UNANSWERED    RTT     LOSS  LAST ANSWER
               203.0.113.0/24   stalled     3           3         100.0 %     12 s ago
@@ -161,7 +161,10 @@ private let summaries: [(document: String, summary: String)] = [
 @Suite struct TrafficJudgeTests {
     @Test(
         arguments: [
-            (Document.proved, CheckJudge(), .ok, "OK - 212 connections answered within 40 ms, 0.2 % sent again"),
+            (
+                Document.proved, CheckJudge(), .ok,
+                "OK - 212 connections answered within 40 ms, 0.2 % sent again, but none"
+            ),
             (Document.empty, CheckJudge(warning: CheckRange("0.01")), .ok, "OK - no connections"),
             (Document.idle, CheckJudge(), .ok, "OK - 12 connections, last answer 45 s ago"),
             (Document.lossy, CheckJudge(), .warning, "WARNING - 212 connections answered within 40 ms, but 4.8 %"),
@@ -170,7 +173,7 @@ private let summaries: [(document: String, summary: String)] = [
             (Document.stalled, CheckJudge(), .critical, "CRITICAL - 148 of 150 connections unanswered for 1.4 s | "),
             (
                 Document.proved, CheckJudge(warning: CheckRange("0.03")), .warning,
-                "sent again, rtt_p90 is 0.040s, expected 0.03 | "
+                "but none to 203.0.113.0/24, rtt_p90 is 0.040s, expected 0.03 | "
             ),
             (
                 Document.proved, CheckJudge(warning: CheckRange("0.03"), critical: CheckRange("0.035")), .critical,
@@ -296,7 +299,8 @@ private let summaries: [(document: String, summary: String)] = [
         let clock = #"2026-11-28 \d\d:\d\d:00"#
         await loop.eventually("the lines") { watch.output.contains("4.8 % sent again\n") }
         let lines = watch.lines
-        #expect(lines.first == "✓ 212 connections answered within 40 ms, 0.2 % sent again")
+        let proved = "✓ 212 connections answered within 40 ms, 0.2 % sent again, but none to 203.0.113.0/24"
+        #expect(lines.first.map(String.init) == proved)
         #expect(lines.dropLast().last?.hasSuffix(" ✗ 148 of 150 connections unanswered for 1.4 s") == true)
         #expect(lines.last?.wholeMatch(of: try Regex("\(clock) ! 212 connections .* sent again")) != nil, "\(lines)")
         await loop.eventually("another poll") { server.targets.count == 4 }

@@ -78,6 +78,41 @@ import Testing
         #expect(told == [[], ["+wan.down"], [], [], [], ["-wan.down"]])
     }
 
+    @Test func `what connections show is over when they do not show it, whatever is tested beside`() {
+        func diagnosis(_ traffic: [TrafficEvidence]) -> Diagnosis {
+            var evidence = Healthy.evidence
+            (evidence.reach, evidence.traffic) = ([], traffic)
+            evidence.performance.anchors = []
+            (evidence.application.certificates, evidence.application.clockOffset) = ([], .notAsked)
+            return Judge().judge(evidence)
+        }
+        func trouble(_ state: TrafficEvidence.State, to destination: String? = nil) -> TrafficEvidence {
+            TrafficEvidence(
+                state,
+                family: .ipv4,
+                interface: "eth0",
+                gateway: Healthy.gateway,
+                destination: destination,
+                connections: 8,
+                unanswered: 8,
+                loss: 0.1,
+                sentence: "x"
+            )
+        }
+        let found = diagnosis([trouble(.lossy), trouble(.stalled, to: "198.51.100.0/24")])
+        guard case .notAssessed? = diagnosis([]).state(of: .application) else {
+            Issue.record("the layer application was assessed")
+            return
+        }
+        let changes = run([(0, found), (1, found), (2, diagnosis([]))]).map { $0.sorted() }
+        #expect(
+            changes == [
+                ["+traffic.destination-stalled", "+traffic.loss"], [],
+                ["-traffic.destination-stalled", "-traffic.loss"],
+            ]
+        )
+    }
+
     @Test func `a cause that is certain takes back what it hides, and one that is not does not`() {
         var blind = Healthy.evidence
         blind.loseGateways()

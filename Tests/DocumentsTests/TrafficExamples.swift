@@ -47,8 +47,7 @@ extension Example {
         ),
         Example(
             body: TrafficChanged(.unknown(finding(nil), duration: .milliseconds(72_345))),
-            summary: "info traffic.unknown No traffic through 192.0.2.1 on eth0 for a minute: "
-                + "unknown whether packets get through",
+            summary: "info traffic.unknown No longer known whether connections through 192.0.2.1 on eth0 are answered",
             data: findingText("path", "null", loss: "null") + #","duration_seconds":72.345}"#
         ),
     ]

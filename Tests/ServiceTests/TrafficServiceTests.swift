@@ -179,6 +179,25 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
+    @Test func `where packets leave without a gateway, the headline follows connections as well`() async throws {
+        try Namespace.current.ipBatch(["route replace default dev eth0"])
+        try router.run(["sh", "-c", "sysctl -qw net.ipv4.conf.lan0.proxy_arp=1"])
+        let client = try await client(Self.hosts)
+        let service = try await service("diagnosis: {enabled: false}\n")
+        func eventually(_ state: String) async throws {
+            try await Namespace.current.loop.eventually("\(state)") {
+                try service.json("/api/v1/status")["headline"]?["state"]?.string == state
+            }
+        }
+        try await eventually("online")
+        try cut()
+        try await eventually("no_internet")
+        try scratch.write("traffic: {enabled: false}\n", to: "nwpath.yaml")
+        service.process.signal(SIGHUP)
+        try await service.eventually("traffic.unknown")
+        withExtendedLifetime(client) {}
+    }
+
     @Test func `where connections cannot be read, that is said, and nothing else of them`() async throws {
         let client = try await client([Self.hosts[0]])
         let wrapper = ["python3", Place.fixtures + "/without_netlink.py", "--protocol=4"]

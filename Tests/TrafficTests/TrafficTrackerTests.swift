@@ -7,7 +7,7 @@ import Testing
 @testable import Traffic
 
 /// Connections of one machine through one gateway, as the kernel would show them; time goes on only when a test says so.
-private struct Simulation {
+struct Simulation {
     static let gateway = IPAddress.v4(0x0A00_0001)
     var tracker = TrafficTracker()
     /// A whole number of milliseconds.
@@ -104,11 +104,11 @@ private struct Simulation {
         #expect(end.destination == nil && duration == .milliseconds(1020))
     }
 
-    @Test func `what was proved is unknown ten seconds after the last answer, without a reading`() {
+    @Test func `what was proved is unknown fifteen seconds after the last answer, without a reading`() {
         var simulation = Simulation()
         _ = simulation.read([simulation.answered(Simulation.host(0))])
         #expect(simulation.report.total.state == .proved && simulation.tracker.isTransient)
-        let later = Duration.milliseconds(simulation.now + 10_000)
+        let later = Duration.milliseconds(simulation.now + 15_000)
         let changes = [simulation.tracker.refresh(at: later), simulation.tracker.refresh(at: later)]
         #expect(changes == [true, false] && !simulation.tracker.isTransient)
         #expect(simulation.tracker.report(at: later).total.state == .unknown)
@@ -246,6 +246,7 @@ private struct Simulation {
                 var connection = simulation.answered(host)
                 connection.state = .synSent
                 (connection.retransmissions, connection.backoff, connection.timeout) = (2, 2, 4_000_000)
+                connection.timeLeft = 4000
                 (connection.lastSent, connection.lastAcknowledged, connection.lastReceived) = (.max, .max, .max)
                 return connection
             }

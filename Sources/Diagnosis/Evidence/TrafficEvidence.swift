@@ -15,10 +15,14 @@ public struct TrafficEvidence: Hashable, Sendable {
     public var gateway: IPAddress?
     /// The prefix; `nil` of everything beyond the path.
     public var destination: String?
+    /// Whether it is about private addresses.
+    public var isPrivate: Bool
     /// Whether it is about public addresses beyond the gateways of the path.
     public var isBeyond: Bool
     public var connections: Int
     public var unanswered: Int
+    /// The share of data segments that were sent again.
+    public var loss: Double?
     /// Such as `148 of 150 connections through 192.0.2.1 on eth0 unanswered for 1.4 s`.
     public var sentence: String
 
@@ -28,9 +32,11 @@ public struct TrafficEvidence: Hashable, Sendable {
         interface: String,
         gateway: IPAddress?,
         destination: String? = nil,
+        isPrivate: Bool = false,
         isBeyond: Bool = true,
         connections: Int,
         unanswered: Int = 0,
+        loss: Double? = nil,
         sentence: String
     ) {
         self.state = state
@@ -38,9 +44,11 @@ public struct TrafficEvidence: Hashable, Sendable {
         self.interface = interface
         self.gateway = gateway
         self.destination = destination
+        self.isPrivate = isPrivate
         self.isBeyond = isBeyond
         self.connections = connections
         self.unanswered = unanswered
+        self.loss = loss
         self.sentence = sentence
     }
 }

@@ -24,7 +24,7 @@ extension Judge {
             isContradicted ? .degraded : .broken,
             .likely,
             family: traffic.family,
-            about: traffic.gateway.map { "\($0)" } ?? traffic.interface,
+            about: subject(traffic),
             say: traffic.sentence + answers,
             action: answers.isEmpty
                 ? "check the router, then the modem and the provider" : "check the modem and the provider",
@@ -51,7 +51,7 @@ extension Judge {
             traffic.destination == nil ? .degraded : .warning,
             .likely,
             family: traffic.family,
-            about: traffic.destination ?? traffic.gateway.map { "\($0)" } ?? traffic.interface,
+            about: subject(traffic),
             say: traffic.sentence,
             action: traffic.destination.map { "report to the operator of the hosts in \($0)" }
                 ?? "check the cable or radio link, then the provider",
@@ -59,7 +59,14 @@ extension Judge {
         )
     }
 
+    private func subject(_ traffic: TrafficEvidence) -> String {
+        if let destination = traffic.destination { return destination }
+        return (traffic.gateway.map { "\($0)" } ?? traffic.interface)
+            + (traffic.isPrivate ? " to private addresses" : "")
+    }
+
     private func figures(_ traffic: TrafficEvidence) -> [Verdict.Fact] {
         [.init("connections", traffic.connections), .init("unanswered", traffic.unanswered)]
+            + (traffic.loss.map { [.init("retransmit_ratio", ($0 * 1e5).rounded() / 1e5)] } ?? [])
     }
 }

@@ -26,7 +26,7 @@ public struct TrafficChanged: EventBody {
             message = "Segments \(direction) no longer lost after \(TrafficFinding.text(length))"
         case .unknown(_, let length):
             (name, duration) = (.trafficUnknown, length)
-            message = "No traffic \(direction) for a minute: unknown whether packets get through"
+            message = "No longer known whether connections \(direction) are answered"
         }
     }
 

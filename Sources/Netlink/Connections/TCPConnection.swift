@@ -39,6 +39,8 @@ public struct TCPConnection: Hashable, Sendable {
     public var backoff: UInt8 = 0
     /// The retransmission timeout, doubled ones included.
     public var timeout: UInt32 = 0
+    /// Milliseconds until that timeout, or another timer of the socket.
+    public var timeLeft: UInt32 = 0
     /// Segments that were sent and not acknowledged.
     public var unacknowledged: UInt32 = 0
     public var lastSent: UInt32 = 0
@@ -96,6 +98,7 @@ extension TCPConnection {
         uid = body.host32(at: 64)
         // ICSK_TIME_PROBE0.
         isProbingWindow = body[2] == 4
+        timeLeft = body.host32(at: 52)
         var attributes = AttributeReader(body, from: Self.headerLength)
         while attributes.advance() {
             switch attributes.kind {

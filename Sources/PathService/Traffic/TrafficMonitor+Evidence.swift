@@ -26,9 +26,11 @@ extension TrafficMonitor {
                 interface: finding.path.interface,
                 gateway: finding.path.gateway,
                 destination: finding.destination?.description,
+                isPrivate: finding.path.range == .private,
                 isBeyond: engine.core.path.uses(finding.path),
                 connections: finding.connections,
                 unanswered: finding.unanswered,
+                loss: finding.loss,
                 sentence: state == .lossy ? finding.lossSentence : finding.unansweredSentence
             )
         }
@@ -63,8 +65,10 @@ extension TrafficMonitor {
 extension Path {
     /// Whether the packets of connections to public addresses leave as those of this path do.
     fileprivate func uses(_ traffic: TrafficPath) -> Bool {
-        guard traffic.range == .public, interfaces.contains(where: { $0.index == traffic.index }) else { return false }
-        let gateways = gateways.map(\.address.address)
+        guard traffic.range == .public, let family = traffic.family == .ipv4 ? ipv4 : ipv6,
+            family.interfaces.contains(where: { $0.index == traffic.index })
+        else { return false }
+        let gateways = family.gateways.filter { $0.interface == traffic.interface }.map(\.address.address)
         return traffic.gateway.map(gateways.contains) ?? gateways.isEmpty
     }
 }

@@ -79,7 +79,10 @@ final class TrafficMonitor {
         guard new != isEnabled else { return }
         isEnabled = new
         revision += 1
-        guard new else { return close() }
+        guard new else {
+            publish(tracker.abandoned(at: loop.clock.awake))
+            return close()
+        }
         open()
         tick()
     }
@@ -229,12 +232,16 @@ final class TrafficMonitor {
             ),
             at: now
         )
+        publish(changes)
+        onReading()
+        schedule()
+    }
+
+    private func publish(_ changes: [TrafficChange]) {
         for change in changes {
             hub.publish(TrafficChanged(change))
             onChange(change)
         }
-        onReading()
-        schedule()
     }
 
     /// Reads connections that ended, a bounded number at a time: what is too much is lost.

@@ -22,7 +22,7 @@ struct Traffic: Command {
             IPv4, /48 of IPv6), those in trouble first. UNANSWERED are connections that wait for an answer longer than \
             usual, RTT is the median round trip, LOSS the share of segments sent again in the last 20 s.
 
-            STATE is proved (an answer in the last 10 s), stalled (nothing is answered), lossy, slow, \
+            STATE is proved (an answer in the last 15 s), stalled (nothing is answered), lossy, slow, \
             unanswered (only attempts to connect, none answered) or unknown (nothing was sent). QUIC and other UDP, \
             and connections in other network namespaces, such as those of containers, are not seen.
 

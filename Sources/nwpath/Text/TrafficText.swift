@@ -101,12 +101,19 @@ struct TrafficText {
         let (state, paths) = (state(document), document.list("paths"))
         let concerned = paths.filter { Self.state($0) == state }
         guard ![.proved, .unknown].contains(state), !concerned.isEmpty, concerned.count < paths.count else {
-            return sentence(state, Figures(document), "")
+            return sentence(state, Figures(document), "") + (state == .proved ? exception(paths) : "")
         }
         let scope =
             concerned.count == 1
             ? direction(concerned[0], among: paths) : "on \(concerned.count) of \(paths.count) paths"
         return sentence(state, Figures(worstOf: concerned), " \(scope)")
+    }
+
+    /// Such as `, but none to 198.51.100.0/24`.
+    private static func exception(_ paths: [JSONValue]) -> String {
+        let silent = paths.flatMap { $0.list("groups") }.filter { state($0) == .stalled }
+        guard let first = silent.first else { return "" }
+        return ", but none to " + (silent.count == 1 ? first.text("destination") : "\(silent.count) destinations")
     }
 
     private static func sentence(_ state: TrafficState, _ figures: Figures, _ scope: String) -> String {
@@ -123,8 +130,9 @@ struct TrafficText {
         case .unanswered: return "\(connections)\(scope) attempted, none answered"
         case .stalled:
             let total = max(figures.connections, figures.unanswered)
-            let subject = total == 1 ? "the only connection" : "\(figures.unanswered) of \(total) connections"
-            return "\(subject)\(scope) unanswered" + (figures.lastAnswer.map { " for \(time($0))" } ?? "")
+            let subject = TrafficFinding.subject(figures.unanswered, of: total)
+            return "\(subject.prefix(1).lowercased() + subject.dropFirst())\(scope) unanswered"
+                + (figures.lastAnswer.map { " for \(time($0))" } ?? "")
         case .proved, .unknown:
             let answer = figures.lastAnswer.map { ", last answer \(time($0)) ago" }
             return figures.connections > 0

@@ -66,12 +66,13 @@ struct CheckReport: Equatable {
             return "\(label)=" + fields[...last].joined(separator: ";")
         }
 
-        /// Whole where it is whole, else in thousandths; never an exponent.
+        /// Whole where it is whole, else in thousandths, or as many digits as it has to the millionth; never an exponent.
         private static func text(_ value: Double) -> String {
-            let thousandths = Int64((min(max(value, -1e12), 1e12) * 1000).rounded())
-            let rest = String(1000 + thousandths.magnitude % 1000).dropFirst()
-            let whole = "\(thousandths < 0 ? "-" : "")\(thousandths.magnitude / 1000)"
-            return thousandths % 1000 == 0 ? whole : "\(whole).\(rest)"
+            let millionths = Int64((min(max(value, -1e12), 1e12) * 1e6).rounded())
+            var rest = String(1_000_000 + millionths.magnitude % 1_000_000).dropFirst()
+            while rest.count > 3, rest.last == "0" { rest.removeLast() }
+            let whole = "\(millionths < 0 ? "-" : "")\(millionths.magnitude / 1_000_000)"
+            return rest == "000" ? whole : "\(whole).\(rest)"
         }
     }
 

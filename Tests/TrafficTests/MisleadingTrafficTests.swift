@@ -1,0 +1,230 @@
+// Part of nwpath, a network path monitor for Linux. SPDX-License-Identifier: Apache-2.0
+
+import Addressing
+import Netlink
+import Testing
+
+@testable import Traffic
+
+/// Situations of real networks in which answers, or their absence, mean something else.
+@Suite struct MisleadingTrafficTests {
+    private static let hosts = (0..<4).map { Simulation.host($0) }
+
+    private func attempt(_ simulation: Simulation, _ host: IPAddress) -> TCPConnection {
+        var connection = simulation.answered(host)
+        connection.state = .synSent
+        (connection.retransmissions, connection.backoff, connection.timeout) = (2, 2, 4_000_000)
+        (connection.lastSent, connection.lastAcknowledged, connection.lastReceived) = (.max, .max, .max)
+        (connection.roundTrip, connection.source, connection.timeLeft) = (0, .v4(0x0A00_000B), 4000)
+        return connection
+    }
+
+    @Test func `a refusal, which may come from a filter on the way, is no answer`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        #expect(simulation.report.total.state == .stalled)
+        var refused = simulation.answered(Self.hosts[0], 4_297_684)
+        (refused.state, refused.roundTrip, refused.segmentsReceived) = (.closed, 0, 1)
+        simulation.tracker.end(refused, at: .milliseconds(simulation.now), route: simulation.path)
+        #expect(simulation.read(Self.hosts.map { simulation.waiting($0, since: 700, timeouts: 2) }).isEmpty)
+        #expect(simulation.report.total.state == .stalled)
+    }
+
+    @Test func `after a change to an uplink that is dead, attempts to destinations of before accuse it`() throws {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        simulation.gateway = .v4(0x0A00_0002)
+        simulation.tracker.routesChanged(at: .milliseconds(simulation.now))
+        let moved = { (simulation: Simulation, age: Int) in
+            Self.hosts.map { simulation.waiting($0, since: age, answer: 150, timeouts: 2) }
+        }
+        #expect(simulation.read(moved(simulation, 900), after: 1000).isEmpty)
+        // They are still there, and are read again.
+        let path = try #require(simulation.report.paths.first { $0.path.gateway == simulation.gateway })
+        #expect(path.figures.connections == 4 && path.figures.state == .unknown)
+        // Those that began before use the same path now.
+        let before = Self.hosts.map { attempt(simulation, $0) }
+        #expect(simulation.read(moved(simulation, 1400) + before, after: 500).isEmpty)
+        let attempts = Self.hosts.map { attempt(simulation, $0) }
+        let found = simulation.read(moved(simulation, 3900) + attempts, after: 3000)
+        guard case .stalled(let finding) = try #require(found.first), found.count == 1 else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(finding.path.gateway == simulation.gateway && finding.destination == nil)
+    }
+
+    @Test func `attempts to ports that never answered accuse nobody, not even beside rare answers`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        for round in 0..<40 {
+            let attempts = Self.hosts.map { host in
+                var connection = attempt(simulation, host)
+                connection.destinationPort = 9
+                return connection
+            }
+            let idle = Self.hosts.map { simulation.answered($0, round * 250 % 1000 + 250) }
+            #expect(simulation.read(idle + attempts).isEmpty)
+        }
+    }
+
+    @Test func `an attempt began when it was sent first, not when it is read`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        for left in stride(from: 3750, to: 0, by: -250) {
+            let attempts = Self.hosts.map { host in
+                var connection = attempt(simulation, host)
+                connection.timeLeft = UInt32(left)
+                return connection
+            }
+            // What was answered 1.8 s ago was so after the attempts began.
+            #expect(simulation.read(Self.hosts.map { simulation.answered($0, 1800) } + attempts).isEmpty)
+        }
+    }
+
+    @Test func `a long outage stands while connections wait or are attempted`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        for minute in 1...20 {
+            let waiting = Self.hosts.map { host in
+                var connection = simulation.waiting(host, since: 100, answer: minute * 60_000, timeouts: 10)
+                connection.timeout = 120_000_000
+                connection.lastSent = 30_000
+                return connection
+            }
+            let attempts = Self.hosts.map { attempt(simulation, $0) }
+            #expect(simulation.read(minute % 2 == 0 ? waiting : attempts, after: 60_000).isEmpty)
+            #expect(simulation.report.total.state == .stalled)
+        }
+    }
+
+    @Test func `destinations that stalled before their path end by themselves`() {
+        var simulation = Simulation()
+        let dead = (1...3).map { Simulation.host(0, $0) }
+        let others = Array(Self.hosts.dropFirst())
+        _ = simulation.read((dead + others).map { simulation.answered($0) })
+        for round in 1...4 {
+            _ = simulation.read(
+                dead.map { simulation.waiting($0, since: 250 * round, timeouts: 1) }
+                    + others.map { simulation.answered($0) }
+            )
+        }
+        let cut = dead.map { simulation.waiting($0, since: 1500, timeouts: 2) }
+        _ = simulation.read(cut + others.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        _ = simulation.read((dead + others).map { simulation.answered($0) })
+        let names = simulation.changes.map { change in
+            let scope = change.finding.destination == nil ? "path" : "destination"
+            return switch change {
+            case .stalled: "\(scope) stalled"
+            case .resumed: "\(scope) resumed"
+            default: "\(scope) other"
+            }
+        }
+        #expect(names == ["destination stalled", "path stalled", "path resumed", "destination resumed"])
+    }
+
+    @Test func `what was sent again by connections that began in an outage is no loss after it`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        for second in 1...20 {
+            let connections = Self.hosts.enumerated().map { index, host in
+                var connection = simulation.answered(host, cookie: UInt64(1000 + index + second / 5 * 10))
+                connection.segments = UInt32(second % 5 * 60 + 20)
+                connection.retransmitted = 5
+                return connection
+            }
+            _ = simulation.read(connections, after: 1000)
+        }
+        #expect(simulation.changes.count == 2, "\(simulation.changes)")
+    }
+
+    @Test func `routes are looked up again before somebody is accused, and names may change`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        // More specific routes were added, which is not reported.
+        simulation.gateway = .v4(0x0A00_0002)
+        for round in 1...8 {
+            let connections = Self.hosts.map { simulation.waiting($0, since: 250 * round, timeouts: min(round, 3)) }
+            #expect(simulation.read(connections, after: round == 1 ? 1250 : 250).isEmpty)
+        }
+    }
+
+    @Test func `more paths than there is room for make room after a while`() {
+        var simulation = Simulation()
+        for number in 0..<300 {
+            simulation.gateway = .v4(0x0A01_0000 + UInt32(number))
+            simulation.tracker.routesChanged(at: .milliseconds(simulation.now))
+            _ = simulation.read([simulation.answered(Self.hosts[0])], after: 10_000)
+            #expect(simulation.report.total.connections == 1, "\(number)")
+        }
+        #expect(simulation.tracker.paths.count == TrafficTracker.mostPaths)
+    }
+
+    @Test func `a path that all connections left when routes changed is unknown at once`() throws {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        simulation.gateway = .v4(0x0A00_0002)
+        simulation.now += 1
+        simulation.tracker.routesChanged(at: .milliseconds(simulation.now))
+        let found = simulation.read(Self.hosts.map { simulation.answered($0) }, after: 1000)
+        guard case .unknown(let finding, _) = try #require(found.first), found.count == 1 else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(finding.path.gateway == Simulation.gateway && simulation.report.total.state == .proved)
+    }
+
+    @Test func `a few clients that all left accuse nobody, many do`() {
+        for count in [3, 7, 8] {
+            var simulation = Simulation()
+            var listening = TCPConnection(.listening, from: .v4(0), port: 443, to: .v4(0))
+            listening.cookie = 1
+            func inbound(_ connection: TCPConnection) -> TCPConnection {
+                var connection = connection
+                connection.sourcePort = 443
+                return connection
+            }
+            let idle = (0..<8).map { inbound(simulation.answered(Simulation.host($0), 500)) }
+            _ = simulation.read([listening] + idle)
+            let gone = idle.prefix(count).map {
+                inbound(simulation.waiting($0.destination, since: 900, timeouts: 2))
+            }
+            let others = idle.dropFirst(count).map { inbound(simulation.answered($0.destination, 1500)) }
+            let found = simulation.read([listening] + gone + others, after: 1000)
+            #expect(found.isEmpty == (count < 7), "\(count): \(found)")
+        }
+    }
+
+    @Test func `where only what is sent is lost, what is received hides nothing`() {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        for round in 1...8 {
+            let timeouts = round < 3 ? 1 : round < 6 ? 2 : 3
+            let connections = Self.hosts.map { host in
+                var connection = simulation.waiting(host, since: 250 * round, timeouts: timeouts)
+                (connection.lastReceived, connection.lastAcknowledged) = (30, 30)
+                return connection
+            }
+            _ = simulation.read(connections)
+        }
+        #expect(simulation.changes.count == 1 && simulation.changes.first?.finding.destination == nil)
+        #expect(simulation.report.total.state == .stalled)
+    }
+
+    @Test func `what stands ends as unknown where connections are read no longer`() throws {
+        var simulation = Simulation()
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        #expect(simulation.tracker.abandoned(at: .milliseconds(simulation.now)).isEmpty)
+        _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
+        let ends = simulation.tracker.abandoned(at: .milliseconds(simulation.now))
+        guard case .unknown(let finding, let duration) = try #require(ends.first), ends.count == 1 else {
+            Issue.record("\(ends)")
+            return
+        }
+        #expect(finding.destination == nil && duration == .milliseconds(520))
+    }
+}
