@@ -22,6 +22,7 @@ public struct TrafficTracker {
     public static let mostGroups = 4096
     public static let mostCounters = 32_768
     static let mostPaths = 256
+    static let mostEndpoints = 8192
     /// How long a group without connections is remembered: what answered then is known to exist.
     static let memory = Duration.seconds(600)
 
@@ -195,6 +196,7 @@ public struct TrafficTracker {
         listening = newListening
         for index in paths.indices { paths[index].figures.finish() }
         for index in groups.indices { groups[index]?.figures.finish() }
+        if endpoints.count >= Self.mostEndpoints / 2 { endpoints = endpoints.filter { now - $0.value <= Self.memory } }
         if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
         var rule = StallRule(
             isDoubtful ? [] : candidates,
@@ -314,10 +316,9 @@ public struct TrafficTracker {
     // MARK: - Parts
 
     private mutating func note(_ connection: TCPConnection, _ answer: Duration?) {
-        guard let answer else { return }
-        if endpoints.count >= 2 * Self.mostGroups { endpoints = endpoints.filter { answer - $0.value <= Self.memory } }
-        guard endpoints.count < 2 * Self.mostGroups else { return }
-        endpoints[Endpoint(address: connection.destination, port: connection.destinationPort)] = answer
+        let endpoint = Endpoint(address: connection.destination, port: connection.destinationPort)
+        guard let answer, endpoints.count < Self.mostEndpoints || endpoints[endpoint] != nil else { return }
+        endpoints[endpoint] = answer
     }
 
     private mutating func count(

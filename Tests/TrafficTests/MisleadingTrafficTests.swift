@@ -69,6 +69,20 @@ import Testing
         }
     }
 
+    @Test func `more endpoints than are remembered do not hide an outage of those that are`() {
+        var simulation = Simulation()
+        let many = (0..<10_000).map { simulation.answered(Self.hosts[$0 % 4], cookie: UInt64($0 + 10)) }
+        let others = many.enumerated().map { index, connection in
+            var connection = connection
+            connection.destinationPort = UInt16(1000 + index)
+            return connection
+        }
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) } + others)
+        _ = simulation.read(others, after: 1000)
+        let attempts = Self.hosts.map { attempt(simulation, $0) }
+        #expect(simulation.read(attempts, after: 3900).count == 1)
+    }
+
     @Test func `an attempt began when it was sent first, not when it is read`() {
         var simulation = Simulation()
         _ = simulation.read(Self.hosts.map { simulation.answered($0) })

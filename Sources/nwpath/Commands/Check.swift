@@ -35,7 +35,7 @@ struct Check: Command {
         examples: [
             CommandExample("nwpath check", "the Internet connection of this machine"),
             CommandExample("nwpath check path --warn-expensive -w 5: -c 1:", "with services"),
-            CommandExample("nwpath check diagnosis", "what the diagnosis of the service found, once it is enabled"),
+            CommandExample("nwpath check diagnosis", "what the diagnosis of the service found"),
             CommandExample("nwpath check interface eth0", "one interface"),
             CommandExample("nwpath check service _ipp._tcp -c 2:", "at least two printers"),
             CommandExample("nwpath check traffic -w 0.2", "a warning when answers take longer than 0.2 s"),
