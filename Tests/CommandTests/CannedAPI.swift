@@ -61,7 +61,11 @@ final class CannedAPI {
         }
         if let limit = Self.limit(of: target), rest.count == 1 {
             let answer = "HTTP/1.1 304 Not Modified\r\nETag: \"7f3a.1\"\r\n\r\n"
-            loop.schedule(after: limit) { Self.send(answer, to: connection) }
+            loop.schedule(after: limit) { [weak self] in
+                // Its number may be that of a descriptor of another test by now.
+                guard let self, connections.contains(connection) else { return }
+                Self.send(answer, to: connection)
+            }
             return
         }
         if Self.limit(of: target) != nil { rest.removeFirst() }

@@ -23,7 +23,8 @@ final class CannedServer {
             guard connection >= 0 else { return }
             connections.append(connection)
             let bytes = Array(answer.utf8)
-            _ = unsafe bytes.withUnsafeBytes { unsafe write(connection, $0.baseAddress, $0.count) }
+            // Without SIGPIPE where the client has gone.
+            _ = unsafe bytes.withUnsafeBytes { unsafe nwp_send(connection, $0.baseAddress, $0.count) }
         }
     }
 

@@ -99,17 +99,31 @@ public final class RunningCommand {
     /// Sends a signal.
     public func signal(_ signal: Int32) { kill(process, signal) }
 
+    /// Writes to the program's standard input; one that has ended reads nothing, and its SIGPIPE is not for this process.
+    private func write(_ text: String) {
+        var (pipe, before) = (sigset_t(), sigset_t())
+        unsafe sigemptyset(&pipe)
+        unsafe sigaddset(&pipe, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &pipe, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(input, $0.baseAddress, min($0.count, 4096)) }
+            guard count > 0 else {
+                var now = timespec()
+                if errno == EPIPE { unsafe sigtimedwait(&pipe, nil, &now) }
+                return
+            }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
     /// Hands `input` to the program, then waits until it ends.
     /// - Returns: What it printed.
     /// - Throws: ``CommandFailure`` when it exits with anything but 0.
     @discardableResult
     public func finish(input text: String = "") throws -> String {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = unsafe bytes.withUnsafeBytes { unsafe write(input, $0.baseAddress, min($0.count, 4096)) }
-            guard count > 0 else { break }
-            bytes = bytes.dropFirst(count)
-        }
+        write(text)
         closeInput()
         var printed: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
