@@ -318,7 +318,7 @@ public struct TrafficTracker {
     private mutating func note(_ connection: TCPConnection, _ answer: Duration?) {
         let endpoint = Endpoint(address: connection.destination, port: connection.destinationPort)
         guard let answer, endpoints.count < Self.mostEndpoints || endpoints[endpoint] != nil else { return }
-        endpoints[endpoint] = answer
+        endpoints[endpoint] = max(endpoints[endpoint] ?? answer, answer)
     }
 
     private mutating func count(

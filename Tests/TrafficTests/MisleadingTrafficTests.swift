@@ -83,6 +83,16 @@ import Testing
         #expect(simulation.read(attempts, after: 3900).count == 1)
     }
 
+    @Test func `an idle connection does not make a port forgotten that answers another one`() {
+        var simulation = Simulation()
+        simulation.now = 1_000_000
+        _ = simulation.read(
+            Self.hosts.map { simulation.answered($0) } + Self.hosts.map { simulation.answered($0, 700_000, cookie: 7) }
+        )
+        let attempts = Self.hosts.map { attempt(simulation, $0) }
+        #expect(simulation.read(attempts, after: 3900).count == 1)
+    }
+
     @Test func `an attempt began when it was sent first, not when it is read`() {
         var simulation = Simulation()
         _ = simulation.read(Self.hosts.map { simulation.answered($0) })
@@ -195,13 +205,7 @@ import Testing
     @Test func `a few clients that all left accuse nobody, many do`() {
         for count in [3, 7, 8] {
             var simulation = Simulation()
-            var listening = TCPConnection(.listening, from: .v4(0), port: 443, to: .v4(0))
-            listening.cookie = 1
-            func inbound(_ connection: TCPConnection) -> TCPConnection {
-                var connection = connection
-                connection.sourcePort = 443
-                return connection
-            }
+            let (listening, inbound) = (Simulation.listening, Simulation.inbound)
             let idle = (0..<8).map { inbound(simulation.answered(Simulation.host($0), 500)) }
             _ = simulation.read([listening] + idle)
             let gone = idle.prefix(count).map {

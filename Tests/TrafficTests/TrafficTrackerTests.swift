@@ -30,6 +30,16 @@ struct Simulation {
         .v4(0xC633_6400 + UInt32(prefix) << 8 + UInt32(number))
     }
 
+    /// A server of this machine.
+    static let listening = TCPConnection(.listening, from: .v4(0), port: 443, to: .v4(0), cookie: 1)
+
+    /// The same connection, opened by a client of that server.
+    static func inbound(_ connection: TCPConnection) -> TCPConnection {
+        var connection = connection
+        connection.sourcePort = 443
+        return connection
+    }
+
     /// A connection that was answered so many milliseconds ago.
     func answered(_ host: IPAddress, _ age: Int = 20, cookie: UInt64 = 0) -> TCPConnection {
         var connection = TCPConnection(
@@ -186,13 +196,7 @@ struct Simulation {
 
     @Test func `clients that left one after the other accuse nobody, however long they are sent to`() {
         var simulation = Simulation()
-        var listening = TCPConnection(.listening, from: .v4(0), port: 443, to: .v4(0))
-        listening.cookie = 1
-        func inbound(_ connection: TCPConnection) -> TCPConnection {
-            var connection = connection
-            connection.sourcePort = 443
-            return connection
-        }
+        let (listening, inbound) = (Simulation.listening, Simulation.inbound)
         var left: [(host: IPAddress, at: Int)] = []
         for round in 0..<200 {
             // Every five seconds another one leaves; in between one client is answered.
