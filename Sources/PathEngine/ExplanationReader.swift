@@ -41,6 +41,8 @@ public enum ExplanationReader {
         var state = KernelState()
         let links = try kernel.links().values
         _ = state.replace(links: links, addresses: try kernel.addresses().values, at: now)
+        let neighbors = (try? kernel.neighbors(index: nil))?.values ?? []
+        state.learn(neighbors)
         var rejects: [RouteEntry] = []
         var defaults: [RouteEntry] = []
         for family in AddressFamily.allCases {
@@ -56,7 +58,7 @@ public enum ExplanationReader {
             rejects: rejects,
             defaults: defaults,
             nexthops: (try? kernel.nexthops())?.values ?? [],
-            neighbors: (try? kernel.neighbors(index: nil))?.values ?? [],
+            neighbors: neighbors,
             uid: uid,
             now: now
         )

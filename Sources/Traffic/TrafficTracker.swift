@@ -196,7 +196,10 @@ public struct TrafficTracker {
         listening = newListening
         for index in paths.indices { paths[index].figures.finish() }
         for index in groups.indices { groups[index]?.figures.finish() }
-        if endpoints.count >= Self.mostEndpoints / 2 { endpoints = endpoints.filter { now - $0.value <= Self.memory } }
+        // In an outage nothing is answered anew, however long it lasts.
+        if endpoints.count >= Self.mostEndpoints / 2, paths.allSatisfy({ $0.figures.stall == nil }) {
+            endpoints = endpoints.filter { now - $0.value <= Self.memory }
+        }
         if counters.count >= Self.mostCounters / 2 { counters = counters.filter { $0.value.reading == reading } }
         var rule = StallRule(
             isDoubtful ? [] : candidates,

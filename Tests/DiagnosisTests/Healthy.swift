@@ -44,6 +44,25 @@ enum Healthy {
         return router
     }
 
+    /// What eight connections of the machine show that are lossy or have stalled.
+    static func connections(
+        _ state: TrafficEvidence.State,
+        _ sentence: String = "x",
+        to destination: String? = nil
+    ) -> TrafficEvidence {
+        TrafficEvidence(
+            state,
+            family: .ipv4,
+            interface: "eth0",
+            gateway: gateway,
+            destination: destination,
+            connections: 8,
+            unanswered: 8,
+            loss: 0.1,
+            sentence: sentence
+        )
+    }
+
     static func anchor(_ name: String, _ address: IPAddress) -> ReachEvidence.Anchor {
         var anchor = ReachEvidence.Anchor(name, address)
         anchor.echo = .known(true)

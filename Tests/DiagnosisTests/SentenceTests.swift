@@ -454,13 +454,17 @@ private let quality: [Spoken] = [
         .degraded,
         "8 of 8 connections through 192.0.2.1 on eth0 unanswered for 1.4 s; the gateway itself answers",
         "check the modem and the provider"
-    ) { $0.traffic = [connections(.stalled, "8 of 8 connections through 192.0.2.1 on eth0 unanswered for 1.4 s")] },
+    ) {
+        $0.traffic = [
+            Healthy.connections(.stalled, "8 of 8 connections through 192.0.2.1 on eth0 unanswered for 1.4 s")
+        ]
+    },
     Spoken(
         .trafficLoss,
         .degraded,
         "4.8 % of segments through 192.0.2.1 on eth0 sent again",
         "check the cable or radio link, then the provider"
-    ) { $0.traffic = [connections(.lossy, "4.8 % of segments through 192.0.2.1 on eth0 sent again")] },
+    ) { $0.traffic = [Healthy.connections(.lossy, "4.8 % of segments through 192.0.2.1 on eth0 sent again")] },
     Spoken(
         .trafficDestinationStalled,
         .warning,
@@ -468,7 +472,11 @@ private let quality: [Spoken] = [
         "report to the operator of the hosts in 198.51.100.0/24"
     ) { evidence in
         evidence.traffic = [
-            connections(.stalled, "3 of 3 connections to 198.51.100.0/24 unanswered for 2.1 s", to: "198.51.100.0/24")
+            Healthy.connections(
+                .stalled,
+                "3 of 3 connections to 198.51.100.0/24 unanswered for 2.1 s",
+                to: "198.51.100.0/24"
+            )
         ]
     },
     Spoken(
@@ -484,24 +492,6 @@ private let quality: [Spoken] = [
         }
     },
 ]
-
-/// What connections of the healthy machine show.
-private func connections(
-    _ state: TrafficEvidence.State,
-    _ sentence: String,
-    to destination: String? = nil
-) -> TrafficEvidence {
-    TrafficEvidence(
-        state,
-        family: .ipv4,
-        interface: "eth0",
-        gateway: Healthy.gateway,
-        destination: destination,
-        connections: 8,
-        unanswered: 8,
-        sentence: sentence
-    )
-}
 
 extension Evidence {
     /// Leaves only these name servers, each as `change` has it and otherwise not asked.

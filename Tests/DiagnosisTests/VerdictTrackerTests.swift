@@ -86,20 +86,7 @@ import Testing
             (evidence.application.certificates, evidence.application.clockOffset) = ([], .notAsked)
             return Judge().judge(evidence)
         }
-        func trouble(_ state: TrafficEvidence.State, to destination: String? = nil) -> TrafficEvidence {
-            TrafficEvidence(
-                state,
-                family: .ipv4,
-                interface: "eth0",
-                gateway: Healthy.gateway,
-                destination: destination,
-                connections: 8,
-                unanswered: 8,
-                loss: 0.1,
-                sentence: "x"
-            )
-        }
-        let found = diagnosis([trouble(.lossy), trouble(.stalled, to: "198.51.100.0/24")])
+        let found = diagnosis([Healthy.connections(.lossy), Healthy.connections(.stalled, to: "198.51.100.0/24")])
         guard case .notAssessed? = diagnosis([]).state(of: .application) else {
             Issue.record("the layer application was assessed")
             return

@@ -249,6 +249,12 @@ def odd_sources():
                                          "sysctl ipv6/conf/v0/dad_transmits=60", "sysctl ipv6/conf/v0/optimistic_dad=1",
                                          "sysctl ipv6/conf/v0/use_optimistic=1"] + up("v0"),
                  ["ip address add 2001:db8:1::2/64 dev v0 optimistic", "ip -6 route add default via fe80::1 dev v0"])
+    known = BOTH + ["send"]
+    found += one("odd source/v6 of another interface, router known", known, ["ip address flush dev v0"])
+    found += one("odd source/v6 of another interface, router permanent",
+                 known + ["ip neigh change 2001:db8:1::1 dev v0 nud permanent"], ["ip address flush dev v0"])
+    found += one("odd source/v6 of another interface, router forgotten", known + ["ip address flush dev v0"],
+                 ["ip neigh del 2001:db8:1::1 dev v0"])
     found += one("odd source/two addresses, one deprecated", V6 + ["ip address add 2001:db8:1::7/64 dev v0 nodad"],
                  ["ip address change 2001:db8:1::7/64 dev v0 preferred_lft 0"])
     found += one("odd source/unique local beside global", V6, ["ip address add fd00:1::2/64 dev v0 nodad"])

@@ -50,8 +50,10 @@ struct ExplanationWorld {
             )
             return RouteEntry(destination: route.prefix, answer: answer)
         }
+        var learnt = world
+        learnt.state.learn(neighbors)
         return ExplanationFacts(
-            judge: world.judge,
+            judge: learnt.judge,
             rules: rules.reversed(),
             rejects: entries.filter { $0.answer.type != .unicast },
             defaults: entries.filter { $0.answer.type == .unicast && $0.destination.length == 0 },

@@ -43,6 +43,22 @@ import Testing
         #expect(world.path().supportsIPv6)
     }
 
+    @Test(arguments: NeighborState.allCases)
+    func `without an address on the link packets leave while the router is in the cache`(entry: NeighborState) {
+        var world = World()
+        world.link("eth0", 2)
+        world.add("2001:db8:8::8/128", on: "lo")
+        world.route("::/0", "eth0", via: "fe80::1") { $0.source = IPAddress("2001:db8:8::8") }
+        world.facts.dns.servers = [DNSServer(ScopedAddress(IPAddress("2001:db8:53::53")!))]
+        let router = NeighborKey(index: 2, address: IPAddress("fe80::1")!)
+        #expect(world.evaluate().neighbors.rivals.contains(router))
+        world.state.learn([Neighbor(index: 2, address: router.address, state: entry)])
+        let isKnown = [.reachable, .stale, .delay, .probe, .noARP, .permanent].contains(entry)
+        #expect(world.path().supportsIPv6 == isKnown)
+        #expect(world.path().dns.isUsable == isKnown)
+        #expect(world.path().warnings.contains(.borrowedSource) == isKnown)
+    }
+
     @Test func `an address that another machine has`() {
         var world = World()
         world.link("eth0", 2)

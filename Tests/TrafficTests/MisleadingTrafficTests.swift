@@ -107,9 +107,15 @@ import Testing
         }
     }
 
-    @Test func `a long outage stands while connections wait or are attempted`() {
+    @Test(arguments: [0, 5000])
+    func `a long outage stands while connections wait or are attempted, beside many endpoints`(others: Int) {
         var simulation = Simulation()
-        _ = simulation.read(Self.hosts.map { simulation.answered($0) })
+        let many = (0..<others).map { index in
+            var connection = simulation.answered(Self.hosts[index % 4], cookie: UInt64(index + 10))
+            connection.destinationPort = UInt16(1000 + index)
+            return connection
+        }
+        _ = simulation.read(Self.hosts.map { simulation.answered($0) } + many)
         _ = simulation.read(Self.hosts.map { simulation.waiting($0, since: 450, timeouts: 1) }, after: 500)
         for minute in 1...20 {
             let waiting = Self.hosts.map { host in

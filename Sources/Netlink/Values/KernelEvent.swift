@@ -116,6 +116,9 @@ public enum NeighborState: UInt16, Hashable, Sendable, CaseIterable {
     case failed = 0x20
     case noARP = 0x40
     case permanent = 0x80
+
+    /// Whether packets are sent without a resolution first (`NUD_VALID`).
+    public var hasHardwareAddress: Bool { self != .none && self != .incomplete && self != .failed }
 }
 
 /// One policy rule (`RTM_GETRULE`, ip-rule(8)).

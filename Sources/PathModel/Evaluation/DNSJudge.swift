@@ -61,7 +61,11 @@ struct DNSJudge {
         let isNear = leg.gateway == nil && choice.entry.prefixLength > RoutePoll.longestPrefix(family)
         let sources = SourceJudge(interfaces: interfaces)
         guard let source = choice.source else { return family == .ipv6 && sources.hasSource(leg.index, family: .ipv6) }
-        guard sources.judge(source, leg: leg.index, family: family, isNear: isNear).isUsable else { return false }
+        let hop = NeighborKey(index: leg.index, address: leg.gateway ?? choice.destination)
+        let state = interfaces.state.neighborState(hop)
+        let verdict = sources.evaluate(source, by: leg.index, family: family, isNear: isNear, hop: state)
+        if verdict.needsResolvedHop { survey.neighbors.rivals.insert(hop) }
+        guard verdict.isUsable else { return false }
         if survey.output(of: .dns, to: choice.destination, by: leg.index).isRefused { return false }
         return survey.bound != nil || !survey.isForeign(source)
     }

@@ -110,7 +110,7 @@ extension EvaluationRound {
         if !way.dead.isEmpty { way.warnings.insert(.degraded) }
         if choice.datagramsDiffer { way.warnings.insert(.datagramsDiffer) }
         chooseLiveLeg(of: way, with: &survey)
-        let outcome = finish(way)
+        let outcome = finish(way, with: &survey)
         guard case .open = outcome else { return outcome }
         if let source = way.source, survey.bound == nil, survey.isForeign(source) {
             return .noSource(way, SourceJudge.Verdict(obstacle: .noLocalTable(source)))
@@ -133,12 +133,12 @@ extension EvaluationRound {
     }
 
     /// Finds the addresses of packets that take other legs of a multipath route (rule S31).
-    private func noteOtherSources(of way: WayOut, with survey: inout RouteSurvey) {
+    private func noteOtherSources(of way: WayOut, with queries: inout RouteSurvey) {
         guard way.live.count > 1 else { return }
         for leg in way.live {
-            guard let source = try? survey.ask(way.probe, .decision, by: leg.index).get().preferredSource,
+            guard let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource,
                 source != way.source, !way.otherSources.contains(source),
-                SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family).isUsable
+                SourceJudge(interfaces: judge).evaluate(source, by: leg.index, family: way.family).isUsable
             else { continue }
             way.otherSources.append(source)
         }
@@ -146,12 +146,12 @@ extension EvaluationRound {
 
     /// Leaves out legs of an IPv4 multipath route from whose addresses packets are refused while there are others: the
     /// kernel looks up again from the address of the leg that it took (rule S20).
-    private func leaveOutRefusedLegs(of way: WayOut, with survey: inout RouteSurvey) {
+    private func leaveOutRefusedLegs(of way: WayOut, with queries: inout RouteSurvey) {
         guard way.family == .ipv4, way.live.count > 1 else { return }
         let isRefused = way.live.map { leg in
-            let source = try? survey.ask(way.probe, .decision, by: leg.index).get().preferredSource
+            let source = try? queries.ask(way.probe, .decision, by: leg.index).get().preferredSource
             guard let source, source != way.choice.source else { return false }
-            return survey.isRefused(way.probe, from: source)
+            return queries.isRefused(way.probe, from: source)
         }
         guard isRefused.contains(false) else { return }
         way.dead += zip(way.live, isRefused).filter(\.1).map(\.0)
@@ -160,20 +160,22 @@ extension EvaluationRound {
 
     /// Takes the source of a live leg: the kernel may still hash the probe onto a dead one (rule S31), or have taken it
     /// because it was one's turn.
-    private func chooseLiveLeg(of way: WayOut, with survey: inout RouteSurvey) {
+    private func chooseLiveLeg(of way: WayOut, with queries: inout RouteSurvey) {
         let chosen = way.choice.decision.legs
         let isLive = chosen.contains { leg in way.live.contains { $0.index == leg.index } }
         if isLive && !way.choice.takesTurns || chosen.isEmpty { return }
-        guard let decision = try? survey.ask(way.probe, .decision, by: way.live.first?.index).get() else { return }
+        guard let decision = try? queries.ask(way.probe, .decision, by: way.live.first?.index).get() else { return }
         way.choice.decision = decision
         way.choice.soughtFrom = decision.preferredSource ?? way.choice.soughtFrom
     }
 
-    private mutating func finish(_ way: WayOut) -> FamilyOutcome {
+    private mutating func finish(_ way: WayOut, with queries: inout RouteSurvey) -> FamilyOutcome {
         let chosen = way.choice.decision.legs
         let leg = chosen.first { chosen in way.live.contains { $0.index == chosen.index } } ?? way.live[0]
         let source = way.choice.source
-        let verdict = SourceJudge(interfaces: judge).judge(source, leg: leg.index, family: way.family)
+        let hop = leg.router.map { judge.state.neighborState($0) } ?? .none
+        let verdict = SourceJudge(interfaces: judge).evaluate(source, by: leg.index, family: way.family, hop: hop)
+        if verdict.needsResolvedHop, let router = leg.router { queries.neighbors.rivals.insert(router) }
         guard let source, verdict.isUsable else { return .noSource(way, verdict) }
         way.source = source
         way.warnings.formUnion(verdict.warnings)
@@ -281,7 +283,7 @@ extension EvaluationRound {
         let legs = found.entry.legs
         guard legs.isEmpty || legs.contains(where: { $0.index == index && isLive($0) }) else { return nil }
         guard let source = found.source else { return family == .ipv6 ? found : nil }
-        guard SourceJudge(interfaces: judge).judge(source, leg: index, family: family).isUsable else { return nil }
+        guard SourceJudge(interfaces: judge).evaluate(source, by: index, family: family).isUsable else { return nil }
         return survey.bound == nil && survey.isForeign(source) ? nil : found
     }
 

@@ -15,13 +15,21 @@ struct SourceJudge {
         var obstacle: ReasonSubject.Obstacle?
         var warnings: Set<PathWarning> = []
         var held: HeldAddress?
+        /// Whether packets leave only while the kernel knows the hardware address of the next hop.
+        var needsResolvedHop = false
     }
 
-    /// Judges `source` for packets that leave by the interface `leg`; `isNear` when they stay on its link, where an
-    /// IPv6 link-local source serves.
-    func judge(_ source: IPAddress?, leg: Int, family: AddressFamily, isNear: Bool = false) -> Verdict {
+    /// Evaluates `source` for packets that leave by `interface`; `isNear` when they stay on its link, where an
+    /// IPv6 link-local source serves; `hop` is the kernel's entry of the next hop.
+    func evaluate(
+        _ source: IPAddress?,
+        by interface: Int,
+        family: AddressFamily,
+        isNear: Bool = false,
+        hop: NeighborState = .none
+    ) -> Verdict {
         var verdict = Verdict()
-        let own = interfaces.state.addresses[leg] ?? []
+        let own = interfaces.state.addresses[interface] ?? []
         guard let source, !source.isUnspecified, !source.isLoopback, !source.isMulticast, source.family == family,
             family == .ipv4 || isNear || !source.isLinkLocal
         else {
@@ -32,12 +40,15 @@ struct SourceJudge {
             return verdict
         }
         verdict.held = own.first { $0.value.address == source } ?? elsewhere(source)
-        if let held = verdict.held?.value, family == .ipv6, held.index != leg || held.flags.contains(.optimistic),
-            !canSolicit(by: leg)
+        if let held = verdict.held?.value, family == .ipv6, held.index != interface || held.flags.contains(.optimistic),
+            !canSolicit(by: interface)
         {
-            verdict.isPending = own.contains { $0.value.isPending && $0.value.address.isLinkLocal }
-            if !verdict.isPending { verdict.obstacle = .noLinkLocal }
-            return verdict
+            verdict.needsResolvedHop = true
+            if !hop.hasHardwareAddress {
+                verdict.isPending = own.contains { $0.value.isPending && $0.value.address.isLinkLocal }
+                if !verdict.isPending { verdict.obstacle = .noLinkLocal }
+                return verdict
+            }
         }
         if let flags = verdict.held?.value.flags {
             if flags.contains(.duplicateDetected) {
@@ -51,20 +62,21 @@ struct SourceJudge {
             if flags.contains(.deprecated) { verdict.warnings.insert(.deprecatedSource) }
         }
         verdict.isUsable = true
-        if verdict.held?.value.index != leg { verdict.warnings.insert(.borrowedSource) }
+        if verdict.held?.value.index != interface { verdict.warnings.insert(.borrowedSource) }
         if source.isLinkLocal { verdict.warnings.insert(.linkLocalSource) }
         if source.isUniqueLocal { verdict.warnings.insert(.ulaOnly) }
         return verdict
     }
 
-    /// Whether the kernel can look for neighbours there on behalf of another interface's address, or of an optimistic one
-    /// (RFC 4429 section 3.1): Neighbor Solicitation takes another address of its own interface, without one no packet
-    /// leaves (measured).
-    private func canSolicit(by leg: Int) -> Bool {
-        guard let link = interfaces.state.links[leg], link.flags.isDisjoint(with: [.noARP, .pointToPoint]) else {
+    /// Whether the kernel can resolve neighbours there for another interface's address or an optimistic one.
+    ///
+    /// Neighbor Solicitation comes from another address of its own interface (RFC 4429 section 3.1); without one packets
+    /// leave only while the neighbour's entry lasts (measured).
+    private func canSolicit(by interface: Int) -> Bool {
+        guard let link = interfaces.state.links[interface], link.flags.isDisjoint(with: [.noARP, .pointToPoint]) else {
             return true
         }
-        return (interfaces.state.addresses[leg] ?? []).contains { held in
+        return (interfaces.state.addresses[interface] ?? []).contains { held in
             held.value.address.family == .ipv6 && !held.value.isPending
                 && held.value.flags.isDisjoint(with: [.duplicateDetected, .optimistic])
         }

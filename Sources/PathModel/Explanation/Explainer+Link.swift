@@ -32,7 +32,7 @@ extension Explainer {
         guard !chain.isBroken, let link = state.links[leg.index] else { return }
         chain.interface = link.name
         if isLocal || !explainDetour(link, destination.family, &chain) { explainLink(link, &chain) }
-        explainSource(choice, answer, by: link, to: destination, &chain)
+        explainSource(choice, answer, by: link, through: leg.gateway, to: destination, &chain)
         explainFirewall(link, isLocal: isLocal, to: destination, &chain)
         explainNeighbor(leg, link, isLocal: isLocal, to: destination, &chain)
     }
@@ -184,6 +184,7 @@ extension Explainer {
         _ choice: RouteChoice?,
         _ answer: RouteAnswer,
         by link: Link,
+        through gateway: IPAddress?,
         to destination: IPAddress,
         _ chain: inout ExplanationChain
     ) {
@@ -200,7 +201,9 @@ extension Explainer {
         if let source, answer.type == .local || isNear && !source.isUnspecified {
             return chain.fine(.source, "\(source)")
         }
-        let verdict = SourceJudge(interfaces: facts.judge).judge(source, leg: link.index, family: destination.family)
+        let hop = state.neighborState(NeighborKey(index: link.index, address: gateway ?? destination))
+        let sources = SourceJudge(interfaces: facts.judge)
+        let verdict = sources.evaluate(source, by: link.index, family: destination.family, hop: hop)
         guard let source, verdict.isUsable else {
             let subject = ReasonSubject(interface: link.name, family: destination.family, obstacle: verdict.obstacle)
             let text = source.map { "\($0) cannot be used beyond this machine" }

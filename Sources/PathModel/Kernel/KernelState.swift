@@ -3,7 +3,7 @@
 public import Addressing
 public import Netlink
 
-/// Links, addresses and watched neighbours, kept up to date by kernel events.
+/// Links, addresses and some neighbours, kept up to date by kernel events.
 ///
 /// Every event costs the same however many interfaces there are. The state is a hint for evaluations: decisions are the
 /// kernel's own (rule S2).
@@ -128,6 +128,13 @@ extension KernelState {
             neighbors[key]?.isRival = isRival
         }
         return unreadNeighbors
+    }
+
+    /// Records all entries of the neighbour table, for an answer that is given once.
+    public mutating func learn(_ entries: [Neighbor]) {
+        let keys = entries.map { NeighborKey(index: $0.index, address: $0.address) }
+        _ = watch(.init(rivals: Set(keys)))
+        for (key, entry) in zip(keys, entries) { _ = note(entry, of: key) }
     }
 
     /// The gateways in use.
