@@ -70,10 +70,10 @@ def between(begin, event):
     return moment(event) - begin if event and begin else None
 
 
-def cut(lab, name, each, count, make, fault, families):
+def cut(lab, name, each, count, make, fault, families, around=contextlib.nullcontext):
     """A kind of cut, as many times as there are rounds."""
     world, found = lab.world, []
-    with contextlib.ExitStack() as stack:
+    with around(), contextlib.ExitStack() as stack:
         service = stack.enter_context(Service(world, diagnosis=True))
         clients = [stack.enter_context(world.client(destinations(count, six), each=each)) for six in families]
         time.sleep(SETTLING)
@@ -96,20 +96,68 @@ def cut_of(kind, each, count, lab):
     world, plan = lab.world, lab.world.plan
     everything = Fault("path", [plan.gateway], PREFIXES)
     one, six = Fault("destination", [plan.gateway], PREFIXES[:1]), Fault("path", [plan.gateway6], PREFIXES6)
-    make, fault, families = {
+    second = Fault("path", [SECOND_GATEWAY], PREFIXES[2:])
+    make, fault, families, *around = {
         "beyond": (world.beyond, everything, [False]), "gateway": (world.gateway, everything, [False]),
         "prefix": (lambda: world.without(PREFIXES[0]), one, [False]),
+        "uplink": (world.one_of_two, second, [False], world.both_uplinks),
         "ipv6": (world.without_six, six, [False, True])}[kind]
-    cut(lab, f"cut {kind}, {each * count} connections", each, count, make, fault, families)
+    cut(lab, f"cut {kind}, {each * count} connections", each, count, make, fault, families, *around)
 
 
 CUTS = {f"cuts:{kind}-{each * count}": functools.partial(cut_of, kind, each, count)
-        for each, count in ((5, 8), (1, 3)) for kind in ("beyond", "gateway", "prefix", "ipv6")}
+        for each, count in ((5, 8), (1, 3)) for kind in ("beyond", "gateway", "prefix", "uplink", "ipv6")}
 
 
 def cuts(lab):
     for case in CUTS.values():
         case(lab)
+
+
+# ---- The faults of Tests/Lab that connections of this machine meet
+
+# What the kernel itself refuses is reported as a change of the path, what is lost as a stall.
+SEEN = ("link.admin-down", "link.no-carrier", "link.isolated", "addr.none", "route.no-default", "route.unreachable",
+        "route.dead-tunnel", "route.wrong-gateway", "firewall.local", "gateway.unresolved", "gateway.not-forwarding",
+        "captive.portal", "wan.down", "wan.silent", "upstream.blackhole", "ipv4.broken", "ipv6.broken",
+        "compound.dns-and-ipv6", "compound.portal-and-duplicate", "compound.wan-and-dns")
+
+
+def fault_once(lab, service, name):
+    """A fault and its end: seconds to the first report, to a verdict, and from the end until all is well."""
+    def is_report(event):
+        return event["event"] in ("path.changed", "traffic.stalled", "gateway.unresolved")
+
+    def is_over(event):
+        return event["event"] == "headline.changed" and event["headline"]["state"] == "online"
+
+    watch, begin = Watch(service), time.time()
+    with lab.world.faulty(name):
+        report = watch.first(is_report, TIMEOUT)
+        verdict = watch.first(judge.is_named, lab.options.named)
+        codes, lost = judge.codes(watch.events()), report is None
+    watch, end = Watch(service), time.time()
+    over = watch.first(is_over, 2 * TIMEOUT)
+    with contextlib.suppress(measure.Failed):
+        measure.until(lambda: not judge.standing(service.events()), 2 * TIMEOUT, "an end of all verdicts", 0.2)
+    time.sleep(SETTLING)
+    return {"reported": between(begin, report), "named": between(begin, verdict), "well again": between(end, over),
+            "codes": codes, "by": "" if lost else report["event"]}
+
+
+def faults(lab):
+    """Each fault, as many times as there are rounds, beside forty connections of each family."""
+    with contextlib.ExitStack() as stack:
+        service = stack.enter_context(Service(lab.world, diagnosis=True))
+        for six in (False, True):
+            stack.enter_context(lab.world.client(destinations(six=six), each=5, timeout=2))
+        time.sleep(SETTLING)
+        for name in SEEN:
+            found = [fault_once(lab, service, name) for _ in range(lab.options.rounds)]
+            notes = {"reported": " ".join(sorted({one["by"] for one in found})), "well again": "after its end",
+                     "named": " ".join(sorted({code for one in found for code in one["codes"]}))}
+            for what, note in notes.items():
+                lab.row(name, what, [one[what] for one in found], note=note)
 
 
 # ---- What is nobody's fault
@@ -307,5 +355,5 @@ def cost_of(lab, count, interval):
 
 QUIET = (nothing_wrong, loss_of_one, dead_server, dead_server_of_eight, dead_prefix, stopped_peers, zero_windows,
          short_connections, uplink_replaced, uplink_lost, bulk, stopped_client)
-ALL = {"cuts": cuts, "quiet": no_accusation, "loss": loss, "cost": cost}
+ALL = {"cuts": cuts, "faults": faults, "quiet": no_accusation, "loss": loss, "cost": cost}
 SINGLE = {**CUTS, **{f"quiet:{case.__name__}": case for case in QUIET}}

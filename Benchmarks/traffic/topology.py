@@ -2,6 +2,7 @@
 """The network of Tests/Lab with eight servers behind four prefixes per family and a second uplink, and its faults."""
 import contextlib, json, os, pathlib, re, signal, subprocess, sys
 
+from faults import FAULTS
 from loads import narrowed
 from network import Line, Machine, Network, Plan
 
@@ -195,6 +196,29 @@ class World(Network):
         finally:
             self.device.batch([f"route del default via {SECOND_GATEWAY} dev eth1 metric 50", "link set eth1 down"])
             self.connect_device()
+
+    @contextlib.contextmanager
+    def both_uplinks(self):
+        """The last two prefixes are reached through the second router."""
+        routes = [f"{prefix} via {SECOND_GATEWAY} dev eth1" for prefix in PREFIXES[2:]]
+        self.device.batch(["link set eth1 up"] + [f"route add {route}" for route in routes])
+        try:
+            yield
+        finally:
+            self.device.batch([f"route del {route}" for route in routes] + ["link set eth1 down"])
+
+    def one_of_two(self):
+        """One of two networks: nothing passes beyond the second router."""
+        return self.dropped(["iif down1 drop", "oif down1 drop"])
+
+    @contextlib.contextmanager
+    def faulty(self, name):
+        """A fault of Tests/Lab."""
+        FAULTS[name].inject(self)
+        try:
+            yield
+        finally:
+            FAULTS[name].heal(self)
 
     def queue(self, megabits, size):
         """The uplink carries so many Mbit/s, behind queues of so many bytes."""

@@ -226,7 +226,9 @@ public final class Daemon {
         }
         parts.start(diagnosis) { $0.start(configuration) { [unowned self] in publishAnswers() } }
         traffic.onReading = { [unowned self] in publishAnswers() }
-        traffic.onChange = { [unowned self] in diagnosis.trafficChanged(isPath: $0.concernsReach) }
+        traffic.onChange = { [unowned self] in
+            diagnosis.trafficChanged(isPath: $0.concernsReach, isStall: $0.isStall)
+        }
         parts.start(traffic) { $0.apply(isEnabled: configuration.traffic.isEnabled) }
         if let services {
             parts.start(services) { services in

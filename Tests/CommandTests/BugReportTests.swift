@@ -155,8 +155,8 @@ import Testing
         let text = service.scratch.read("report.jsonl")
         let found = try sections(text)
         for name in [
-            "version", "kernel", "configuration", "status", "interfaces", "services", "routes", "log", "events",
-            "metrics",
+            "version", "kernel", "configuration", "status", "interfaces", "traffic", "services", "routes", "log",
+            "events", "metrics",
         ] {
             #expect(found[name]?["value"] != nil, "\(name)")
             #expect(result.messages.contains("nwpath: \(name): "), "\(name)")
@@ -184,7 +184,7 @@ import Testing
         for name in ["version", "kernel", "configuration", "routes", "log", "events"] {
             #expect(found[name]?["value"] != nil, "\(name) \(result.messages)")
         }
-        for name in ["status", "interfaces", "services", "metrics"] {
+        for name in ["status", "interfaces", "traffic", "services", "metrics"] {
             #expect(found[name]?["problem"] != nil, "\(name)")
         }
         #expect(found["events"]?["value"]?.array?.contains { $0.text("event") == "daemon.started" } == true)

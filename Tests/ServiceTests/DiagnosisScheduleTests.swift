@@ -31,7 +31,7 @@ import Testing
     @Test func `without an interval only what fails is examined, until it is in order`() {
         var schedule = DiagnosisSchedule(at: .seconds(7), interval: nil)
         #expect(schedule.next == nil)
-        schedule.trafficChanged(isPath: true, at: .seconds(8))
+        schedule.trafficChanged(isPath: true, isStall: true, at: .seconds(8))
         #expect(schedule.next == .seconds(8))
         schedule.begin(at: .seconds(8))
         schedule.end(.broken, isFrugal: false, at: .seconds(11), chance: 0)
@@ -45,13 +45,31 @@ import Testing
         var schedule = DiagnosisSchedule(at: .zero)
         schedule.begin(at: .seconds(60))
         schedule.abandon()
-        schedule.trafficChanged(isPath: true, at: .milliseconds(60_200))
+        schedule.trafficChanged(isPath: true, isStall: true, at: .milliseconds(60_200))
         #expect(schedule.next == .milliseconds(60_200))
-        // One destination that answers no more is no reason to examine again and again.
-        schedule.begin(at: .milliseconds(60_200))
-        schedule.end(.sound, isFrugal: false, at: .seconds(63), chance: 0)
-        schedule.trafficChanged(isPath: false, at: .seconds(64))
-        #expect(schedule.next == .milliseconds(70_200))
+    }
+
+    @Test func `destinations that stall again and again begin a round every ten seconds, and once what was due`() {
+        var schedule = DiagnosisSchedule(at: .zero, interval: nil)
+        func round(_ at: Int) {
+            #expect(schedule.next == .seconds(at))
+            schedule.begin(at: .seconds(at))
+            schedule.end(.sound, isFrugal: false, at: .seconds(at) + .milliseconds(500), chance: 0)
+            #expect(schedule.next == nil)
+        }
+        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(60))
+        round(60)
+        // That it is answered again does not delay what stalls next.
+        schedule.trafficChanged(isPath: false, isStall: false, at: .seconds(67))
+        round(70)
+        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(73))
+        round(73)
+        for second in [74, 76, 82] { schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(second)) }
+        round(83)
+        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(94))
+        round(94)
+        schedule.trafficChanged(isPath: false, isStall: false, at: .seconds(95))
+        round(104)
     }
 
     @Test func `what connections prove needs no round`() {

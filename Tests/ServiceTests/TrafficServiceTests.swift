@@ -47,16 +47,25 @@ import Testing
         def serve(client):
             with client:
                 while data := client.recv(100): client.sendall(data)
+        def answer_to(query):
+            question = query[12:query.index(0, 12) + 5]
+            data = b"\\0" if question[-3] == 2 else bytes([192, 0, 2, 99])
+            answer = b"\\xc0\\x0c" + question[-4:] + b"\\0\\0\\0\\x3c\\0" + bytes([len(data)]) + data
+            return query[:2] + b"\\x81\\x80\\0\\1\\0\\1" + bytes(4) + question + answer
         def names():
             server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             server.bind(("203.0.113.7", 53))
             while True:
                 query, client = server.recvfrom(512)
-                question = query[12:query.index(0, 12) + 5]
-                data = b"\\0" if question[-3] == 2 else bytes([192, 0, 2, 99])
-                answer = b"\\xc0\\x0c" + question[-4:] + b"\\0\\0\\0\\x3c\\0" + bytes([len(data)]) + data
-                server.sendto(query[:2] + b"\\x81\\x80\\0\\1\\0\\1" + bytes(4) + question + answer, client)
-        threading.Thread(target=names, daemon=True).start()
+                server.sendto(answer_to(query), client)
+        def names_by_tcp():
+            server = socket.create_server(("203.0.113.7", 53))
+            while True:
+                client = server.accept()[0]
+                with client:
+                    answer = answer_to(client.recv(514)[2:])
+                    client.sendall(len(answer).to_bytes(2, "big") + answer)
+        for part in (names, names_by_tcp): threading.Thread(target=part, daemon=True).start()
         server = socket.create_server(("::", 7007), family=socket.AF_INET6, dualstack_ipv6=True)
         say("ready")
         while True: threading.Thread(target=serve, args=server.accept()[:1], daemon=True).start()
@@ -176,6 +185,27 @@ import Testing
             try service.json("/api/v1/status")["headline"]?["state"]?.string == "degraded"
         }
         #expect(try service.records("verdict.raised").isEmpty)
+        withExtendedLifetime(client) {}
+    }
+
+    @Test(arguments: ["", "diagnosis: {anchors: [{name: far, addr4: 203.0.113.7}]}\n"])
+    func `a destination that is gone is a verdict, also where connections prove the path`(text: String) async throws {
+        let client = try await client(Self.hosts)
+        let service = try await service(text)
+        if !text.isEmpty {
+            try await Namespace.current.loop.eventually("a round without a fault") {
+                let document = try service.json("/api/v1/diagnosis")
+                return document["complete"]?.bool == true && document["verdicts"]?.array == []
+            }
+        }
+        for count in 1...2 {
+            try cut("ip daddr 198.51.100.0/24")
+            try await service.eventually("verdict.raised", count: count)
+            try mend()
+            try await service.eventually("verdict.cleared", count: count)
+        }
+        let codes = try service.records("verdict.raised").map { $0["verdict"]?["code"]?.string }
+        #expect(codes == ["traffic.destination-stalled", "traffic.destination-stalled"])
         withExtendedLifetime(client) {}
     }
 

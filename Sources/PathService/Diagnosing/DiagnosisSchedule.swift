@@ -33,7 +33,8 @@ struct DiagnosisSchedule: Hashable {
     static let frugality = 10
     /// The least time from the start of one round to that of the next.
     static let gap = Duration.seconds(1)
-    /// The same where a probe is the reason: one that fails and answers alternately is no reason to examine all the time.
+    /// The same where a probe or a destination is the reason: one that fails and answers alternately is no reason to examine
+    /// all the time.
     static let probeGap = Duration.seconds(10)
 
     /// When the next round is due, as time since boot; `nil` while nothing fails and no interval is set.
@@ -44,6 +45,8 @@ struct DiagnosisSchedule: Hashable {
     private var isRunning = false
     /// When the next round is due though the one that runs has not ended: it began before what happened.
     private var repetition: Duration?
+    /// When the last round was due because a destination stalled.
+    private var destinationDue: Duration?
 
     /// Plans the first round for now, or for when something fails.
     init(at now: Duration, interval: Duration? = Self.interval) {
@@ -103,10 +106,15 @@ struct DiagnosisSchedule: Hashable {
         bringForward(to: now, gap: isFrugal ? Self.probeGap * Self.frugality : Self.probeGap)
     }
 
-    /// Connections are no longer answered, or are again; of one destination only when `isPath` is not set.
-    mutating func trafficChanged(isPath: Bool, at now: Duration) {
+    /// Connections are no longer answered (`isStall`), or are again; of one destination only when `isPath` is not set.
+    mutating func trafficChanged(isPath: Bool, isStall: Bool, at now: Duration) {
         brokenRounds = 0
-        bringForward(to: now, gap: isPath ? Self.gap : Self.probeGap)
+        if isPath { return bringForward(to: now, gap: Self.gap) }
+        guard isStall else { return bringForward(to: now, gap: Self.probeGap) }
+        let last = destinationDue ?? now - Self.probeGap
+        let due = last > now ? last : max(now, last + Self.probeGap)
+        destinationDue = due
+        bringForward(to: due, gap: Self.gap)
     }
 
     private mutating func bringForward(to now: Duration, gap: Duration) {

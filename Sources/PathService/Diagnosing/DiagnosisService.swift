@@ -162,7 +162,7 @@ final class DiagnosisService {
     }
 
     /// Examines at once when connections are no longer answered, or are again.
-    func trafficChanged(isPath: Bool) {
+    func trafficChanged(isPath: Bool, isStall: Bool) {
         guard automatic != nil else { return }
         if isPath, !isRequested, let running = examination {
             // What it found out until now is from before.
@@ -170,7 +170,7 @@ final class DiagnosisService {
             examination = nil
             schedule.abandon()
         }
-        schedule.trafficChanged(isPath: isPath, at: clock.boot)
+        schedule.trafficChanged(isPath: isPath, isStall: isStall, at: clock.boot)
         plan()
     }
 
@@ -192,7 +192,7 @@ final class DiagnosisService {
         guard let next = schedule.next else { return }
         timer = loop.schedule(at: next) { [unowned self] in
             timer = nil
-            if lastFinding == .sound, isPeriodic, isProvedByTraffic(), !isFailing() {
+            if lastFinding == .sound, isPeriodic, isProvedByTraffic(), traffic().isEmpty, !isFailing() {
                 schedule.postpone(at: clock.boot)
                 return plan()
             }

@@ -30,7 +30,9 @@ struct ReportCollector {
         if failure == nil {
             addAnswers(&connection)
         } else {
-            for name in ["interfaces", "services", "metrics"] { contents.miss(name, "the service does not answer") }
+            for name in ["interfaces", "traffic", "services", "metrics"] {
+                contents.miss(name, "the service does not answer")
+            }
         }
         addRoutes()
         addLog(hasEvents: contents.sections.contains { $0.name == "events" })
@@ -39,6 +41,7 @@ struct ReportCollector {
     private mutating func addAnswers(_ connection: inout ServiceConnection) {
         let parts = [
             ("interfaces", "all interfaces", "/api/v1/interfaces"),
+            ("traffic", "what TCP connections show", "/api/v1/traffic"),
             ("services", "the services that were found", "/api/v1/services"),
             ("events", "the last \(Self.eventCount) events", "/api/v1/events?limit=\(Self.eventCount)"),
         ]
