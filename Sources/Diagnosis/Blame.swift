@@ -23,7 +23,9 @@ public enum Blame: String, Hashable, Sendable, CaseIterable {
         case .local, .route: self = .me
         case .link, .address: self = worst.code == .addressDuplicate ? .me : .linkOrGateway
         case .gateway: self = Self.comparing(peers.compactMap(\.reachesGateway.value), otherwise: .linkOrGateway)
-        case .application where worst.code == .trafficDestinationStalled: self = .destination
+        // Where no other destination is in use, it may be anything on the path.
+        case .application where worst.code == .trafficDestinationStalled && worst.confidence != .possible:
+            self = .destination
         case .captive, .wan, .dns, .transport, .application, .performance:
             self = Self.comparing(peers.compactMap(\.reachesAnchors.value), otherwise: .unknown)
         case .resolve, .reach, .tcp, .tls, .http, .websocket:

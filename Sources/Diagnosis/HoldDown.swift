@@ -16,7 +16,7 @@ extension HoldDown {
     /// What the kernel tells needs no second look; a lost packet does, unless many connections show the same.
     public init(for code: VerdictCode, isShownByTraffic: Bool = false) {
         switch code.layer {
-        case .gateway where isShownByTraffic, .wan where isShownByTraffic:
+        case .gateway where isShownByTraffic, .captive where isShownByTraffic, .wan where isShownByTraffic:
             self.init(rounds: 1, window: 1, age: .zero, goodRounds: 2)
         case _ where code.isOfTraffic:
             self.init(rounds: 1, window: 1, age: .zero, goodRounds: 1)

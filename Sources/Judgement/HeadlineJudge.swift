@@ -155,14 +155,16 @@ public struct HeadlineJudge {
         return finding
     }
 
-    /// Connections of every family that is in use are unanswered, and no test answered since.
+    /// Connections of every family and by every gateway in use are unanswered, and no test answered since.
     private var stalled: Finding? {
         let stalls = self.stalls
         guard let first = stalls.min(by: { ($0.stalledSince ?? .zero) < ($1.stalledSince ?? .zero) }),
             let since = first.stalledSince
         else { return nil }
         let families = Set(stalls.map(\.family))
-        let isElsewhere = AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
+        let isElsewhere =
+            AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
+            || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since }
         guard !isElsewhere, !beyond.contains(where: { ($0.answered ?? .zero) > since + Self.repetition }) else {
             return nil
         }

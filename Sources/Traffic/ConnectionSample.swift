@@ -27,9 +27,9 @@ struct ConnectionSample {
     let start: Duration
     /// How long after that an answer to others may still come from before.
     let slack: Duration
-    /// How long after what was sent last its answer may still come.
+    /// How long after a transmission its answer may still come.
     let responseTime: Duration
-    /// When it was sent last.
+    /// When it was sent last, or the time before, where the answer to the last one may still come.
     let sent: Duration
     /// How often it was sent.
     let transmissions: Int
@@ -62,13 +62,15 @@ struct ConnectionSample {
         let passed =
             connection.backoff == 0
             ? timeout * Int(connection.retransmissions) : timeout - timeout / (1 << min(Int(connection.backoff), 20))
-        sent =
+        let sent =
             isConnecting
             ? min(now, now - timeout + .milliseconds(Int64(connection.timeLeft))) : before(connection.lastSent)
         let start = sent - passed
         self.start = start
         answer = self.received.map { isTimingOut && connection.retransmissions > 0 ? min($0, start) : $0 }
         responseTime = max(Self.recent, .microseconds(Int64(connection.roundTrip) * 2))
+        let isFirst = connection.retransmissions < 2 || connection.backoff < 2
+        self.sent = isFirst || now - sent >= responseTime ? sent : sent - timeout / 2
         slack = max(responseTime, timeout / (1 << min(Int(connection.backoff), 20)))
     }
 }

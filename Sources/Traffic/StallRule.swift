@@ -10,6 +10,8 @@ struct StallCandidate {
     /// Whether the peer opened it: clients may leave without a word.
     let isInbound: Bool
     let isAttempt: Bool
+    /// Whether an answer would be one of the host itself; see ``ConnectionSample/isProof``.
+    let isProof: Bool
     let start: Duration
     let slack: Duration
     let responseTime: Duration
@@ -24,7 +26,8 @@ struct StallCandidate {
 /// Decides what unanswered connections of one reading say of their paths and destinations.
 ///
 /// A path is accused when at least three destinations are unanswered, or all of two, and nothing beyond it answered since
-/// they began to be; one destination is accused alone when others answer. One lost packet, or two, decide nothing.
+/// they began to be; one destination is accused alone when others answer, or none is in use. One lost packet, or two,
+/// decide nothing.
 struct StallRule {
     /// Transmissions in a row that nothing answered, of all connections together: with a loss of 5 % one in 10⁸ by chance.
     static let leastTransmissions = 6
@@ -83,8 +86,11 @@ struct StallRule {
     // MARK: - Stalls
 
     private mutating func stalls(ofPath index: Int) -> [TrafficChange] {
-        let last = paths[index].figures.lastAnswer
-        let evidence = (byPath[index] ?? []).filter { $0.counts(against: last ?? .zero) }
+        let (lastAnswer, conclusive) = (paths[index].figures.lastAnswer, paths[index].lastConclusive)
+        let evidence = (byPath[index] ?? []).filter {
+            $0.counts(against: ($0.isProof ? conclusive : lastAnswer) ?? .zero)
+        }
+        let last = evidence.contains(where: \.isProof) ? conclusive : lastAnswer
         guard paths[index].figures.stall == nil else {
             return endStall(of: Subject(path: index), isWaiting: !evidence.isEmpty)
         }
@@ -134,7 +140,9 @@ struct StallRule {
     private mutating func endStall(of subject: Subject, isWaiting: Bool) -> [TrafficChange] {
         guard let stall = self[subject].stall else { return [] }
         if isWaiting { self[subject].stall = StandingTrouble(since: stall.since, raised: stall.raised, lastSeen: now) }
-        let isAnswered = self[subject].lastAnswer.map { $0 > stall.raised } ?? false
+        let isConclusive = subject.group == nil && isWaiting
+        let last = isConclusive ? paths[subject.path].lastConclusive : self[subject].lastAnswer
+        let isAnswered = last.map { $0 > stall.raised } ?? false
         let isLeft = self[subject].connections == 0 && routesChanged > stall.raised
         guard isAnswered || isLeft || !isWaiting && now - stall.lastSeen > Self.expiry else { return [] }
         self[subject].stall = nil
@@ -210,7 +218,8 @@ struct StallRule {
 
     private func finding(_ subject: Subject, unanswered: Int? = nil) -> TrafficFinding {
         let prefix = subject.group.flatMap { groups[$0]?.prefix }
-        return self[subject].finding(paths[subject.path].path, prefix, unanswered: unanswered, at: now)
+        let (path, others) = (paths[subject.path].path, paths[subject.path].figures.lastAnswer)
+        return self[subject].finding(path, prefix, unanswered: unanswered, others: others, at: now)
     }
 }
 

@@ -116,20 +116,27 @@ struct TrafficFigures {
         return isSlow ? .slow : .proved
     }
 
+    var isTroubled: Bool { stall != nil || lossiness != nil }
+
+    /// What is reported; `others` is when anything on the path was answered last.
     func finding(
         _ path: TrafficPath,
         _ destination: IPPrefix? = nil,
         unanswered count: Int? = nil,
+        others: Duration? = nil,
         at now: Duration
     ) -> TrafficFinding {
-        TrafficFinding(
+        var finding = TrafficFinding(
             path: path,
             destination: destination,
             connections: connections,
             unanswered: count ?? unanswered,
-            lastAnswer: lastAnswer.map { max(.zero, now - $0) },
+            lastAnswer: lastAnswer.map { max(.zero, now - (stall?.since ?? $0)) },
             loss: loss.ratio(at: now)
         )
+        let own = lastAnswer ?? stall?.since ?? .zero
+        finding.othersAnswer = others.map { $0 > own + StallCandidate.margin } ?? false
+        return finding
     }
 
     func report(at now: Duration) -> TrafficReport.Figures {

@@ -88,6 +88,8 @@ public struct TrafficFinding: Hashable, Sendable {
     public var lastAnswer: Duration?
     /// The share of data segments that were sent again.
     public var loss: Double?
+    /// Of a destination: whether others on the path were answered after its last answer.
+    public var othersAnswer = false
 
     public init(
         path: TrafficPath,

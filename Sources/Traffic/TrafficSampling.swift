@@ -14,13 +14,22 @@ public struct TrafficSampling: Hashable, Sendable {
         public var connections: Int
         public var isSuspicious: Bool
         public var isStalled: Bool
+        /// Whether something stands that readings end.
+        public var isTroubled: Bool
         /// The processor time that it needed.
         public var cost: Duration
 
-        public init(connections: Int, isSuspicious: Bool = false, isStalled: Bool = false, cost: Duration = .zero) {
+        public init(
+            connections: Int,
+            isSuspicious: Bool = false,
+            isStalled: Bool = false,
+            isTroubled: Bool = false,
+            cost: Duration = .zero
+        ) {
             self.connections = connections
             self.isSuspicious = isSuspicious
             self.isStalled = isStalled
+            self.isTroubled = isTroubled
             self.cost = cost
         }
     }
@@ -81,7 +90,7 @@ public struct TrafficSampling: Hashable, Sendable {
         if moved > 0 || hasReceived { hasMoved = true }
         interval = moved >= 4 || hasRetransmitted ? Self.fastest : min(Self.slowest, interval * 2)
         guard let lastReading else { return new.opened > 0 || new.established > 0 }
-        guard result.connections > 0 || result.isStalled else {
+        guard result.connections > 0 || result.isStalled || result.isTroubled else {
             return new.opened != openedAtReading && now - lastReading >= .seconds(fruitless > 4 ? 10 : 1)
         }
         if !hasRetransmitted, now - lastReading >= .seconds(2) { urgent = 0 }
@@ -91,7 +100,7 @@ public struct TrafficSampling: Hashable, Sendable {
         if result.isStalled { return hasReceived || now - lastReading >= .seconds(1) }
         // A reading ends a little after the counters were read: the second next reading of them is just before two intervals.
         if hasRetransmitted { return fruitless < 3 || now - lastReading >= Self.fastest * 1.5 }
-        return hasMoved && now - lastReading >= routineInterval
+        return (hasMoved || result.isTroubled) && now - lastReading >= routineInterval
     }
 
     /// All connections were read.

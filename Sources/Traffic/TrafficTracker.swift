@@ -9,10 +9,9 @@ public import Netlink
 /// suspended, as the kernel's ages do. Memory is bounded: ``mostGroups`` groups, ``mostCounters`` connections whose losses
 /// are counted.
 public struct TrafficTracker {
-    /// What a query for the kernel's route needs; connections of one key share a group.
+    /// What a query for the kernel's route needs.
     public struct RouteKey: Hashable, Sendable {
         public var source: IPAddress
-        /// An address of the group's prefix.
         public var destination: IPAddress
         public var uid: UInt32
         public var mark: UInt32
@@ -23,6 +22,8 @@ public struct TrafficTracker {
     public static let mostCounters = 32_768
     static let mostPaths = 256
     static let mostEndpoints = 8192
+    /// Destinations whose routes are known one by one; beyond that, those of a prefix share one.
+    static let mostRoutes = 16_384
     /// How long a group without connections is remembered: what answered then is known to exist.
     static let memory = Duration.seconds(600)
 
@@ -33,6 +34,12 @@ public struct TrafficTracker {
         var stateSince = Duration.zero
         /// When the last outage ended.
         var resumed = Duration.zero
+
+        /// The last answer that connections to other ports than 80 are held against: a network with a page for logging in
+        /// answers there itself.
+        var lastConclusive: Duration? {
+            path.range == .public ? figures.lastProof ?? figures.lastAnswer : figures.lastAnswer
+        }
     }
 
     private struct Route {
@@ -50,11 +57,6 @@ public struct TrafficTracker {
         let port: UInt16
     }
 
-    private struct PrefixKey: Hashable {
-        let key: RouteKey
-        let prefix: IPPrefix
-    }
-
     private struct GroupKey: Hashable {
         let path: Int
         let prefix: IPPrefix
@@ -67,6 +69,10 @@ public struct TrafficTracker {
         var reading: UInt32
         /// Whether it was cut off: what it sent meanwhile was not lost one by one.
         var isCutOff: Bool
+        /// The path that its segments used.
+        var path: Int
+        /// Whether the peer opened it: the server may have stopped since.
+        var isInbound: Bool
     }
 
     private(set) var paths: [Path] = []
@@ -74,7 +80,7 @@ public struct TrafficTracker {
     private(set) var groups: [TrafficGroup?] = []
     private var free: [Int] = []
     private var groupIndices: [GroupKey: Int] = [:]
-    private var routes: [PrefixKey: Route] = [:]
+    private var routes: [RouteKey: Route] = [:]
     private var generation: UInt32 = 0
     private var routesChangedAt = Duration.zero
     /// Lookups of this reading that are done anew because something is unanswered.
@@ -122,7 +128,7 @@ public struct TrafficTracker {
     ///   - connection: As the kernel shows it now.
     ///   - now: When it was read.
     ///   - route: Finds the path of packets to a destination; `nil` where there is none, or where they stay on this
-    ///     machine. It is called once for each group until the routes change.
+    ///     machine. It is called once for each destination until the routes change.
     public mutating func add(_ connection: TCPConnection, at now: Duration, route: (RouteKey) -> TrafficPath?) {
         guard connection.state != .listening else {
             newListening.insert(connection.sourcePort)
@@ -137,12 +143,15 @@ public struct TrafficTracker {
         guard sample.answer.map({ $0 >= since }) ?? true else {
             groups[group]?.figures.addMoved(at: now)
             paths[path].figures.addMoved(at: now)
+            // What it sends again meanwhile may be lost on another path.
+            counters[connection.cookie]?.isCutOff = true
+            counters[connection.cookie]?.reading = reading
             return
         }
         groups[group]?.figures.add(sample, at: now)
         paths[path].figures.add(sample, at: now)
-        count(connection, sample, group: group, at: now)
-        let isInbound = listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort)
+        let isInbound = isInbound(connection)
+        count(connection, sample, isInbound: isInbound, group: group, at: now)
         if !isInbound { note(connection, sample.answer) }
         guard sample.isUnanswered, candidates.count < Self.mostGroups else { return }
         if let received = sample.received {
@@ -165,6 +174,7 @@ public struct TrafficTracker {
                 address: connection.destination,
                 isInbound: isInbound,
                 isAttempt: sample.isAttempt,
+                isProof: sample.isProof,
                 start: sample.start,
                 slack: sample.slack,
                 responseTime: sample.responseTime,
@@ -180,8 +190,9 @@ public struct TrafficTracker {
             let (group, since) = locate(connection, at: now, route)
         else { return }
         let sample = ConnectionSample(connection, at: now)
-        if !listening.contains(connection.sourcePort) { note(connection, sample.answer) }
-        count(connection, sample, group: group, at: now)
+        let isInbound = isInbound(connection)
+        if !isInbound { note(connection, sample.answer) }
+        count(connection, sample, isInbound: isInbound, group: group, at: now)
         counters[connection.cookie] = nil
         guard let answer = sample.answer, answer >= since, let path = groups[group]?.path else { return }
         groups[group]?.figures.noteAnswer(answer, isProof: sample.isProof)
@@ -240,8 +251,13 @@ public struct TrafficTracker {
         return isChanged
     }
 
-    /// Whether something is known of a path that will be so no more after a while.
-    public var isTransient: Bool { paths.contains { ![.unknown, .unanswered].contains($0.state) } }
+    /// Whether something is known of a path or destination that will be so no more after a while.
+    public var isTransient: Bool { isTroubled || paths.contains { ![.unknown, .unanswered].contains($0.state) } }
+
+    /// Whether a stall or loss of a path or destination stands, which readings end.
+    public var isTroubled: Bool {
+        paths.contains { $0.figures.isTroubled } || groups.contains { $0?.figures.isTroubled ?? false }
+    }
 
     /// Whether nothing is answered on some path.
     public var isStalled: Bool { paths.contains { $0.figures.stall != nil } }
@@ -299,7 +315,8 @@ public struct TrafficTracker {
         }
         let ofGroups = groups.compactMap { group -> TrafficStanding? in
             guard let group, group.figures.stall != nil || group.figures.lossiness != nil else { return nil }
-            let finding = group.figures.finding(paths[group.path].path, group.prefix, at: now)
+            let path = paths[group.path]
+            let finding = group.figures.finding(path.path, group.prefix, others: path.figures.lastAnswer, at: now)
             return TrafficStanding(state: group.figures.stall != nil ? .stalled : .lossy, finding: finding)
         }
         return ofPaths + ofGroups
@@ -318,6 +335,11 @@ public struct TrafficTracker {
 
     // MARK: - Parts
 
+    private func isInbound(_ connection: TCPConnection) -> Bool {
+        listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort)
+            || counters[connection.cookie]?.isInbound == true
+    }
+
     private mutating func note(_ connection: TCPConnection, _ answer: Duration?) {
         let endpoint = Endpoint(address: connection.destination, port: connection.destinationPort)
         guard let answer, endpoints.count < Self.mostEndpoints || endpoints[endpoint] != nil else { return }
@@ -327,15 +349,19 @@ public struct TrafficTracker {
     private mutating func count(
         _ connection: TCPConnection,
         _ sample: ConnectionSample,
+        isInbound: Bool,
         group: Int,
         at now: Duration
     ) {
+        guard let path = groups[group]?.path else { return }
         let new = Counters(
             retransmitted: connection.retransmitted,
             duplicates: connection.duplicates,
             segments: connection.segments,
             reading: reading,
-            isCutOff: sample.isUnanswered && sample.isCutOff
+            isCutOff: sample.isUnanswered && sample.isCutOff,
+            path: path,
+            isInbound: isInbound
         )
         let old = counters[connection.cookie]
         // Where there is no room, losses of new connections are not counted.
@@ -352,7 +378,7 @@ public struct TrafficTracker {
         }
         counters[connection.cookie] = new
         // Of what the first reading finds, it is not known when it was lost.
-        guard let path = groups[group]?.path, old?.isCutOff != true,
+        guard old?.isCutOff != true, old?.path ?? path == path,
             old != nil || reading > 1 && now - paths[path].resumed > .seconds(30)
         else { return }
         let segments = new.segments &- (old?.segments ?? 0)
@@ -375,16 +401,15 @@ public struct TrafficTracker {
         _ route: (RouteKey) -> TrafficPath?
     ) -> (Int, Duration)? {
         let prefix = TrafficGroup.prefix(of: connection.destination)
-        let key = PrefixKey(
-            key: RouteKey(
-                source: connection.source,
-                destination: prefix.address,
-                uid: connection.uid,
-                mark: connection.mark,
-                boundInterface: connection.boundInterface
-            ),
-            prefix: prefix
+        let query = RouteKey(
+            source: connection.source,
+            destination: connection.destination,
+            uid: connection.uid,
+            mark: connection.mark,
+            boundInterface: connection.boundInterface
         )
+        var key = query
+        if routes.count >= Self.mostRoutes, routes[key] == nil { key.destination = prefix.address }
         let known = routes[key]
         if let known, known.generation == generation {
             // Not all changes of routes are reported: before somebody is accused it is looked up again.
@@ -392,14 +417,12 @@ public struct TrafficTracker {
             guard isRenewed else { return known.group.map { ($0, known.since) } }
             renewals += 1
         }
-        var question = key.key
-        question.destination = connection.destination
-        let group = route(question).flatMap { self.group($0, prefix, at: now) }
+        let group = route(query).flatMap { self.group($0, prefix, at: now) }
         let since =
             known.map { known in
                 known.group == group ? known.since : known.generation == generation ? now : routesChangedAt
             } ?? routesChangedAt
-        if known == nil, routes.count >= 2 * Self.mostGroups { routes.removeAll(keepingCapacity: true) }
+        if known == nil, routes.count >= 2 * Self.mostRoutes { routes.removeAll(keepingCapacity: true) }
         routes[key] = Route(group: group, since: since, lookedUp: now, generation: generation)
         return group.map { ($0, since) }
     }

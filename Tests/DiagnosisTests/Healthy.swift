@@ -48,7 +48,8 @@ enum Healthy {
     static func connections(
         _ state: TrafficEvidence.State,
         _ sentence: String = "x",
-        to destination: String? = nil
+        to destination: String? = nil,
+        othersAnswer: Bool = false
     ) -> TrafficEvidence {
         TrafficEvidence(
             state,
@@ -59,6 +60,7 @@ enum Healthy {
             connections: 8,
             unanswered: 8,
             loss: 0.1,
+            othersAnswer: othersAnswer,
             sentence: sentence
         )
     }

@@ -30,7 +30,7 @@ import Testing
 
 @Suite struct ShownByTrafficTests {
     @Test func `a break that many connections show is raised in the first round, and cleared as any other`() {
-        for code in [VerdictCode.wanDown, .upstreamBlackhole, .gatewayUnresolved] {
+        for code in [VerdictCode.wanDown, .upstreamBlackhole, .gatewayUnresolved, .captivePortal] {
             let holdDown = HoldDown(for: code, isShownByTraffic: true)
             #expect(holdDown.rounds == 1 && holdDown.age == .zero && holdDown.goodRounds == 2)
         }

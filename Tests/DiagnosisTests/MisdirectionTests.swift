@@ -110,4 +110,14 @@ import Testing
         #expect(diagnosis.state(.wan) == .notAssessed(because: "nobody was named"))
         #expect(diagnosis.state(.application) == .notAssessed(because: "no libcurl"))
     }
+
+    @Test(arguments: [true, false])
+    func `hosts whose connections are unanswered are to blame only while others answer`(othersAnswer: Bool) {
+        var evidence = Healthy.evidence
+        (evidence.reach, evidence.peers) = ([], [])
+        evidence.traffic = [Healthy.connections(.stalled, to: "198.51.100.0/24", othersAnswer: othersAnswer)]
+        let diagnosis = Judge().judge(evidence)
+        #expect(diagnosis.codes == [.trafficDestinationStalled])
+        #expect(diagnosis.blame == (othersAnswer ? .destination : .unknown))
+    }
 }

@@ -471,13 +471,25 @@ private let quality: [Spoken] = [
         "3 of 3 connections to 198.51.100.0/24 unanswered for 2.1 s; other destinations answer",
         "report to the operator of the hosts in 198.51.100.0/24"
     ) { evidence in
+        evidence.reach = []
         evidence.traffic = [
             Healthy.connections(
                 .stalled,
                 "3 of 3 connections to 198.51.100.0/24 unanswered for 2.1 s",
-                to: "198.51.100.0/24"
+                to: "198.51.100.0/24",
+                othersAnswer: true
             )
         ]
+    },
+    Spoken(
+        .trafficDestinationStalled,
+        .warning,
+        "The only connection to 198.51.100.0/24 unanswered for 5 s; no other destination is in use",
+        "check the router and the provider, then the hosts in 198.51.100.0/24"
+    ) { evidence in
+        evidence.reach = []
+        let sentence = "The only connection to 198.51.100.0/24 unanswered for 5 s"
+        evidence.traffic = [Healthy.connections(.stalled, sentence, to: "198.51.100.0/24")]
     },
     Spoken(
         .icmpFiltered,

@@ -72,6 +72,16 @@ import Testing
         #expect(only.message == "connections through 192.0.2.1 are no longer answered")
     }
 
+    @Test func `one of several gateways alone is worse, not an outage`() {
+        var second = Self.connections(answered: 298)
+        second.gateway = IPAddress("192.0.2.9")
+        let headline = Self.headline([Self.connections(stalled: 290), second], hasIPv6: false)
+        #expect(headline.state == .degraded)
+        #expect(headline.message == "connections through 192.0.2.1 are no longer answered")
+        second.answered = .seconds(289)
+        #expect(Self.headline([Self.connections(stalled: 290), second], hasIPv6: false).state == .noInternet)
+    }
+
     @Test func `one family alone is worse, not an outage, as long as the other is answered since`() {
         let headline = Self.headline([Self.connections(answered: 298), Self.connections(.ipv6, stalled: 290)])
         #expect(headline.state == .degraded)

@@ -120,6 +120,22 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
+    @Test func `an IPv6 decision with a source may name another interface than the one that is meant`() async throws {
+        let peer = try namespace.uplink()
+        try namespace.ipBatch([
+            "link add w0 type veth peer name w1", "link set w0 up", "link set w1 up",
+            "address add 2001:db8:2::2/64 dev w0 nodad",
+            "route add default via 2001:db8:1::1 dev v0 metric 100", "route add ::/0 dev w0 metric 1",
+        ])
+        let (bound, other) = (try index("v0"), try index("w0"))
+        let decision = { source in
+            try kernel.lookup(RouteQuery(probe(.ipv6), kind: .decision, source: source, outputInterface: bound)).get()
+        }
+        #expect(try decision(nil).onlyInterface == bound)
+        #expect(try decision(.of("2001:db8:1::2")).onlyInterface == other)
+        withExtendedLifetime(peer) {}
+    }
+
     @Test func `mark, uid, source and interface choose the table`() async throws {
         let peer = try namespace.uplink()
         try namespace.ipBatch([

@@ -49,9 +49,9 @@ import Testing
         world.link("eth0", 2)
         world.add("2001:db8:8::8/128", on: "lo")
         world.route("::/0", "eth0", via: "fe80::1") { $0.source = IPAddress("2001:db8:8::8") }
-        world.facts.dns.servers = [DNSServer(ScopedAddress(IPAddress("2001:db8:53::53")!))]
         let router = NeighborKey(index: 2, address: IPAddress("fe80::1")!)
-        #expect(world.evaluate().neighbors.rivals.contains(router))
+        #expect(world.evaluate().neighbors.rivals == [router])
+        world.facts.dns.servers = [DNSServer(ScopedAddress(IPAddress("2001:db8:53::53")!))]
         world.state.learn([Neighbor(index: 2, address: router.address, state: entry)])
         let isKnown = [.reachable, .stale, .delay, .probe, .noARP, .permanent].contains(entry)
         #expect(world.path().supportsIPv6 == isKnown)

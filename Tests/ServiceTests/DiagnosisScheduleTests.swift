@@ -44,9 +44,32 @@ import Testing
     @Test func `a stall begins a round at once, though one has just begun`() {
         var schedule = DiagnosisSchedule(at: .zero)
         schedule.begin(at: .seconds(60))
-        schedule.abandon()
+        var isAbandoned = schedule.abandon(at: .milliseconds(60_200))
+        #expect(isAbandoned)
         schedule.trafficChanged(isPath: true, isStall: true, at: .milliseconds(60_200))
         #expect(schedule.next == .milliseconds(60_200))
+        // What stalls and is answered in turns is examined all the same.
+        schedule.begin(at: .milliseconds(60_200))
+        isAbandoned = schedule.abandon(at: .seconds(62))
+        #expect(!isAbandoned)
+        schedule.trafficChanged(isPath: true, isStall: false, at: .seconds(62))
+        schedule.end(.sound, isFrugal: false, at: .seconds(64), chance: 0)
+        #expect(schedule.next == .seconds(64))
+        schedule.begin(at: .seconds(64))
+        isAbandoned = schedule.abandon(at: .seconds(71))
+        #expect(isAbandoned)
+    }
+
+    @Test func `a requested round does not stand for the one that is due`() {
+        var schedule = DiagnosisSchedule(at: .zero, interval: nil)
+        for second in [60, 61] { schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(second)) }
+        schedule.begin(at: .seconds(60))
+        schedule.end(.sound, isFrugal: false, at: .seconds(62), chance: 0)
+        schedule.trafficChanged(isPath: false, isStall: true, at: .seconds(63))
+        #expect(schedule.next == .seconds(70))
+        schedule.begin(isRequested: true, at: .seconds(68))
+        schedule.end(.sound, isFrugal: false, at: .seconds(69), chance: 0)
+        #expect(schedule.next == .seconds(70))
     }
 
     @Test func `destinations that stall again and again begin a round every ten seconds, and once what was due`() {

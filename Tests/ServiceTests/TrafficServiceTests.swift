@@ -209,6 +209,18 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
+    @Test func `while connections prove the path, rounds are left out`() async throws {
+        let client = try await client(Self.hosts + Self.hosts6)
+        let service = try await service("diagnosis: {interval: 10s, anchors: [{name: far, addr4: 203.0.113.7}]}\n")
+        var (rounds, since) = ("0", Namespace.current.loop.clock.boot)
+        try await Namespace.current.loop.eventually("fifteen seconds without a round, after one") {
+            let now = try service.get("/metrics").lines.first { $0.hasPrefix("nwpath_diagnosis_rounds_total ") } ?? ""
+            if now != rounds { (rounds, since) = (String(now), Namespace.current.loop.clock.boot) }
+            return !rounds.hasSuffix(" 0") && Namespace.current.loop.clock.boot - since >= .seconds(15)
+        }
+        withExtendedLifetime(client) {}
+    }
+
     @Test func `where packets leave without a gateway, the headline follows connections as well`() async throws {
         try Namespace.current.ipBatch(["route replace default dev eth0"])
         try router.run(["sh", "-c", "sysctl -qw net.ipv4.conf.lan0.proxy_arp=1"])

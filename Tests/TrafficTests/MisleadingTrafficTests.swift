@@ -55,6 +55,116 @@ import Testing
         #expect(finding.path.gateway == simulation.gateway && finding.destination == nil)
     }
 
+    @Test func `hosts on the link do not hide an outage of hosts of the same prefix beyond the gateway`() throws {
+        var simulation = Simulation()
+        simulation.onLink = Set((1...3).map { Simulation.host(7, 100 + $0) })
+        let near = simulation.onLink.map { $0 }
+        let far = (0..<3).map { Simulation.host(7 + $0, 1) }
+        _ = simulation.read((near + far).map { simulation.answered($0) })
+        #expect(simulation.report.paths.map(\.path.gateway).count == 2)
+        let cut = far.map { simulation.waiting($0, since: 450, timeouts: 1) }
+        let found = simulation.read(near.map { simulation.answered($0) } + cut, after: 500)
+        guard case .stalled(let finding) = try #require(found.first), found.count == 1 else {
+            Issue.record("\(found)")
+            return
+        }
+        #expect(finding.path.gateway == Simulation.gateway && finding.destination == nil)
+    }
+
+    @Test func `a page for logging in that answers port 80 does not hide that all else is dead`() {
+        var simulation = Simulation()
+        func page(_ age: Int) -> TCPConnection {
+            var connection = simulation.answered(Self.hosts[3], age)
+            connection.destinationPort = 80
+            return connection
+        }
+        let others = Array(Self.hosts.prefix(3))
+        _ = simulation.read(others.map { simulation.answered($0) } + [page(20)])
+        for round in 1...8 {
+            let timeouts = [612, 1428].count { 250 * round >= $0 } + 1
+            let waiting = others.map { simulation.waiting($0, since: 250 * round, timeouts: timeouts) }
+            _ = simulation.read(waiting + [page(20)])
+        }
+        #expect(simulation.changes.count == 1 && simulation.report.total.state == .stalled)
+        _ = simulation.read(others.map { simulation.answered($0) })
+        guard case .resumed? = simulation.changes.last, simulation.changes.count == 2 else {
+            Issue.record("\(simulation.changes)")
+            return
+        }
+    }
+
+    @Test func `servers on port 80 alone accuse a path only while no other of them is answered`() {
+        var simulation = Simulation()
+        func web(_ connection: TCPConnection) -> TCPConnection {
+            var connection = connection
+            connection.destinationPort = 80
+            return connection
+        }
+        let old = simulation.answered(Self.hosts[0], 60_000)
+        _ = simulation.read([old] + Self.hosts.map { web(simulation.answered($0)) })
+        for round in 1...8 {
+            let dead = Self.hosts.prefix(3).map { web(simulation.waiting($0, since: 250 * round, timeouts: 1)) }
+            let found = simulation.read(dead + [web(simulation.answered(Self.hosts[3]))])
+            #expect(found.allSatisfy { $0.finding.destination != nil })
+        }
+    }
+
+    @Test func `what was sent again on a dead uplink is no loss of the one that is used again`() {
+        var simulation = Simulation()
+        func busy(_ segments: UInt32, again: UInt32, _ age: Int = 20) -> [TCPConnection] {
+            Self.hosts.enumerated().map { index, host in
+                var connection = simulation.answered(host, age, cookie: UInt64(index + 10))
+                (connection.segments, connection.retransmitted) = (segments, again)
+                return connection
+            }
+        }
+        for step in 1...4 { _ = simulation.read(busy(UInt32(step) * 100, again: 0)) }
+        simulation.gateway = .v4(0x0A00_0002)
+        simulation.tracker.routesChanged(at: .milliseconds(simulation.now))
+        for step in 1...8 { _ = simulation.read(busy(400 + UInt32(step), again: UInt32(step), 250 * step + 20)) }
+        simulation.gateway = Simulation.gateway
+        simulation.tracker.routesChanged(at: .milliseconds(simulation.now))
+        for step in 1...40 { _ = simulation.read(busy(410 + UInt32(step) * 10, again: 10), after: 250) }
+        #expect(simulation.report.paths.first { $0.path.gateway == Simulation.gateway }?.figures.loss ?? 0 < 0.001)
+    }
+
+    @Test func `clients of a server that was stopped are still clients`() {
+        var simulation = Simulation()
+        let clients = { (make: (IPAddress) -> TCPConnection) in
+            Self.hosts.enumerated().map { index, host in
+                var connection = Simulation.inbound(make(host))
+                connection.cookie = UInt64(index + 10)
+                return connection
+            }
+        }
+        _ = simulation.read([Simulation.listening] + clients { simulation.answered($0) })
+        _ = simulation.read(clients { simulation.answered($0) })
+        for round in 1...20 {
+            let left = clients { simulation.waiting($0, since: 450 + 250 * round, timeouts: min(round, 5)) }
+            #expect(simulation.read(left).isEmpty)
+        }
+    }
+
+    @Test func `one destination that is the only one in use is told apart from one beside others`() throws {
+        for isAlone in [true, false] {
+            var simulation = Simulation()
+            let host = Self.hosts[0]
+            let others = isAlone ? [] : [Self.hosts[1]]
+            var found: [TrafficChange] = []
+            _ = simulation.read(([host] + others).map { simulation.answered($0) })
+            for round in 1...12 where found.isEmpty {
+                let timeouts = [612, 1428].count { 250 * round >= $0 } + 1
+                let waiting = simulation.waiting(host, since: 250 * round, timeouts: timeouts)
+                found = simulation.read([waiting] + others.map { simulation.answered($0) })
+            }
+            let finding = try #require(found.first?.finding)
+            #expect(finding.destination != nil && finding.othersAnswer != isAlone)
+            let standing = simulation.tracker.standing(at: .milliseconds(simulation.now))
+            #expect(standing.last?.finding.othersAnswer != isAlone)
+            #expect(simulation.tracker.isTroubled && simulation.tracker.isTransient)
+        }
+    }
+
     @Test func `attempts to ports that never answered accuse nobody, not even beside rare answers`() {
         var simulation = Simulation()
         _ = simulation.read(Self.hosts.map { simulation.answered($0) })

@@ -30,6 +30,11 @@ import Testing
         #expect(sampling.next() == nil && sampling.next(isTransient: true) == .milliseconds(500))
         sampling.read(TrafficSampling.Result(connections: 0, isStalled: true), at: .zero)
         #expect(gate(2000))
+        // A destination or a loss ends with a reading as well, less often.
+        sampling.read(TrafficSampling.Result(connections: 0, isTroubled: true), at: .seconds(2))
+        let early = gate(4000)
+        #expect(!early)
+        #expect(gate(12_000))
     }
 
     @Test mutating func `connections over loopback alone are read again only when others were opened`() {

@@ -13,13 +13,15 @@ struct Simulation {
     /// A whole number of milliseconds.
     var now = 100_000
     var gateway = Self.gateway
+    /// Hosts that are reached without the gateway.
+    var onLink: Set<IPAddress> = []
     var changes: [TrafficChange] = []
 
     func path(_ key: TrafficTracker.RouteKey) -> TrafficPath {
         TrafficPath(
             index: 2,
             interface: "eth0",
-            gateway: gateway,
+            gateway: onLink.contains(key.destination) ? nil : gateway,
             family: .ipv4,
             range: TrafficPath.Range(key.destination)
         )

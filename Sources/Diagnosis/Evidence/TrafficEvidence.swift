@@ -23,6 +23,8 @@ public struct TrafficEvidence: Hashable, Sendable {
     public var unanswered: Int
     /// The share of data segments that were sent again.
     public var loss: Double?
+    /// Of a destination: whether others on the path were answered after its last answer.
+    public var othersAnswer: Bool
     /// Such as `148 of 150 connections through 192.0.2.1 on eth0 unanswered for 1.4 s`.
     public var sentence: String
 
@@ -37,6 +39,7 @@ public struct TrafficEvidence: Hashable, Sendable {
         connections: Int,
         unanswered: Int = 0,
         loss: Double? = nil,
+        othersAnswer: Bool = false,
         sentence: String
     ) {
         self.state = state
@@ -49,6 +52,7 @@ public struct TrafficEvidence: Hashable, Sendable {
         self.connections = connections
         self.unanswered = unanswered
         self.loss = loss
+        self.othersAnswer = othersAnswer
         self.sentence = sentence
     }
 }

@@ -9,14 +9,18 @@ extension Judge {
             switch (traffic.state, traffic.destination) {
             case (.proved, _): nil
             case (.stalled, nil): stalled(traffic, evidence)
-            case (.stalled, let destination?): silent(traffic, destination)
+            case (.stalled, let destination?): silent(traffic, destination, evidence)
             case (.lossy, _): lossy(traffic)
             }
         }
     }
 
     private func stalled(_ traffic: TrafficEvidence, _ evidence: Evidence) -> Verdict {
-        let isContradicted = evidence.reach(traffic.family)?.isAlive == true || !traffic.isBeyond
+        let isAnsweredElsewhere = evidence.traffic.contains {
+            $0.state == .proved && $0.family == traffic.family && $0.isBeyond
+        }
+        let isContradicted =
+            evidence.reach(traffic.family)?.isAlive == true || !traffic.isBeyond || isAnsweredElsewhere
         let gateway = evidence.gateways.first { $0.address == traffic.gateway && $0.interface == traffic.interface }
         let answers = gateway?.isAnswering == true ? "; the gateway itself answers" : ""
         return Verdict(
@@ -32,15 +36,19 @@ extension Judge {
         )
     }
 
-    private func silent(_ traffic: TrafficEvidence, _ destination: String) -> Verdict {
-        Verdict(
+    private func silent(_ traffic: TrafficEvidence, _ destination: String, _ evidence: Evidence) -> Verdict {
+        // Where nothing else is in use, it may be anything on the path.
+        let othersAnswer = traffic.othersAnswer || evidence.reach(traffic.family)?.isAlive == true
+        return Verdict(
             .trafficDestinationStalled,
             .warning,
-            .likely,
+            othersAnswer ? .likely : .possible,
             family: traffic.family,
             about: destination,
-            say: traffic.sentence + "; other destinations answer",
-            action: "report to the operator of the hosts in \(destination)",
+            say: traffic.sentence + (othersAnswer ? "; other destinations answer" : "; no other destination is in use"),
+            action: othersAnswer
+                ? "report to the operator of the hosts in \(destination)"
+                : "check the router and the provider, then the hosts in \(destination)",
             evidence: figures(traffic)
         )
     }

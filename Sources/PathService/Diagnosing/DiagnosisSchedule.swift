@@ -47,6 +47,7 @@ struct DiagnosisSchedule: Hashable {
     private var repetition: Duration?
     /// When the last round was due because a destination stalled.
     private var destinationDue: Duration?
+    private var abandoned: Duration?
 
     /// Plans the first round for now, or for when something fails.
     init(at now: Duration, interval: Duration? = Self.interval) {
@@ -57,14 +58,22 @@ struct DiagnosisSchedule: Hashable {
     /// Nothing is wrong, as is known otherwise: the round that is due is left out.
     mutating func postpone(at now: Duration) { next = interval.map { now + $0 } }
 
-    mutating func begin(at now: Duration) {
+    mutating func begin(isRequested: Bool = false, at now: Duration) {
         lastStart = now
         isRunning = true
-        repetition = nil
+        // A round that was requested does not stand for one that is due because of a stall.
+        repetition = isRequested ? next : nil
     }
 
-    /// The round that runs was given up.
-    mutating func abandon() { (isRunning, lastStart, repetition, next) = (false, nil, nil, nil) }
+    /// Gives up the round that runs, unless another one was given up just before: what stalls and is answered again and again
+    /// would never be examined.
+    /// - Returns: Whether it is given up.
+    mutating func abandon(at now: Duration) -> Bool {
+        if let abandoned, now - abandoned < Self.probeGap { return false }
+        (isRunning, lastStart, repetition, next) = (false, nil, nil, nil)
+        abandoned = now
+        return true
+    }
 
     /// What becomes of the wish to examine at once.
     func runNow(isRunning: Bool, at now: Duration) -> ProbeSchedule.Wish {
@@ -108,8 +117,10 @@ struct DiagnosisSchedule: Hashable {
 
     /// Connections are no longer answered (`isStall`), or are again; of one destination only when `isPath` is not set.
     mutating func trafficChanged(isPath: Bool, isStall: Bool, at now: Duration) {
-        brokenRounds = 0
-        if isPath { return bringForward(to: now, gap: Self.gap) }
+        if isPath {
+            brokenRounds = 0
+            return bringForward(to: now, gap: Self.gap)
+        }
         guard isStall else { return bringForward(to: now, gap: Self.probeGap) }
         let last = destinationDue ?? now - Self.probeGap
         let due = last > now ? last : max(now, last + Self.probeGap)

@@ -164,11 +164,10 @@ final class DiagnosisService {
     /// Examines at once when connections are no longer answered, or are again.
     func trafficChanged(isPath: Bool, isStall: Bool) {
         guard automatic != nil else { return }
-        if isPath, !isRequested, let running = examination {
-            // What it found out until now is from before.
+        // What it found out until now is from before.
+        if isPath, !isRequested, let running = examination, schedule.abandon(at: clock.boot) {
             running.cancel()
             examination = nil
-            schedule.abandon()
         }
         schedule.trafficChanged(isPath: isPath, isStall: isStall, at: clock.boot)
         plan()
@@ -192,7 +191,8 @@ final class DiagnosisService {
         guard let next = schedule.next else { return }
         timer = loop.schedule(at: next) { [unowned self] in
             timer = nil
-            if lastFinding == .sound, isPeriodic, isProvedByTraffic(), traffic().isEmpty, !isFailing() {
+            let isWell = isProvedByTraffic() && traffic().allSatisfy { $0.state == .proved } && !isFailing()
+            if lastFinding == .sound, isPeriodic, isWell {
                 schedule.postpone(at: clock.boot)
                 return plan()
             }
@@ -203,7 +203,7 @@ final class DiagnosisService {
 
     private func examine(isRequested: Bool) throws {
         self.isRequested = isRequested
-        schedule.begin(at: clock.boot)
+        schedule.begin(isRequested: isRequested, at: clock.boot)
         let around = DiagnosisSurroundings(engine.core)
         do {
             let kernel = try self.kernel ?? LiveKernel()

@@ -10,17 +10,19 @@ extension KernelTable {
     /// Finds where the kernel sends packets of a connection; `nil` where it does not, or where they stay here.
     func path(in state: KernelState) -> (TrafficTracker.RouteKey) -> TrafficPath? {
         { key in
+            // Of IPv6 packets with a source the kernel's lookup may name another interface than a bound socket uses.
+            let isBound = key.boundInterface != nil && key.destination.family == .ipv6
             let query = RouteQuery(
                 key.destination,
                 kind: .decision,
-                source: key.source,
+                source: isBound ? nil : key.source,
                 outputInterface: key.boundInterface,
                 mark: key.mark,
                 uid: key.uid
             )
             guard let answer = try? self.lookup(query).get(), answer.type == .unicast,
                 let index = answer.onlyInterface, let link = state.links[index],
-                state.isUsable(source: key.source, by: index)
+                key.boundInterface ?? index == index, state.isUsable(source: key.source, by: index)
             else { return nil }
             return TrafficPath(
                 index: index,

@@ -12,7 +12,7 @@ internal import Traffic
 extension TrafficMonitor {
     /// What paths and destinations show now; nothing of those of which nothing is known.
     var evidence: [TrafficEvidence] {
-        tracker.standing(at: loop.clock.awake).map { standing in
+        standing.map { standing in
             let finding = standing.finding
             let state: TrafficEvidence.State =
                 switch standing.state {
@@ -31,6 +31,7 @@ extension TrafficMonitor {
                 connections: finding.connections,
                 unanswered: finding.unanswered,
                 loss: finding.loss,
+                othersAnswer: finding.othersAnswer,
                 sentence: state == .lossy ? finding.lossSentence : finding.unansweredSentence
             )
         }

@@ -34,6 +34,7 @@ final class TrafficMonitor {
     private var doubtful = Duration.zero
     private var cost = Duration.zero
     private var lastReport = TrafficReport()
+    private var lastStanding: [TrafficStanding] = []
     private var families: [AddressFamily] = []
     private var failure: NetlinkError?
     /// How often the document changed, for its tags.
@@ -60,6 +61,11 @@ final class TrafficMonitor {
     var report: TrafficReport {
         guard failure == nil else { return TrafficReport() }
         return families.isEmpty ? tracker.report(at: loop.clock.awake) : lastReport
+    }
+
+    /// The same of what stands.
+    var standing: [TrafficStanding] {
+        families.isEmpty ? tracker.standing(at: loop.clock.awake) : lastStanding
     }
 
     private var problem: String? { failure.map { "TCP connections cannot be read: \($0)" } }
@@ -216,7 +222,7 @@ final class TrafficMonitor {
         // What could not be read does not end, and says nothing new.
         let changes = tracker.end(at: now, isDoubtful: now < doubtful || failure != nil)
         let report = tracker.report(at: now)
-        lastReport = report
+        (lastReport, lastStanding) = (report, tracker.standing(at: now))
         if failure == nil {
             history.record(report, isStalled: tracker.isStalled, at: now)
             sampled = now
@@ -228,6 +234,7 @@ final class TrafficMonitor {
                 connections: report.total.connections,
                 isSuspicious: tracker.isSuspicious,
                 isStalled: tracker.isStalled,
+                isTroubled: tracker.isTroubled,
                 cost: cost
             ),
             at: now
