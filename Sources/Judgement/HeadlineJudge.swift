@@ -164,7 +164,7 @@ public struct HeadlineJudge {
         let families = Set(stalls.map(\.family))
         let isElsewhere =
             AddressFamily.allCases.contains { !families.contains($0) && isProved($0, since: since) }
-            || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since }
+            || facts.traffic.contains { isAnswered($0) && ($0.answered ?? .zero) > since + .milliseconds(400) }
         guard !isElsewhere, !beyond.contains(where: { ($0.answered ?? .zero) > since + Self.repetition }) else {
             return nil
         }

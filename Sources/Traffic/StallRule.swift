@@ -91,8 +91,9 @@ struct StallRule {
             $0.counts(against: ($0.isProof ? conclusive : lastAnswer) ?? .zero)
         }
         let last = evidence.contains(where: \.isProof) ? conclusive : lastAnswer
+        let isHeld = Set(evidence.filter(\.isProof).map(\.group)).count >= 2
         guard paths[index].figures.stall == nil else {
-            return endStall(of: Subject(path: index), isWaiting: !evidence.isEmpty)
+            return endStall(of: Subject(path: index), isWaiting: !evidence.isEmpty, isHeld: isHeld)
         }
         let destinations = Set(evidence.map(\.group))
         let least = evidence.allSatisfy(\.isInbound) ? Self.leastClients : 3
@@ -100,9 +101,11 @@ struct StallRule {
         guard destinations.count >= least || isAll, hasWaited(evidence, since: last) else { return [] }
         // Loss was the beginning of it.
         for member in members(of: index) { self[member].endLoss() }
-        return [
-            begin(Subject(path: index), since: last ?? evidence.map(\.start).min() ?? now, unanswered: evidence.count)
-        ]
+        let start = evidence.map(\.start).min() ?? now
+        let since = last.map { max($0, min(lastAnswer ?? start, start)) } ?? start
+        let change = begin(Subject(path: index), since: since, start: start, unanswered: evidence.count)
+        if isHeld { paths[index].figures.stall?.held = now }
+        return [change]
     }
 
     private mutating func stalls(ofGroup index: Int) -> [TrafficChange] {
@@ -120,7 +123,7 @@ struct StallRule {
         let isOfSeveral = Set(evidence.map(\.address)).count >= 3
         let start = max(resumed, evidence.map(\.start).min() ?? now)
         // A path that is about to be accused is waited for.
-        let answeredElsewhere = (paths[group.path].figures.lastAnswer ?? .zero) > start + StallCandidate.margin
+        let answeredElsewhere = (paths[group.path].lastConclusive ?? .zero) > start + StallCandidate.margin
         let hold = evidence.count >= 3 ? Self.hostHold : Self.connectionHold
         let isLong = now - start >= (isOfSeveral ? StallCandidate.margin * 2 : hold)
         let isAll = group.figures.waiting == group.figures.unanswered
@@ -128,20 +131,28 @@ struct StallRule {
             hasWaited(evidence, since: last, least: 4),
             groups.count(where: { $0?.path == group.path && $0?.figures.stall != nil }) < Self.mostDestinations
         else { return [] }
-        return [begin(Subject(path: group.path, group: index), since: last ?? start, unanswered: evidence.count)]
+        let subject = Subject(path: group.path, group: index)
+        return [begin(subject, since: last ?? start, start: start, unanswered: evidence.count)]
     }
 
-    private mutating func begin(_ subject: Subject, since: Duration, unanswered: Int) -> TrafficChange {
-        self[subject].stall = StandingTrouble(since: since, raised: now, lastSeen: now)
+    private mutating func begin(
+        _ subject: Subject,
+        since: Duration,
+        start: Duration,
+        unanswered: Int
+    ) -> TrafficChange {
+        self[subject].stall = StandingTrouble(since: since, raised: now, lastSeen: now, began: start)
         if subject.group == nil { self[subject].endLoss() }
         return .stalled(finding(subject, unanswered: unanswered))
     }
 
-    private mutating func endStall(of subject: Subject, isWaiting: Bool) -> [TrafficChange] {
-        guard let stall = self[subject].stall else { return [] }
-        if isWaiting { self[subject].stall = StandingTrouble(since: stall.since, raised: stall.raised, lastSeen: now) }
-        let isConclusive = subject.group == nil && isWaiting
-        let last = isConclusive ? paths[subject.path].lastConclusive : self[subject].lastAnswer
+    private mutating func endStall(of subject: Subject, isWaiting: Bool, isHeld: Bool = false) -> [TrafficChange] {
+        guard var stall = self[subject].stall else { return [] }
+        if isWaiting { stall.lastSeen = now }
+        if isHeld { stall.held = now }
+        self[subject].stall = stall
+        let needsProof = subject.group == nil && now - stall.held <= .seconds(5)
+        let last = needsProof ? paths[subject.path].lastConclusive : self[subject].lastAnswer
         let isAnswered = last.map { $0 > stall.raised } ?? false
         let isLeft = self[subject].connections == 0 && routesChanged > stall.raised
         guard isAnswered || isLeft || !isWaiting && now - stall.lastSeen > Self.expiry else { return [] }
@@ -218,7 +229,7 @@ struct StallRule {
 
     private func finding(_ subject: Subject, unanswered: Int? = nil) -> TrafficFinding {
         let prefix = subject.group.flatMap { groups[$0]?.prefix }
-        let (path, others) = (paths[subject.path].path, paths[subject.path].figures.lastAnswer)
+        let (path, others) = (paths[subject.path].path, paths[subject.path].lastConclusive)
         return self[subject].finding(path, prefix, unanswered: unanswered, others: others, at: now)
     }
 }

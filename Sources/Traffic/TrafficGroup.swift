@@ -9,6 +9,10 @@ struct StandingTrouble: Hashable {
     var raised: Duration
     /// When it was last seen.
     var lastSeen: Duration
+    /// Of a stall: when what is unanswered was first sent.
+    var began = Duration.zero
+    /// Of a stall: when connections to several destinations and other ports than 80 last waited.
+    var held = Duration.zero
 }
 
 /// The figures of a set of connections: those of one reading, and what is kept from one to the next.
@@ -33,6 +37,8 @@ struct TrafficFigures {
     var lastAnswer: Duration?
     /// The last one that no page for logging in would give.
     var lastProof: Duration?
+    /// The same, and those from port 80 to connections from before: a login page answers new ones.
+    var lastConclusive: Duration?
     var lastSeen = Duration.zero
     var loss = LossWindow()
     /// The same of connections that do not fill a queue.
@@ -57,14 +63,14 @@ struct TrafficFigures {
         lastSeen = now
     }
 
-    mutating func add(_ sample: ConnectionSample, at now: Duration) {
+    mutating func add(_ sample: ConnectionSample, isConclusive: Bool, at now: Duration) {
         connections += 1
         lastSeen = now
         if sample.isWaiting { waiting += 1 }
         if sample.isUnanswered { unanswered += 1 }
         if sample.isAttempt { attempts += 1 }
         guard let answer = sample.answer else { return }
-        noteAnswer(answer, isProof: sample.isProof)
+        noteAnswer(answer, isProof: sample.isProof, isConclusive: isConclusive)
         guard now - answer <= .seconds(30), sample.roundTrip > 0, roundTrips.count < capacity else { return }
         roundTrips.append(sample.roundTrip)
         leastRoundTrips.append(sample.leastRoundTrip)
@@ -79,9 +85,10 @@ struct TrafficFigures {
         isSlow = median >= 200_000 && median / 3 >= least
     }
 
-    mutating func noteAnswer(_ time: Duration, isProof: Bool) {
+    mutating func noteAnswer(_ time: Duration, isProof: Bool, isConclusive: Bool) {
         lastAnswer = max(lastAnswer ?? time, time)
         if isProof { lastProof = max(lastProof ?? time, time) }
+        if isConclusive { lastConclusive = max(lastConclusive ?? time, time) }
     }
 
     /// Notes whether segments are lost now.
@@ -134,7 +141,7 @@ struct TrafficFigures {
             lastAnswer: lastAnswer.map { max(.zero, now - (stall?.since ?? $0)) },
             loss: loss.ratio(at: now)
         )
-        let own = lastAnswer ?? stall?.since ?? .zero
+        let own = max(lastAnswer ?? .zero, stall?.began ?? .zero)
         finding.othersAnswer = others.map { $0 > own + StallCandidate.margin } ?? false
         return finding
     }

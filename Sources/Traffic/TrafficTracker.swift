@@ -38,7 +38,7 @@ public struct TrafficTracker {
         /// The last answer that connections to other ports than 80 are held against: a network with a page for logging in
         /// answers there itself.
         var lastConclusive: Duration? {
-            path.range == .public ? figures.lastProof ?? figures.lastAnswer : figures.lastAnswer
+            path.range == .public ? figures.lastConclusive ?? figures.lastAnswer : figures.lastAnswer
         }
     }
 
@@ -71,6 +71,8 @@ public struct TrafficTracker {
         var isCutOff: Bool
         /// The path that its segments used.
         var path: Int
+        /// When it was first read.
+        var first: Duration
         /// Whether the peer opened it: the server may have stopped since.
         var isInbound: Bool
     }
@@ -148,8 +150,9 @@ public struct TrafficTracker {
             counters[connection.cookie]?.reading = reading
             return
         }
-        groups[group]?.figures.add(sample, at: now)
-        paths[path].figures.add(sample, at: now)
+        let isConclusive = isConclusive(connection, sample, on: path, at: now)
+        groups[group]?.figures.add(sample, isConclusive: isConclusive, at: now)
+        paths[path].figures.add(sample, isConclusive: isConclusive, at: now)
         let isInbound = isInbound(connection)
         count(connection, sample, isInbound: isInbound, group: group, at: now)
         if !isInbound { note(connection, sample.answer) }
@@ -195,9 +198,10 @@ public struct TrafficTracker {
         count(connection, sample, isInbound: isInbound, group: group, at: now)
         counters[connection.cookie] = nil
         guard let answer = sample.answer, answer >= since, let path = groups[group]?.path else { return }
-        groups[group]?.figures.noteAnswer(answer, isProof: sample.isProof)
+        let isConclusive = isConclusive(connection, sample, on: path, at: now)
+        groups[group]?.figures.noteAnswer(answer, isProof: sample.isProof, isConclusive: isConclusive)
         groups[group]?.figures.lastSeen = now
-        paths[path].figures.noteAnswer(answer, isProof: sample.isProof)
+        paths[path].figures.noteAnswer(answer, isProof: sample.isProof, isConclusive: isConclusive)
         paths[path].figures.lastSeen = now
     }
 
@@ -316,7 +320,7 @@ public struct TrafficTracker {
         let ofGroups = groups.compactMap { group -> TrafficStanding? in
             guard let group, group.figures.stall != nil || group.figures.lossiness != nil else { return nil }
             let path = paths[group.path]
-            let finding = group.figures.finding(path.path, group.prefix, others: path.figures.lastAnswer, at: now)
+            let finding = group.figures.finding(path.path, group.prefix, others: path.lastConclusive, at: now)
             return TrafficStanding(state: group.figures.stall != nil ? .stalled : .lossy, finding: finding)
         }
         return ofPaths + ofGroups
@@ -334,6 +338,18 @@ public struct TrafficTracker {
     }
 
     // MARK: - Parts
+
+    /// Whether an answer is none of a page for logging in, which answers connections to port 80 that are new.
+    private func isConclusive(
+        _ connection: TCPConnection,
+        _ sample: ConnectionSample,
+        on path: Int,
+        at now: Duration
+    ) -> Bool {
+        guard !sample.isProof else { return true }
+        guard let first = counters[connection.cookie]?.first else { return false }
+        return paths[path].figures.stall.map { first < $0.since } ?? (now - first >= .seconds(2))
+    }
 
     private func isInbound(_ connection: TCPConnection) -> Bool {
         listening.contains(connection.sourcePort) || newListening.contains(connection.sourcePort)
@@ -361,6 +377,7 @@ public struct TrafficTracker {
             reading: reading,
             isCutOff: sample.isUnanswered && sample.isCutOff,
             path: path,
+            first: counters[connection.cookie]?.first ?? now,
             isInbound: isInbound
         )
         let old = counters[connection.cookie]
@@ -463,7 +480,7 @@ public struct TrafficTracker {
         let age = groupCount > Self.mostGroups * 3 / 4 ? Duration.seconds(20) : Self.memory
         var gone: Set<Int> = []
         for (index, group) in groups.enumerated() {
-            guard let group, now - group.figures.lastSeen > age else { continue }
+            guard let group, now - group.figures.lastSeen > age, !group.figures.isTroubled else { continue }
             groups[index] = nil
             groupIndices[GroupKey(path: group.path, prefix: group.prefix)] = nil
             free.append(index)

@@ -93,6 +93,35 @@ import Testing
         }
     }
 
+    @Test func `a download from port 80 shows that other connections wait in its queue`() {
+        var simulation = Simulation()
+        func download() -> TCPConnection {
+            var connection = simulation.answered(Self.hosts[3], 20, cookie: 80)
+            connection.destinationPort = 80
+            return connection
+        }
+        let idle = Array(Self.hosts.prefix(3))
+        for _ in 1...4 { _ = simulation.read(idle.map { simulation.answered($0, 900) } + [download()], after: 1000) }
+        for round in 1...4 {
+            let timeouts = 250 * round >= 612 ? 2 : 1
+            let waiting = idle.map { simulation.waiting($0, since: 250 * round, answer: 900, timeouts: timeouts) }
+            #expect(simulation.read(waiting + [download()]).allSatisfy { $0.finding.destination != nil })
+        }
+    }
+
+    @Test func `answers to others from before it waited do not show that others answer`() throws {
+        var simulation = Simulation()
+        _ = simulation.read([simulation.answered(Self.hosts[0], 30_000), simulation.answered(Self.hosts[1], 10_000)])
+        var found: [TrafficChange] = []
+        for round in 1...12 where found.isEmpty {
+            let timeouts = [612, 1428].count { 250 * round >= $0 } + 1
+            let waiting = simulation.waiting(Self.hosts[0], since: 250 * round, answer: 30_000, timeouts: timeouts)
+            found = simulation.read([waiting, simulation.answered(Self.hosts[1], 10_000 + 250 * round)])
+        }
+        let finding = try #require(found.first?.finding)
+        #expect(finding.destination != nil && !finding.othersAnswer)
+    }
+
     @Test func `servers on port 80 alone accuse a path only while no other of them is answered`() {
         var simulation = Simulation()
         func web(_ connection: TCPConnection) -> TCPConnection {

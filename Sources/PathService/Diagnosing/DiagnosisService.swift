@@ -168,6 +168,7 @@ final class DiagnosisService {
         if isPath, !isRequested, let running = examination, schedule.abandon(at: clock.boot) {
             running.cancel()
             examination = nil
+            if self.running != nil { show(running: nil) }
         }
         schedule.trafficChanged(isPath: isPath, isStall: isStall, at: clock.boot)
         plan()

@@ -10,22 +10,26 @@ extension KernelTable {
     /// Finds where the kernel sends packets of a connection; `nil` where it does not, or where they stay here.
     func path(in state: KernelState) -> (TrafficTracker.RouteKey) -> TrafficPath? {
         { key in
-            // Of IPv6 packets with a source the kernel's lookup may name another interface than a bound socket uses.
-            let isBound = key.boundInterface != nil && key.destination.family == .ipv6
-            let query = RouteQuery(
-                key.destination,
-                kind: .decision,
-                source: isBound ? nil : key.source,
-                outputInterface: key.boundInterface,
-                mark: key.mark,
-                uid: key.uid
-            )
-            guard let answer = try? self.lookup(query).get(), answer.type == .unicast,
-                let index = answer.onlyInterface, let link = state.links[index],
-                key.boundInterface ?? index == index, state.isUsable(source: key.source, by: index)
-            else { return nil }
+            func answer(from source: IPAddress?) -> (RouteAnswer, Link)? {
+                let query = RouteQuery(
+                    key.destination,
+                    kind: .decision,
+                    source: source,
+                    outputInterface: key.boundInterface,
+                    mark: key.mark,
+                    uid: key.uid
+                )
+                guard let answer = try? self.lookup(query).get(), answer.type == .unicast,
+                    let link = answer.onlyInterface.flatMap({ state.links[$0] }),
+                    key.boundInterface.map({ $0 == link.index || $0 == link.master }) ?? true
+                else { return nil }
+                return (answer, link)
+            }
+            // With a source, the kernel's lookup for IPv6 may name another interface than a bound socket uses.
+            let found = answer(from: key.source) ?? (key.boundInterface == nil ? nil : answer(from: nil))
+            guard let (answer, link) = found, state.isUsable(source: key.source, by: link.index) else { return nil }
             return TrafficPath(
-                index: index,
+                index: link.index,
                 interface: link.name,
                 gateway: answer.onlyGateway,
                 family: key.destination.family,
