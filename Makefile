@@ -10,8 +10,8 @@ ONLY ?=
 # Debian gives an ordinary user no /usr/sbin, where sysctl, dnsmasq, ethtool and others are.
 export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 
-.PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle bench fuzz conformance lab \
-    screenshots install uninstall deb image release repository test-package test-release test-repository \
+.PHONY: help run build dependencies test test-dependencies lint sanitize soak oracle test-kernel bench fuzz \
+    conformance lab screenshots install uninstall deb image release repository test-package test-release test-repository \
     test-image test-deploy test-swift-package clean
 
 help: ## this list
@@ -52,6 +52,11 @@ soak: build test-dependencies ## ten minutes of random faults against `ip route 
 oracle: build test-dependencies ## hold what is published against packets that are really sent; ARGS="--seconds 60" a part
 	@python3 -B Tests/Oracle/judge_test -q
 	@Tests/Oracle/oracle --binary .build/release/nwpath $(ARGS)
+
+test-kernel: build ## boot a Debian kernel with all its modules: bonds, VRFs, WireGuard, Wi-Fi; KERNEL=6.1|6.12|newest
+	@packaging/install-dependencies kernel
+	@python3 -B Tests/KernelLab/lab_test -q
+	@Tests/KernelLab/run --binary .build/release/nwpath $(if $(KERNEL),--kernel $(KERNEL)) $(ARGS)
 
 bench: build test-dependencies ## run the benchmarks beside ip monitor; without ARGS, as root, those of traffic too
 	@Benchmarks/run --binary .build/release/nwpath $(ARGS)

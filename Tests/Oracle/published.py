@@ -9,31 +9,31 @@ providers: {networkmanager: false, resolved: false, modemmanager: false}
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=5)
+        super().__init__("localhost", timeout=20)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(5)
+        self.sock.settimeout(20)
         self.sock.connect(self.path)
 
 
 class Daemon:
     """A running service without debounce; ready when its first status is known."""
 
-    def __init__(self, world, binary, name, capabilities=(), audit=None):
+    def __init__(self, world, binary, name, capabilities=(), audit=None, configuration="", seconds=20):
         self.folder = f"{world.folder}/{name}"
         os.mkdir(self.folder)
         os.chown(self.folder, world.user, world.user)
         with open(f"{self.folder}/nwpath.yaml", "w") as file:
-            file.write(CONFIGURATION + (f"audit_interval: {audit}s\n" if audit else ""))
+            file.write(CONFIGURATION + configuration + (f"audit_interval: {audit}s\n" if audit else ""))
         self.path = f"{self.folder}/api.sock"
         words = world.as_user(capabilities) + [
             binary, "serve", "--config", f"{self.folder}/nwpath.yaml", "--listen", f"unix:{self.path}", "--log-file",
             f"{self.folder}/events.jsonl", "--state-dir", self.folder, "--no-mdns", "--debounce", "0"]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                         env={"HOME": self.folder, "PATH": os.environ["PATH"]})
-        end = time.monotonic() + 20
+        end = time.monotonic() + seconds
         while not self.ready():
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError(f"nwpath serve does not start: {self.process.stderr.read()}")
@@ -73,12 +73,14 @@ class Daemon:
 class Tool:
     """The commands `why` and `wait`, run as the daemon's user."""
 
-    def __init__(self, world, binary, capabilities=()):
+    def __init__(self, world, binary, capabilities=(), seconds=20):
+        self.seconds = seconds
         self.prefix = world.as_user(capabilities) + [binary]
         self.environment = {"HOME": world.folder, "PATH": os.environ["PATH"]}
 
     def run(self, *words):
-        done = subprocess.run(self.prefix + list(words), capture_output=True, text=True, env=self.environment, timeout=20)
+        done = subprocess.run(self.prefix + list(words), capture_output=True, text=True, env=self.environment,
+                              timeout=self.seconds)
         return done.returncode, done.stdout, done.stderr
 
     def why(self, *hosts):

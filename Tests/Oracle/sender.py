@@ -53,7 +53,7 @@ def start(flow):
     return one, None, flow.protocol == "tcp" or flow.port == 53
 
 
-def send(flows):
+def send(flows, seconds=ANSWER):
     """Sends all at once and waits for the answers."""
     opened = [list(start(flow)) + [flow, False] for flow in flows]
     poll = select.poll()
@@ -62,7 +62,7 @@ def send(flows):
         if entry[0] is not None and entry[2]:
             poll.register(entry[0], select.POLLOUT if entry[3].protocol == "tcp" else select.POLLIN)
             waiting[entry[0].fileno()] = entry
-    end = time.monotonic() + ANSWER
+    end = time.monotonic() + seconds
     while waiting and time.monotonic() < end:
         for descriptor, _ in poll.poll(max(1, (end - time.monotonic()) * 1000)):
             entry = waiting.pop(descriptor)
@@ -88,24 +88,24 @@ def send(flows):
 class Sender:
     """A process without privileges, forked in the namespace of the world, that sends what it is told to."""
 
-    def __init__(self, user):
+    def __init__(self, user, seconds=ANSWER):
         here, there = socket.socketpair()
         self.process = os.fork()
         if self.process == 0:
             here.close()
             try:
                 drop_privileges(user)
-                self.serve(there)
+                self.serve(there, seconds)
             finally:
                 os._exit(0)
         there.close()
         self.stream = here.makefile("rw")
 
     @staticmethod
-    def serve(stream):
+    def serve(stream, seconds):
         lines = stream.makefile("rw")
         for line in lines:
-            results = send([Flow(*flow) for flow in json.loads(line)])
+            results = send([Flow(*flow) for flow in json.loads(line)], seconds)
             lines.write(json.dumps(results) + "\n")
             lines.flush()
 

@@ -127,6 +127,18 @@ class World:
         if done.returncode != 0:
             raise StepError(done.stderr.strip())
 
+    def wg(self, *words):
+        self.program("wg", "set", *words)
+
+    def teamnl(self, *words):
+        self.program("teamnl", *words)
+
+    @staticmethod
+    def program(*words):
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise StepError(done.stderr.strip() or f"exit status {done.returncode}")
+
     def far(self, cable, state):
         self.wire.batch([f"link set p{cable} {state}"])
 
@@ -189,7 +201,7 @@ class World:
 
     WORDS = {"nft": nft, "far": far, "sysctl": sysctl, "advertise": advertise, "silence": silence, "speak": speak,
              "duplicate": duplicate, "permanent": permanent, "tun": tun, "untun": untun, "resolver": resolver_step,
-             "listen": listen, "many": many, "sleep": lambda self, seconds: time.sleep(float(seconds)),
+             "listen": listen, "many": many, "wg": wg, "teamnl": teamnl, "sleep": lambda self, seconds: time.sleep(float(seconds)),
              "send": lambda self: self.traffic()}
 
     def traffic(self):
